@@ -1,0 +1,108 @@
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+
+/** Turns the text of a setting into its value; throws a `TypeError` whose message says what is expected. */
+export type ValueParser<Value> = (text: string) => Value
+
+/** Absolute http(s) URL without query, fragment, credentials or trailing slash; https unless the host is loopback. */
+export function parseBaseUrl(text: string): string {
+  if (!URL.canParse(text)) throw new TypeError('expected an absolute URL, such as https://mcp.example.com')
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHostname(url.hostname))) {
+    throw new TypeError('expected an https URL; http is for localhost and loopback addresses only')
+  }
+  if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
+    throw new TypeError('expected a URL without query, fragment, user or password')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+/** Where to listen. IPv6 hosts are written in brackets. */
+export interface ListenAddress {
+  host: string
+  port: number
+}
+
+/** `host:port`, or a port alone for 127.0.0.1. */
+export function parseListenAddress(text: string): ListenAddress {
+  const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]\s]+):)?(\d{1,5})$/.exec(text)
+  const port = Number(match?.[2])
+  if (!match || port > 65_535) throw new TypeError('expected host:port, such as 127.0.0.1:8787')
+  return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
+}
+
+const secondsPerUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** A positive whole number of seconds, or of the unit behind it: `90`, `90s`, `15m`, `1h`, `30d`. */
+export function parseDuration(text: string): number {
+  const match = /^(\d{1,9})([smhd]?)$/.exec(text)
+  const seconds = Number(match?.[1]) * (secondsPerUnit[match?.[2] ?? ''] ?? 1)
+  if (!match || seconds < 1 || seconds > 3650 * 86_400) {
+    throw new TypeError('expected a duration of at least a second, such as 90s, 15m, 1h or 30d')
+  }
+  return seconds
+}
+
+/** `on` or `off`. */
+export function parseSwitch(text: string): boolean {
+  if (text === 'on') return true
+  if (text === 'off') return false
+  throw new TypeError('expected on or off')
+}
+
+/** Comma-separated values; blanks around them are dropped. */
+export function parseList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+}
+
+/** Comma-separated web origins, such as `https://app.example.com`. */
+export function parseOrigins(text: string): string[] {
+  return parseList(text).map((origin) => {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin.replace(/\/$/, '').toLowerCase()) {
+      throw new TypeError(`expected origins such as https://app.example.com, not ${JSON.stringify(origin)}`)
+    }
+    return new URL(origin).origin
+  })
+}
+
+/** One of `values`. */
+export function oneOf<Value extends string>(...values: readonly Value[]): ValueParser<Value> {
+  return (text) => {
+    const found = values.find((value) => value === text)
+    if (!found) throw new TypeError(`expected ${values.join(' or ')}`)
+    return found
+  }
+}
+
+/** Which store driver, and its file. */
+export type StoreAddress = { kind: 'memory' } | { kind: 'sqlite'; path: string }
+
+/** `memory:` or `sqlite:PATH`. */
+export function parseStore(text: string): StoreAddress {
+  if (text === 'memory:') return { kind: 'memory' }
+  const path = /^sqlite:(.+)$/.exec(text)?.[1]
+  if (path === undefined) throw new TypeError('expected memory: or sqlite:PATH')
+  return { kind: 'sqlite', path }
+}
+
+/** A key of the sealing ring as configured. */
+export interface SecretKey {
+  kid: string
+  key: Uint8Array
+}
+
+/** `kid:base64,...`: names of letters, digits, `-` and `_`, each with 32 bytes; the first one seals. */
+export function parseSecretKeys(text: string): SecretKey[] {
+  const ring = parseList(text).map((entry) => {
+    const match = /^([A-Za-z0-9_-]{1,64}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry)
+    const key = match ? new Uint8Array(Buffer.from(match[2] ?? '', 'base64')) : undefined
+    if (!match || key?.length !== 32) throw new TypeError('expected kid:base64 with 32 bytes for each key')
+    return { kid: match[1] ?? '', key }
+  })
+  if (ring.length === 0 || new Set(ring.map(({ kid }) => kid)).size !== ring.length) {
+    throw new TypeError('expected at least one key, each with its own kid')
+  }
+  return ring
+}

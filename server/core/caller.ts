@@ -1,0 +1,135 @@
+import { readJwt } from '@drawbridge/shared/jwt.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readSessionCookie, type WireCookie } from '@drawbridge/shared/session-cookie.ts'
+import { type GrantStore, type User, userOf } from './grant.ts'
+import { resourceScopes } from './scope.ts'
+import { hashSecret } from './seal.ts'
+import type { SessionKeeper } from './session-keeper.ts'
+import { ProviderError, type SessionProvider } from './session-provider.ts'
+import { accessTokenPrefix } from './token-issue.ts'
+
+/** By which of the three credentials a caller was recognised. */
+export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
+
+/** Who calls `/mcp`, proven. */
+export interface Caller {
+  credential: CredentialKind
+  user: User
+  clientId: string | undefined
+  scope: string
+  /** When the credential itself ends, epoch seconds. */
+  expiresAt: number
+  /** The user's current token at the session provider, for calls made as the user. Never goes to the client. */
+  providerToken(): string
+}
+
+/** Why a request has no caller. `description` is for the client, generic enough to be no oracle. */
+export type CallerResult =
+  | { kind: 'caller'; caller: Caller }
+  | { kind: 'missing' }
+  | { kind: 'invalid'; description: string }
+  | { kind: 'unavailable'; retryAfterSeconds: number }
+
+/** What recognising a caller needs from outside. */
+export interface CallerPorts {
+  store: Pick<GrantStore, 'findAccessToken'>
+  keeper: SessionKeeper
+  provider: Pick<SessionProvider, 'verify' | 'issuer'>
+  runtime: Pick<Runtime, 'now'>
+  /** Whether provider tokens are accepted at all, as bearer or as cookie. */
+  sessionTokens: boolean
+  cookieName: string
+}
+
+const maxTokenLength = 16_384
+
+/**
+ * The caller that an `Authorization` header names: a token of ours, else a token of the session provider.
+ *
+ * A token that starts like ours is only ever looked up here, never shown to the provider. There is no way from a bad
+ * header to the cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right
+ * now, and whose token has run out, is `unavailable`.
+ */
+export async function callerFromAuthorization(header: string, ports: CallerPorts): Promise<CallerResult> {
+  const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header.length > maxTokenLength ? '' : header)
+  const token = match?.[1]
+  if (token === undefined) {
+    return {
+      kind: 'invalid',
+      description: 'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
+    }
+  }
+  if (token.startsWith(accessTokenPrefix)) return callerFromAccessToken(token, ports)
+  if (!ports.sessionTokens) return { kind: 'invalid', description: 'The access token is not one of this server.' }
+  return callerFromProviderToken(token, 'provider_token', ports)
+}
+
+/** The caller that the session cookies name. Never refreshes: the browser's refresh token belongs to the web app. */
+export async function callerFromCookies(
+  cookies: readonly WireCookie[],
+  ports: CallerPorts,
+): Promise<CallerResult> {
+  if (!ports.sessionTokens) return { kind: 'missing' }
+  const reading = readSessionCookie(cookies, { name: ports.cookieName, now: ports.runtime.now() })
+  switch (reading.kind) {
+    case 'absent':
+      return { kind: 'missing' }
+    case 'invalid':
+      return { kind: 'invalid', description: 'The session cookie cannot be read. Sign in to the web app again.' }
+    case 'session':
+      return reading.expired
+        ? { kind: 'invalid', description: 'The session cookie has expired. Reload the web app to renew it.' }
+        : callerFromProviderToken(reading.accessToken, 'session_cookie', ports)
+  }
+}
+
+async function callerFromAccessToken(token: string, ports: CallerPorts): Promise<CallerResult> {
+  const record = await ports.store.findAccessToken(hashSecret(token), ports.runtime.now())
+  if (!record) return { kind: 'invalid', description: 'The access token is unknown, expired or revoked.' }
+  const kept = await ports.keeper.keep(record.providerSession)
+  switch (kept.kind) {
+    case 'ended':
+      return { kind: 'invalid', description: 'The sign-in behind this access token has ended. Sign in again.' }
+    case 'unavailable':
+      return kept
+    case 'live':
+      return {
+        kind: 'caller',
+        caller: {
+          credential: 'access_token',
+          user: record.grant.user,
+          clientId: record.grant.clientId,
+          scope: record.scope,
+          expiresAt: record.expiresAt,
+          providerToken: () => ports.keeper.accessToken(kept.session),
+        },
+      }
+  }
+}
+
+async function callerFromProviderToken(
+  token: string,
+  credential: 'provider_token' | 'session_cookie',
+  ports: CallerPorts,
+): Promise<CallerResult> {
+  if (!readJwt(token)) return { kind: 'invalid', description: 'The access token is unknown, expired or revoked.' }
+  try {
+    const identity = await ports.provider.verify(token)
+    return {
+      kind: 'caller',
+      caller: {
+        credential,
+        user: userOf(identity, ports.provider.issuer),
+        clientId: undefined,
+        scope: resourceScopes.join(' '),
+        expiresAt: identity.expiresAt,
+        providerToken: () => token,
+      },
+    }
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    return error.failure === 'invalid_token'
+      ? { kind: 'invalid', description: 'The access token is not a valid one of the session provider.' }
+      : { kind: 'unavailable', retryAfterSeconds: error.retryAfterSeconds ?? 5 }
+  }
+}

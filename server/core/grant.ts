@@ -1,0 +1,126 @@
+import type { Identity } from './session-provider.ts'
+
+/** The person behind a grant. `id` is namespaced by the provider's issuer, `sub` is the provider's own. */
+export interface User {
+  id: string
+  sub: string
+  email: string | undefined
+  name: string | undefined
+}
+
+/** The {@link User} that a provider's verified identity stands for. */
+export function userOf(identity: Identity, providerIssuer: string): User {
+  return {
+    id: `${providerIssuer}#${identity.sub}`,
+    sub: identity.sub,
+    email: identity.email,
+    name: identity.name,
+  }
+}
+
+/** What a user allowed one client: the "MCP session" of the requirement. Ends at `expiresAt` (epoch seconds), fixed at sign-in. */
+export interface Grant {
+  id: string
+  user: User
+  clientId: string
+  resource: string
+  scope: string
+  createdAt: number
+  expiresAt: number
+}
+
+/** Why a grant ended before its time. */
+export type GrantEndReason = 'refresh_token_reuse' | 'code_reuse' | 'provider_session_ended'
+
+/** The provider's tokens of one grant as stored: sealed, with what must be known without opening them. */
+export interface StoredProviderSession {
+  grantId: string
+  sealed: string
+  /** When the sealed access token was issued and when it expires, epoch seconds. */
+  issuedAt: number
+  expiresAt: number
+  /** Grows by one with every new sealed value; the fence of every write. */
+  version: number
+}
+
+/** A live access token with everything `/mcp` needs to decide. */
+export interface AccessTokenRecord {
+  grant: Grant
+  scope: string
+  expiresAt: number
+  providerSession: StoredProviderSession
+}
+
+/** A refresh token that may still be presented; whether it was used is for {@link GrantStore.rotateRefreshToken} to say. */
+export interface RefreshTokenRecord {
+  grant: Grant
+  endReason: GrantEndReason | undefined
+}
+
+/** Hashes and ends of a freshly minted pair. Without a refresh token the client signs in again when the grant ends. */
+export interface MintedTokens {
+  scope: string
+  accessHash: string
+  accessExpiresAt: number
+  refreshHash: string | undefined
+}
+
+/** An authorization code and the grant that it becomes when it is redeemed. */
+export interface AuthorizationCodeRecord {
+  codeHash: string
+  grant: Grant
+  redirectUri: string
+  codeChallenge: string
+  expiresAt: number
+}
+
+/** How an attempt to use a code up ended; `redeemedAt` is epoch seconds. */
+export type CodeRedemption =
+  | { kind: 'redeemed' }
+  | { kind: 'used'; redeemedAt: number }
+  | { kind: 'expired' }
+  | { kind: 'unknown' }
+
+/** How an attempt to rotate a refresh token ended. `sealedTokens` is what the winner of a race stored. */
+export type RefreshRotation =
+  | { kind: 'rotated' }
+  | { kind: 'replayed'; sealedTokens: string }
+  | { kind: 'reused' }
+  | { kind: 'ended' }
+
+/** Where grants, their codes, tokens and provider sessions live. Every operation is atomic and durable when it resolves. */
+export interface GrantStore {
+  addAuthorizationCode(code: AuthorizationCodeRecord, session: StoredProviderSession): Promise<void>
+  /** Also one that is used or expired, for as long as its reuse must be noticed: a day past its end. */
+  findAuthorizationCode(codeHash: string): Promise<AuthorizationCodeRecord | undefined>
+  /** Uses the code up and creates its grant, provider session and tokens; exactly one caller gets `redeemed`. */
+  redeemAuthorizationCode(codeHash: string, tokens: MintedTokens, now: number): Promise<CodeRedemption>
+
+  /** Only what is live at `now`: token not expired, grant neither ended nor expired. */
+  findAccessToken(accessHash: string, now: number): Promise<AccessTokenRecord | undefined>
+
+  findRefreshToken(refreshHash: string): Promise<RefreshTokenRecord | undefined>
+  /**
+   * Gives the token its one successor. Presented again until `replaySeconds` after that: `replayed`.
+   * Later: the grant ends with `refresh_token_reuse`, and the answer is `reused`.
+   */
+  rotateRefreshToken(
+    refreshHash: string,
+    successor: MintedTokens & { refreshHash: string; sealedTokens: string },
+    options: { now: number; replaySeconds: number },
+  ): Promise<RefreshRotation>
+
+  /** Of a grant that has not ended. */
+  findProviderSession(grantId: string): Promise<StoredProviderSession | undefined>
+  /** Takes the right to refresh until `until`; false when another holds it or `version` has moved on. */
+  leaseProviderSession(
+    lease: { grantId: string; version: number; owner: string; until: number },
+    now: number,
+  ): Promise<boolean>
+  releaseProviderSession(lease: { grantId: string; owner: string }): Promise<void>
+  /** Compare-and-swap on `version - 1`; also ends the lease. False when a newer session is already stored. */
+  saveProviderSession(session: StoredProviderSession): Promise<boolean>
+
+  /** Ends the grant and all its tokens; the first reason stays. */
+  endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
+}

@@ -1,0 +1,98 @@
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Client } from './client.ts'
+import type { GrantStore, RefreshTokenRecord } from './grant.ts'
+import { isOurResource } from './resource.ts'
+import { narrowScope } from './scope.ts'
+import { hashSecret, openUnderSecret, sealUnderSecret } from './seal.ts'
+import { mintTokens, type TokenPair, type TokenResponse, tokenResponse } from './token-issue.ts'
+
+/** How long a used refresh token is answered with the successor it already has. */
+const replaySeconds = 120
+
+const successorContext = 'drawbridge refresh token successor'
+
+/** What rotation needs from outside. */
+export interface RefreshTokenPorts {
+  store: GrantStore
+  runtime: Pick<Runtime, 'now' | 'randomBytes'>
+  accessTokenTtlSeconds: number
+}
+
+/** Parameters of a token request with grant_type=refresh_token; `client` has already authenticated. */
+export interface RefreshRequest {
+  client: Client
+  refreshToken: string
+  scope: string | undefined
+  resources: readonly string[]
+}
+
+/**
+ * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant`, `invalid_scope` or `invalid_target`.
+ *
+ * A token has exactly one successor. Every caller that presents it within 120 seconds of its first use gets that same
+ * successor, so parallel and repeated refreshes all succeed; later use ends the grant. The stored successor is sealed
+ * under the presented token: the store alone cannot replay it. The session provider is not involved.
+ */
+export async function rotateRefreshToken(
+  request: RefreshRequest,
+  ports: RefreshTokenPorts,
+): Promise<TokenResponse> {
+  const { store, runtime } = ports
+  const now = runtime.now()
+  const presentedHash = hashSecret(request.refreshToken)
+  const { grant } = checkRefresh(await store.findRefreshToken(presentedHash), request, now)
+  const scope = narrowScope(grant.scope, request.scope)
+  if (scope === undefined) throw new OAuthError('invalid_scope', `The scope granted here is "${grant.scope}".`)
+  const { pair, minted } = mintTokens(grant, scope, true, ports.accessTokenTtlSeconds, runtime)
+  const sealedTokens = sealUnderSecret(
+    JSON.stringify(pair),
+    request.refreshToken,
+    successorContext,
+    runtime.randomBytes,
+  )
+  const rotation = await store.rotateRefreshToken(
+    presentedHash,
+    { ...minted, refreshHash: minted.refreshHash ?? '', sealedTokens },
+    { now, replaySeconds },
+  )
+  switch (rotation.kind) {
+    case 'rotated':
+      return tokenResponse(pair, now)
+    case 'replayed':
+      return tokenResponse(openSuccessor(rotation.sealedTokens, request.refreshToken), now)
+    case 'reused':
+      throw new OAuthError(
+        'invalid_grant',
+        'This refresh token was used before, so the connection was ended for safety. Sign in again.',
+      )
+    case 'ended':
+      throw endedGrant()
+  }
+}
+
+/** The record when `request` may use it; `invalid_target` comes before anything is rotated. */
+function checkRefresh(
+  record: RefreshTokenRecord | undefined,
+  request: RefreshRequest,
+  now: number,
+): RefreshTokenRecord {
+  if (!record || record.grant.clientId !== request.client.id) {
+    throw new OAuthError('invalid_grant', 'This refresh token is unknown here. Sign in again.')
+  }
+  if (record.endReason !== undefined || record.grant.expiresAt <= now) throw endedGrant()
+  if (!request.resources.every((indicator) => isOurResource(indicator, record.grant.resource))) {
+    throw new OAuthError('invalid_target', `This refresh token is for ${record.grant.resource}`)
+  }
+  return record
+}
+
+function openSuccessor(sealed: string, presented: string): TokenPair {
+  const opened = openUnderSecret(sealed, presented, successorContext)
+  if (opened === undefined) throw new TypeError('A stored successor does not open under its predecessor.')
+  return JSON.parse(opened) as TokenPair
+}
+
+function endedGrant(): OAuthError {
+  return new OAuthError('invalid_grant', 'This connection has ended. Sign in again.')
+}

@@ -1,0 +1,15 @@
+/**
+ * Whether a `resource` indicator (RFC 8707) names our one resource.
+ *
+ * Accepted spellings, because clients in the field send them: case of scheme and host, a default port, one trailing
+ * slash, a query, and the bare origin (or base URL) of the resource. A fragment is refused, as is anything else.
+ */
+export function isOurResource(indicator: string, resource: string): boolean {
+  if (indicator.includes('#') || !URL.canParse(indicator)) return false
+  const given = new URL(indicator)
+  if (given.username !== '' || given.password !== '') return false
+  const own = new URL(resource)
+  if (given.origin !== own.origin) return false
+  const path = given.pathname.replace(/\/$/, '')
+  return path === own.pathname || path === own.pathname.replace(/\/mcp$/, '')
+}

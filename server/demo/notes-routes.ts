@@ -1,0 +1,79 @@
+import { Hono, type Context } from 'hono'
+import type { BrowserSessions, Visitor } from './browser-session.ts'
+import { readFlash } from './flash.ts'
+import { MAX_NOTE_LENGTH, parseNoteText, type Notes } from './notes.ts'
+import type { PageResponder } from './page-response.ts'
+import { notesPage, plainPage } from './pages.ts'
+import { explainFault } from './sign-in-error.ts'
+
+/** What the routes of the notes page work with. */
+export interface NotesRoutesParts {
+  mcpUrl: string
+  notes: Notes
+  sessions: BrowserSessions
+  pages: PageResponder
+}
+
+type SignedIn = Extract<Visitor, { kind: 'user' }>
+
+/** The notes page and its forms. Somebody who is not signed in is sent to the first page. */
+export function createNotesRoutes({ mcpUrl, notes, sessions, pages }: NotesRoutesParts): Hono {
+  const routes = new Hono()
+
+  async function forUser(
+    c: Context,
+    answer: (visitor: SignedIn) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const visitor = await sessions.visitor(c.req.raw)
+    switch (visitor.kind) {
+      case 'user':
+        return answer(visitor)
+      case 'nobody':
+        return pages.redirect(c, '/', { setCookies: visitor.setCookies })
+      case 'unknown':
+        return pages.show(c, plainPage('Not right now', explainFault({ kind: 'unavailable' })), {
+          status: 503,
+        })
+    }
+  }
+
+  function describe({ user }: SignedIn): { email: string; notes: ReturnType<Notes['list']>; mcpUrl: string } {
+    return { email: user.email, notes: notes.list(user.id), mcpUrl }
+  }
+
+  routes.get('/notes', (c) =>
+    forUser(c, (visitor) =>
+      pages.show(c, notesPage({ ...describe(visitor), flash: readFlash(c.req.raw) }), {
+        setCookies: visitor.setCookies,
+      }),
+    ),
+  )
+
+  routes.post('/notes', (c) =>
+    forUser(c, async (visitor) => {
+      const { setCookies } = visitor
+      const typed = new URLSearchParams(await c.req.text()).get('text') ?? ''
+      const text = parseNoteText(typed)
+      if (text === undefined) {
+        const error =
+          typed.trim() === ''
+            ? 'Write something first.'
+            : `That note is too long: ${MAX_NOTE_LENGTH.toLocaleString('en')} characters fit.`
+        const page = notesPage({ ...describe(visitor), draft: { text: typed, error } })
+        return pages.show(c, page, { status: 422, setCookies })
+      }
+      notes.add(visitor.user.id, text)
+      return pages.redirect(c, '/notes', { setCookies, flash: 'note-added' })
+    }),
+  )
+
+  routes.post('/notes/delete', (c) =>
+    forUser(c, async ({ user, setCookies }) => {
+      const id = new URLSearchParams(await c.req.text()).get('id') ?? ''
+      const flash = notes.remove(user.id, id) ? 'note-deleted' : 'note-gone'
+      return pages.redirect(c, '/notes', { setCookies, flash })
+    }),
+  )
+
+  return routes
+}

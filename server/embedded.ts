@@ -1,0 +1,56 @@
+import { dirname, join } from 'node:path'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { ServerConfig } from './config.ts'
+import { createWebApp } from './demo/web-app.ts'
+import { isOwnHost } from './http/guards.ts'
+import type { FetchHandler } from './http/router.ts'
+import { createEmbeddedProvider, type EmbeddedProvider } from './provider/embedded/embedded-provider.ts'
+
+/** Everything that lives at APP_URL when no outside provider is configured. */
+export interface Embedded {
+  provider: EmbeddedProvider
+  /** Serves APP_URL: the auth API, the stand-in Google and the demo web app. */
+  fetch: FetchHandler
+  close(): void
+}
+
+/** Starts the embedded provider and the demo web app; their databases lie beside the store. */
+export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded {
+  const { appUrl, providerUrl, baseUrl, store } = config
+  const database = (name: string): string =>
+    store.kind === 'sqlite' ? join(dirname(store.path), name) : ':memory:'
+  const provider = createEmbeddedProvider(
+    {
+      url: providerUrl,
+      siteUrl: appUrl,
+      redirectAllowList: [`${baseUrl}/oauth/callback`],
+      tokenTtlSeconds: config.embeddedTokenTtl,
+      database: database('provider.db'),
+    },
+    runtime,
+  )
+  const webApp = createWebApp(
+    {
+      appUrl,
+      authUrl: providerUrl,
+      cookieName: config.cookieName,
+      database: database('demo.db'),
+      mcpUrl: `${baseUrl}/mcp`,
+    },
+    { runtime, authFetch: provider.fetch },
+  )
+  return {
+    provider,
+    async fetch(request) {
+      if (!isOwnHost(request.headers.get('host') ?? new URL(request.url).host, appUrl)) {
+        return new Response('This server does not answer for that host name.', { status: 421 })
+      }
+      const { pathname } = new URL(request.url)
+      return /^\/(?:auth\/v1|google)(?:\/|$)/.test(pathname) ? provider.fetch(request) : webApp.fetch(request)
+    },
+    close() {
+      webApp.close()
+      provider.close()
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { pageContentSecurityPolicy } from './pages/layout.ts'
+
+const noStore = { 'cache-control': 'no-store' }
+
+/** A JSON answer that no cache keeps. */
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', ...noStore, ...headers },
+  })
+}
+
+/** An error in the shape of RFC 6749 section 5.2, for codes that no OAuth registry has. */
+export function jsonError(
+  status: number,
+  error: string,
+  description: string,
+  headers: Record<string, string> = {},
+): Response {
+  return json({ error, error_description: description }, status, headers)
+}
+
+/** An HTML page: never cached, framed or allowed to load anything. */
+export function page(html: string, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(html, {
+    status,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': pageContentSecurityPolicy,
+      'x-frame-options': 'DENY',
+      // Keeps Origin on our own form posts, which `no-referrer` would blank, and sends nothing to other sites.
+      'referrer-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+      ...noStore,
+      ...headers,
+    },
+  })
+}
+
+/** Sends the browser on with a GET, whatever the method was. */
+export function redirect(location: string, headers: Record<string, string> = {}): Response {
+  return new Response(null, {
+    status: 303,
+    headers: { location, 'referrer-policy': 'no-referrer', ...noStore, ...headers },
+  })
+}

@@ -1,0 +1,118 @@
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { type AuthorizationRequest, parseAuthorizationRequest } from '../core/authorization-request.ts'
+import type { Client } from '../core/client.ts'
+import { ProviderError } from '../core/session-provider.ts'
+import {
+  type BrowserBinding,
+  createBrowserBinding,
+  openTransaction,
+  startSocialSignIn,
+} from '../core/sign-in.ts'
+import { redirect } from './answer.ts'
+import { answerClient, authorizationResponseUrl } from './authorization-response.ts'
+import { readForm } from './body.ts'
+import type { Endpoint, RequestContext } from './endpoint.ts'
+import { isOwnFormPost } from './guards.ts'
+import { completeLogin, type LoginPorts, renderLogin } from './login.ts'
+import { signInMessage } from './sign-in-message.ts'
+import { type StrandedReason, strandedPage } from './unsafe-request.ts'
+
+const maxEmailLength = 320
+const maxPasswordLength = 1024
+
+/**
+ * `/oauth/authorize`: GET shows the login page, POST takes its forms. Nothing reaches the session provider before a
+ * form is posted, and no client gets a code without that click.
+ */
+export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
+  return {
+    path: `${ports.urls.basePath}/oauth/authorize`,
+    cors: 'none',
+    methods: {
+      GET: (request, context) => showLogin(request, context, ports),
+      POST: (request, context) => takeForm(request, context, ports),
+    },
+  }
+}
+
+async function showLogin(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
+  const parameters = new URL(request.url).searchParams
+  const parsed = await parseAuthorizationRequest(parameters, ports.clients, ports.urls.resource)
+  switch (parsed.kind) {
+    case 'unsafe': {
+      const registered = parsed.client?.redirectUris.join(' , ')
+      const detail = parsed.reason === 'redirect_uri_mismatch' ? `Registered: ${registered}` : undefined
+      return strandedPage(parsed.reason, context, ports.appUrl, detail)
+    }
+    case 'refused': {
+      context.report('authorization_refused', { error: parsed.error })
+      return redirect(authorizationResponseUrl(parsed, parsed, ports.urls.issuer))
+    }
+    case 'accepted': {
+      const binding = ports.bindingCookie.read(request) ?? createBrowserBinding(ports.signIn.runtime.randomBytes)
+      const { client, loginHint: email } = parsed
+      return renderLogin({ request: parsed.request, client, binding, email }, context, ports)
+    }
+  }
+}
+
+/** A login form that may be acted on. */
+interface LoginForm {
+  fields: URLSearchParams
+  request: AuthorizationRequest
+  client: Client
+  binding: BrowserBinding
+}
+
+async function takeForm(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
+  const form = await openForm(request, ports)
+  if (typeof form === 'string') return strandedPage(form, context, ports.appUrl)
+  if (form.fields.get('action') === 'deny') {
+    const outcome = { error: 'access_denied', description: 'The user refused.' }
+    context.report('authorization_denied', { client_id: form.client.id })
+    return answerClient(authorizationResponseUrl(form.request, outcome, ports.urls.issuer), form.client)
+  }
+  try {
+    return await signIn(form, context, ports)
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    context.report('sign_in_failed', { failure: error.failure, message: error.message })
+    const email = form.fields.get('email')?.slice(0, maxEmailLength)
+    return renderLogin({ ...form, email, failure: signInMessage(error) }, context, ports)
+  }
+}
+
+/** The posted form with the transaction it carries, or why it may not be acted on. */
+async function openForm(request: Request, ports: LoginPorts): Promise<LoginForm | StrandedReason> {
+  if (!isOwnFormPost(request, ports.urls.issuer)) return 'foreign_form'
+  const fields = await readForm(request).catch((error: unknown) => {
+    if (error instanceof OAuthError) return undefined
+    throw error
+  })
+  if (!fields) return 'form_unreadable'
+  const binding = ports.bindingCookie.read(request)
+  const opened = openTransaction(fields.get('transaction') ?? '', binding, ports.signIn)
+  if (opened.kind === 'foreign_browser') return 'foreign_browser'
+  if (opened.kind !== 'open' || binding === undefined) {
+    return opened.kind === 'expired' ? 'transaction_expired' : 'transaction_invalid'
+  }
+  const client = await ports.clients.findClient(opened.request.clientId)
+  return client ? { fields, request: opened.request, client, binding } : 'client_unknown'
+}
+
+async function signIn(form: LoginForm, context: RequestContext, ports: LoginPorts): Promise<Response> {
+  const { fields, request, client, binding } = form
+  const method = fields.get('provider')
+  if (method !== null) {
+    const { social } = await ports.signIn.provider.capabilities()
+    if (!social.includes(method)) throw new ProviderError('disabled', 'An unknown social method was posted.')
+    return redirect(await startSocialSignIn(request, method, binding, ports.signIn))
+  }
+  const email = fields.get('email')?.trim() ?? ''
+  const password = fields.get('password') ?? ''
+  if (email === '' || password === '' || email.length > maxEmailLength || password.length > maxPasswordLength) {
+    throw new ProviderError('invalid_credentials', 'Email or password is empty or too long.')
+  }
+  const signedIn = await ports.signIn.provider.passwordSignIn({ email, password })
+  return completeLogin(request, client, signedIn, context, ports)
+}

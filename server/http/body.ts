@@ -1,0 +1,64 @@
+import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { repeatedParameter } from '../core/authorization-request.ts'
+
+/** Enough for any form or registration a client sends. */
+const maxFormBytes = 64 * 1024
+
+/** What reading a body found; `text` is strict UTF-8. */
+export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
+
+/** Reads at most `maxBytes` of the body, refusing a larger one without reading it to its end. */
+export async function readBody(request: Request, maxBytes: number): Promise<BodyReading> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return { kind: 'too_large' }
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) return { kind: 'too_large' }
+    chunks.push(chunk)
+  }
+  const text = decodeUtf8(Buffer.concat(chunks))
+  return text === undefined ? { kind: 'not_utf8' } : { kind: 'text', text }
+}
+
+/** Media type of the body in lower case, without parameters. */
+export function mediaType(request: Request): string {
+  return (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** The parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, 413 or 415 included. */
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  const text = await readText(request, 'application/x-www-form-urlencoded')
+  const parameters = new URLSearchParams(text)
+  const repeated = repeatedParameter(parameters)
+  if (repeated !== undefined) {
+    throw new OAuthError('invalid_request', `The parameter '${repeated}' is given more than once.`)
+  }
+  return parameters
+}
+
+/** The value of a JSON body. Throws `invalid_request`, 413 or 415 included. */
+export async function readJson(request: Request): Promise<unknown> {
+  const text = await readText(request, 'application/json')
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new OAuthError('invalid_request', 'The body is not valid JSON.', { cause })
+  }
+}
+
+async function readText(request: Request, type: string): Promise<string> {
+  if (mediaType(request) !== type) {
+    throw new OAuthError('invalid_request', `Send the body as ${type}.`, { status: 415 })
+  }
+  const body = await readBody(request, maxFormBytes)
+  switch (body.kind) {
+    case 'text':
+      return body.text
+    case 'too_large':
+      throw new OAuthError('invalid_request', `The body is larger than ${maxFormBytes} bytes.`, { status: 413 })
+    case 'not_utf8':
+      throw new OAuthError('invalid_request', 'The body is not valid UTF-8.')
+  }
+}

@@ -1,0 +1,19 @@
+/** What an endpoint gets beside the request. `id` is what a person quotes to support, and what the log knows. */
+export interface RequestContext {
+  id: string
+  report: (event: string, fields?: Record<string, unknown>) => void
+}
+
+/** Answers one request. Throws `OAuthError` for a protocol failure; anything else thrown is answered as 500. */
+export type EndpointHandler = (request: Request, context: RequestContext) => Promise<Response> | Response
+
+/** One row of the endpoint table. */
+export interface Endpoint {
+  /** Absolute path, the path of the base URL included. */
+  path: string
+  methods: Readonly<Record<string, EndpointHandler>>
+  /** `public`: any page may read the answers, without credentials. `own`: the handler sees to OPTIONS and headers. */
+  cors: 'public' | 'none' | 'own'
+  /** Liveness probes come by address: no Host rule for them. */
+  anyHost?: boolean
+}

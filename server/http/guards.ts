@@ -1,0 +1,68 @@
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+
+const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
+
+/**
+ * Whether `host` (a Host header) names this server, so that a rebound DNS name does not reach it. On a loopback base
+ * URL every loopback name of the same port counts.
+ */
+export function isOwnHost(host: string | null, baseUrl: string): boolean {
+  if (host === null) return false
+  const own = new URL(baseUrl)
+  if (host.toLowerCase() === own.host) return true
+  const url = URL.canParse(`${own.protocol}//${host}`) ? new URL(`${own.protocol}//${host}`) : undefined
+  if (url === undefined || url.pathname !== '/' || url.username !== '' || url.search !== '') return false
+  if (url.host === own.host) return true
+  return isLoopbackHostname(own.hostname) && isLoopbackHostname(url.hostname) && url.port === own.port
+}
+
+/** What an `Origin` header means at `/mcp`. */
+export type OriginVerdict = 'absent' | 'trusted' | 'bearer_only' | 'foreign'
+
+/**
+ * Judges an `Origin` (MCP 2026-07-28 transport security): `trusted` origins may use the cookie, loopback pages and
+ * browser extensions may use a bearer, every other page nothing at all.
+ */
+export function judgeOrigin(origin: string | null, allowedOrigins: readonly string[]): OriginVerdict {
+  if (origin === null) return 'absent'
+  if (allowedOrigins.includes(origin.toLowerCase())) return 'trusted'
+  if (!URL.canParse(origin)) return 'foreign'
+  const { protocol, hostname } = new URL(origin)
+  if (extensionSchemes.has(protocol)) return 'bearer_only'
+  const loopback = /^https?:$/.test(protocol) && isLoopbackHostname(hostname)
+  return loopback ? 'bearer_only' : 'foreign'
+}
+
+/**
+ * Why a request may not use the session cookie, or undefined when it may.
+ *
+ * A page's request names its origin, which must be trusted. A request without `Origin` comes from no page: browsers
+ * send it with every cross-origin and every POST request. `Sec-Fetch-Site`, where sent, must agree.
+ */
+export function refuseCookieUse(request: Request, verdict: OriginVerdict): string | undefined {
+  if (verdict !== 'absent' && verdict !== 'trusted') {
+    return 'This origin may not use the session cookie. Add it to ALLOWED_ORIGINS, or send a bearer token.'
+  }
+  const site = request.headers.get('sec-fetch-site')
+  if (site !== null && !['same-origin', 'same-site', 'none'].includes(site)) {
+    return 'Cross-site requests may not use the session cookie. Send a bearer token.'
+  }
+  const mode = request.headers.get('sec-fetch-mode')
+  return mode === 'navigate' || mode === 'no-cors'
+    ? 'Only script requests in CORS or same-origin mode may use the session cookie.'
+    : undefined
+}
+
+/** Whether a form post came from a page of ours: its `Origin`, where sent, and `Sec-Fetch-Site` must say so. */
+export function isOwnFormPost(request: Request, baseUrl: string): boolean {
+  const origin = request.headers.get('origin')
+  if (origin !== null && !isOwnOrigin(origin, baseUrl)) return false
+  const site = request.headers.get('sec-fetch-site')
+  return site === null || site === 'same-origin' || site === 'none'
+}
+
+function isOwnOrigin(origin: string, baseUrl: string): boolean {
+  if (!URL.canParse(origin)) return false
+  const { protocol, host } = new URL(origin)
+  return protocol === new URL(baseUrl).protocol && isOwnHost(host, baseUrl)
+}

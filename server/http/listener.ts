@@ -1,0 +1,75 @@
+import { createServer, type Server, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { FetchHandler } from './router.ts'
+
+/** All headers of one request: a full session cookie is 64 KiB, and Node's default refuses it at six chunks. */
+const maxHeaderBytes = 80 * 1024
+const headersTimeoutMs = 15_000
+const requestTimeoutMs = 60_000
+const keepAliveTimeoutMs = 65_000
+const drainMs = 10_000
+
+/** An open port. */
+export interface Listener {
+  port: number
+  /** Takes no new request, lets running ones end for up to ten seconds, then cuts what is left. */
+  close(): Promise<void>
+}
+
+/** Serves `fetch` over HTTP/1.1 on `host:port`; port 0 takes a free one. Rejects when the address cannot be bound. */
+export async function listen(fetch: FetchHandler, address: { host: string; port: number }): Promise<Listener> {
+  const server = createServer(
+    {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+    },
+    getRequestListener(fetch, { overrideGlobalObjects: false }),
+  )
+  server.on('clientError', answerClientError)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address.port, address.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const bound = server.address()
+  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port
+  return { port, close: () => drain(server) }
+}
+
+function drain(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), drainMs)
+    server.close(() => {
+      clearTimeout(cut)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
+const statusByFault: Readonly<Record<string, [status: number, description: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, `The headers are larger than ${maxHeaderBytes} bytes. Clear old cookies and try again.`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+}
+
+/** Answers what Node could not parse as HTTP. The connection is closed: where the next request starts is unknown. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const [status, description] = statusByFault[error.code ?? ''] ?? [400, 'This is not a valid HTTP request.']
+  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,152 @@
+// What only a browser can tell: the policy lets the stylesheet through, nothing overflows, the keyboard finds its way,
+// and axe has nothing to say.
+import axe from 'axe-core'
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pageContentSecurityPolicy } from './layout.ts'
+import { findChromium, startChromium } from './testing/headless-chromium.ts'
+import type { RunningChromium } from './testing/headless-chromium.ts'
+import { pageSamples } from './testing/page-sample.ts'
+import { servePages } from './testing/page-server.ts'
+import type { PageServer } from './testing/page-server.ts'
+
+const chromium = findChromium()
+const runAxe = `axe.run().then((result) => result.violations.map((violation) =>
+  violation.id + ': ' + violation.nodes.map((node) => node.html).join(' ')))`
+const findOverflow = `[
+  document.documentElement.scrollWidth > innerWidth ? ['the page'] : [],
+  Array.from(document.querySelectorAll('main *:not(svg, svg *)'))
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 || element.getBoundingClientRect().left < -0.5)
+    .map((element) => element.outerHTML.slice(0, 80)),
+].flat()`
+const names = [...pageSamples.keys()]
+
+describe.skipIf(chromium === undefined)('pages in Chromium', () => {
+  let running: RunningChromium
+  let server: PageServer
+
+  beforeAll(async () => {
+    server = await servePages(
+      new Map(
+        Array.from(pageSamples, ([name, document]) => [
+          name,
+          { document, contentSecurityPolicy: pageContentSecurityPolicy },
+        ]),
+      ),
+    )
+    running = await startChromium(chromium ?? '')
+  })
+
+  afterAll(async () => {
+    await running?.close()
+    await server?.close()
+  })
+
+  async function open(
+    name: string,
+    { width = 1280, bypassPolicy = false, features = {} }: OpenOptions = {},
+  ): Promise<{ page: Page; complaints: string[] }> {
+    const page = await running.browser.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    await page.setBypassCSP(bypassPolicy)
+    await page.setViewport({ width, height: 800 })
+    await page.emulateMediaFeatures([
+      { name: 'prefers-color-scheme', value: 'light' },
+      ...Object.entries(features).map(([name, value]) => ({ name, value })),
+    ])
+    await page.goto(server.urlOf(name), { waitUntil: 'load' })
+    return { page, complaints }
+  }
+
+  test.each(names)('axe has nothing to say in light and dark, narrow and wide: %s', async (name) => {
+    const { page } = await open(name, { bypassPolicy: true })
+    await page.evaluate(axe.source)
+    const found: unknown[] = []
+    for (const value of ['light', 'dark'])
+      for (const width of [320, 1280]) {
+        await page.setViewport({ width, height: 800 })
+        await page.emulateMediaFeatures([
+          { name: 'prefers-color-scheme', value },
+          { name: 'prefers-reduced-motion', value: 'reduce' }, // no colour is caught half-way
+        ])
+        found.push(await page.evaluate(runAxe))
+      }
+    await page.close()
+    expect(found).toEqual([[], [], [], []])
+  })
+
+  test.each(names)('the policy lets the stylesheet through and nothing is blocked: %s', async (name) => {
+    const { page, complaints } = await open(name)
+    const font = await page.evaluate(`getComputedStyle(document.querySelector('h1')).fontWeight`)
+    const gate = await page.evaluate(`getComputedStyle(document.querySelector('.gate')).backgroundColor`)
+    await page.close()
+    expect(font).toBe('650')
+    expect(gate).toBe('rgb(16, 48, 45)')
+    expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
+  })
+
+  test.each(names)('nothing overflows sideways, from 320 to 2560 px: %s', async (name) => {
+    const { page } = await open(name)
+    const found: unknown[] = []
+    for (const width of [320, 600, 896, 1280, 2560]) {
+      await page.setViewport({ width, height: 800 })
+      found.push(await page.evaluate(findOverflow))
+    }
+    await page.close()
+    expect(found).toEqual([[], [], [], [], []])
+  })
+
+  test.each(names)('everything to press is 44 px high, apart from links in a sentence: %s', async (name) => {
+    const { page } = await open(name, { width: 320 })
+    const small =
+      await page.evaluate(`Array.from(document.querySelectorAll('input:not([type=hidden]), button, a.button, a.alone'))
+      .filter((element) => element.getBoundingClientRect().height < 44)
+      .map((element) => element.outerHTML)`)
+    await page.close()
+    expect(small).toEqual([])
+  })
+
+  test('the keyboard goes e-mail, password, sign in, social, cancel, create an account, about', async () => {
+    const { page } = await open('login')
+    const stops: unknown[] = []
+    for (let stop = 0; stop < 7; stop += 1) {
+      await page.keyboard.press('Tab')
+      stops.push(
+        await page.evaluate(`document.activeElement.textContent.trim() || document.activeElement.name`),
+      )
+      expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid')
+    }
+    await page.close()
+    expect(stops).toEqual([
+      'email',
+      'password',
+      'Sign in and allow',
+      'Continue with Google and allow',
+      'Cancel, allow nothing',
+      'Create one in notes.example.com',
+      'About claude.ai',
+    ])
+  })
+
+  test('after a failed attempt the password has the focus', async () => {
+    const { page } = await open('login-error')
+    await expect.poll(() => page.evaluate(`document.activeElement.name`)).toBe('password')
+    await page.close()
+  })
+
+  test('nothing moves for those who asked for less motion', async () => {
+    const { page } = await open('login', { features: { 'prefers-reduced-motion': 'reduce' } })
+    const moving = await page.evaluate(
+      `Array.from(document.querySelectorAll('*')).filter((element) => getComputedStyle(element).transitionDuration !== '0s').length`,
+    )
+    await page.close()
+    expect(moving).toBe(0)
+  })
+})
+
+interface OpenOptions {
+  width?: number
+  bypassPolicy?: boolean
+  features?: Readonly<Record<string, string>>
+}

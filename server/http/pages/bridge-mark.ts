@@ -1,0 +1,59 @@
+import { html, rawHtml } from '@drawbridge/shared/html.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
+
+/** How a drawbridge stands. */
+export type BridgePosition = 'raised' | 'lowering' | 'lowered'
+
+// A gate tower with three merlons, the deck at its foot, the chain that holds the deck.
+const markShapes =
+  '<path d="M3 5h3v3h2.5V5h3v3H14V5h3v22h-4v-6a3 3 0 0 0-6 0v6H3z" fill="currentColor"/>' +
+  '<path d="M17 25.5 29 20" stroke="currentColor" stroke-width="3" fill="none"/>' +
+  '<path d="m17 9 11 10.5" stroke="currentColor" stroke-width="1.5" fill="none"/>'
+
+/** The mark beside the name: a tower, its deck on the way down. Decoration, so hidden from assistive technology. */
+export const bridgeMark: SafeHtml = html`<svg
+  class="mark"
+  viewBox="0 0 32 32"
+  width="32"
+  height="32"
+  aria-hidden="true"
+  focusable="false"
+>
+  ${rawHtml(markShapes)}
+</svg>`
+
+/** The mark as an icon for the tab, in the accent colour that holds on light and dark tabs. */
+export const iconUrl: string = `data:image/svg+xml,${encodeURIComponent(
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" color="#1f8f7b">${markShapes}</svg>`,
+)}`
+
+// The scene's frame is 480 by 216. Its right edge is the bank on which the deck lands; its wall runs on to the left
+// beyond the frame, as far as the widest window.
+const hinge = { x: 341, y: 182 }
+const deckLength = 480 - hinge.x
+const chainTop = { x: 336, y: 62 }
+const degreesUp: Readonly<Record<BridgePosition, number>> = { raised: 90, lowering: 27, lowered: 0 }
+
+const wall = `M-1975 216V124${'h20v-12h16v12'.repeat(62)}V216z`
+const tower =
+  'M252 216V68h-8V34h14v14h12V34h14v14h12V34h14v14h12V34h14v34h-8v108h14v12h-14v28zM274 88v28h6V88zM300 88v28h6V88z'
+
+/** The drawing at the foot of the gate side. Decoration, so hidden from assistive technology. */
+export function bridgeScene(position: BridgePosition): SafeHtml {
+  const angle = (degreesUp[position] * Math.PI) / 180
+  const along = (part: number): string =>
+    `${(hinge.x + Math.cos(angle) * deckLength * part).toFixed(1)} ${(hinge.y - Math.sin(angle) * deckLength * part).toFixed(1)}`
+  return html`<svg
+    class="scene"
+    viewBox="0 0 480 216"
+    preserveAspectRatio="xMaxYMax meet"
+    aria-hidden="true"
+    focusable="false"
+  >
+    <path class="stone" d="${wall}" />
+    <path class="stone" fill-rule="evenodd" d="${tower}" />
+    <path class="water" d="M-2004 198H480v18H-2004z" />
+    ${position !== 'raised' && html`<path class="chain" d="M${chainTop.x} ${chainTop.y} ${along(0.86)}" />`}
+    <path class="deck" d="M${hinge.x} ${hinge.y} ${along(1)}" />
+  </svg>`
+}

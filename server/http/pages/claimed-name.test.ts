@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { claimedName } from './claimed-name.ts'
+
+describe('claimedName', () => {
+  test.each([
+    ['an ordinary name', 'Claude Code', 'Claude Code'],
+    ['space around and inside', '  Claude \n\t Code\u2028 ', 'Claude Code'],
+    ['direction overrides and isolates', 'evil\u202egnp.exe\u2066\u2069\u200f', 'evilgnp.exe'],
+    ['zero-width and soft hyphen', 'Cl\u200bau\u00adde\ufeff\u2060', 'Claude'],
+    ['control characters', 'Cla\u0000ude\u009f', 'Cla ude'],
+    ['private-use characters and lone surrogates', 'Cla\ue000ude\ud800', 'Claude'],
+    ['quotation marks that would close ours', 'Claude” by “Anthropic" «x»', 'Claude’ by ’Anthropic’ ’x’'],
+    ['a stack of combining marks', `Z${'\u0351'.repeat(40)}a`, `Z${'\u0351'.repeat(4)}a`],
+    ['joined emoji stay joined', '👩‍💻 tools', '👩‍💻 tools'],
+    ['right-to-left text stays', 'עוזר', 'עוזר'],
+    ['nothing', '', 'no name'],
+    ['nothing visible', ' \u200b\u202e ', 'no name'],
+    ['markup is text', '<b>x</b>', '<b>x</b>'],
+  ])('%s', (_case, name, shown) => {
+    expect(claimedName(name)).toBe(shown)
+  })
+
+  test('a long name ends in an ellipsis after 64 characters as a reader counts them', () => {
+    expect(claimedName('a'.repeat(64))).toBe('a'.repeat(64))
+    expect(claimedName('a'.repeat(200))).toBe(`${'a'.repeat(64)}…`)
+    expect(claimedName('👩‍💻'.repeat(200))).toBe(`${'👩‍💻'.repeat(64)}…`)
+  })
+})

@@ -1,0 +1,24 @@
+/** A claimed name is shown up to this many characters as a reader counts them. */
+const longestName = 64
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/**
+ * Makes a name that a client gave itself fit to be quoted in a sentence: one line, at most 64 characters as a
+ * reader counts them, no invisible or direction-changing characters, no stacks of combining marks, and no double
+ * quotation mark that would let the name end its own quotation and go on in our voice.
+ * Not checked: whether the name is true, or resembles somebody else's. The result is still untrusted text to escape.
+ */
+export function claimedName(name: string): string {
+  const plain = name
+    .normalize('NFC')
+    .replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/[\p{Cs}\p{Co}]|(?![\u200c\u200d])\p{Cf}/gu, '')
+    .replace(/(\p{M}{4})\p{M}+/gu, '$1')
+    .replace(/["\u00ab\u00bb\u201c-\u201f\u301d-\u301f\uff02]/gu, '\u2019')
+    .trim()
+  const characters = Array.from(graphemes.segment(plain), ({ segment }) => segment)
+  if (characters.length === 0) return 'no name'
+  if (characters.length <= longestName) return characters.join('')
+  return `${characters.slice(0, longestName).join('').trimEnd()}…`
+}

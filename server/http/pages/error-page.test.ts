@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { errorPage } from './error-page.ts'
+import type { ErrorView } from './error-page.ts'
+import { errorSample } from './testing/page-sample.ts'
+
+describe('errorPage', () => {
+  test('says what happened, why, what to do, and last the request', () => {
+    const body = errorPage(errorSample).replace(/^[\s\S]*<body>/, '')
+    const positions = [
+      errorSample.title,
+      errorSample.message,
+      'redirect_uri https://claude.example/api/mcp/auth_callback',
+      errorSample.nextStep,
+      'href="https://notes.example.com"',
+      errorSample.requestId,
+    ].map((text) => body.replaceAll('&#39;', "'").indexOf(text))
+    expect(positions).not.toContain(-1)
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b))
+  })
+
+  test('leaves out what it was not given', () => {
+    const { title, message, nextStep, requestId } = errorSample
+    const page = errorPage({ title, message, nextStep, requestId })
+    expect(page).not.toContain('class="detail"')
+    expect(page).not.toContain('<a ')
+  })
+
+  const fields: readonly (keyof ErrorView)[] = [
+    'title',
+    'message',
+    'nextStep',
+    'requestId',
+    'appUrl',
+    'detail',
+  ]
+  test.each(fields)('escapes %s', (field) => {
+    const page = errorPage({ ...errorSample, [field]: `"'></title><script>alert(1)</script>` })
+    expect(page).not.toContain('<script')
+    expect(page).not.toContain(`"'>`)
+    expect(page).toContain('&lt;script&gt;')
+  })
+})

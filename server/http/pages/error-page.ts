@@ -1,0 +1,45 @@
+import { html } from '@drawbridge/shared/html.ts'
+import { hostOf } from './host-name.ts'
+import { layout } from './layout.ts'
+
+/** What the error page shows. Every field is text; nothing in it is treated as markup. */
+export interface ErrorView {
+  /** What happened, as a short heading. */
+  title: string
+  /** Why it happened, in a sentence or two. */
+  message: string
+  /** What the reader does now. */
+  nextStep: string
+  /** Identifies this request in the server's log. */
+  requestId: string
+  /** The web application, offered as a way out. */
+  appUrl?: string
+  /** Technical text for whoever develops the client, for example the parameter that was refused. */
+  detail?: string
+}
+
+/**
+ * Decides how a failure that cannot be reported to the client reads to the person: what happened, why, the next step
+ * last, then the request id for support. Not checked: that the texts hold no secret; the caller writes them.
+ */
+export function errorPage(view: ErrorView): string {
+  return layout({
+    title: view.title,
+    bridge: 'raised',
+    main: html`<div class="court-inner">
+      <h1>${view.title}</h1>
+      <p class="lead">${view.message}</p>
+      ${view.detail === undefined ? '' : html`<p class="detail"><bdi>${view.detail}</bdi></p>`}
+      <section class="next" aria-labelledby="next-step">
+        <h2 id="next-step">What to do now</h2>
+        <p>${view.nextStep}</p>
+        ${
+          view.appUrl === undefined
+            ? ''
+            : html`<p><a class="link alone" href="${view.appUrl}">Go to ${hostOf(view.appUrl)}</a></p>`
+        }
+      </section>
+      <p class="request-id">Request <code>${view.requestId}</code></p>
+    </div>`,
+  })
+}

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { finishedPage } from './finished-page.ts'
+import type { FinishedView } from './finished-page.ts'
+import { finishedSample } from './testing/page-sample.ts'
+
+const escapedUrl = finishedSample.continueUrl.replaceAll('&', '&amp;')
+
+describe('finishedPage', () => {
+  test('goes on by itself at once, and by a link', () => {
+    const page = finishedPage(finishedSample)
+    expect(page).toContain(`<meta http-equiv="refresh" content="0; url=${escapedUrl}"`)
+    expect(page).toMatch(/<a class="button primary" href="cursor:[^"]*"/)
+    expect(page).toContain('Return to “<bdi>Cursor</bdi>”')
+    expect(page).toContain('you can close this tab')
+  })
+
+  test('shows the code in no text and in no title', () => {
+    const text = finishedPage(finishedSample).replaceAll(/<[^>]*>/g, '')
+    expect(text).not.toContain('c0de')
+  })
+
+  test.each([
+    [undefined, 'You’re signed in', '<title>Signed in ·'],
+    [false, 'You’re signed in', '<title>Signed in ·'],
+    [true, 'Nothing was allowed', '<title>Nothing was allowed ·'],
+  ])('denied: %s', (denied, heading, title) => {
+    const page = finishedPage({ ...finishedSample, ...(denied === undefined ? {} : { denied }) })
+    expect(page).toContain(`<h1>${heading}</h1>`)
+    expect(page).toContain(title)
+  })
+
+  const fields: readonly Exclude<keyof FinishedView, 'denied'>[] = [
+    'clientName',
+    'continueUrl',
+    'redirectHost',
+  ]
+  test.each(fields)('escapes %s', (field) => {
+    const page = finishedPage({ ...finishedSample, [field]: `x:"'><script>alert(1)</script>` })
+    expect(page).not.toContain('<script')
+    expect(page).not.toContain(`"'>`)
+    expect(page).toContain('&lt;script&gt;')
+  })
+})

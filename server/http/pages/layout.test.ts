@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { html } from '@drawbridge/shared/html.ts'
+import { layout, pageContentSecurityPolicy } from './layout.ts'
+import { pageSamples } from './testing/page-sample.ts'
+
+describe('the policy', () => {
+  test('allows nothing but the stylesheet and the icon', () => {
+    expect(pageContentSecurityPolicy.replace(/sha256-[\w+/]{43}=/, 'HASH').split('; ')).toEqual([
+      "default-src 'none'",
+      "style-src 'HASH'",
+      'img-src data:',
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+  })
+
+  test('has no form-action, which would block the return to the client', () => {
+    expect(pageContentSecurityPolicy).not.toContain('form-action')
+  })
+})
+
+describe.each([...pageSamples])('%s', (_name, page) => {
+  test('carries exactly the stylesheet that the policy names', () => {
+    const styles = [...page.matchAll(/<style>([\s\S]*?)<\/style>/g)]
+    expect(styles).toHaveLength(1)
+    const hash = createHash('sha256')
+      .update(styles[0]?.[1] ?? '')
+      .digest('base64')
+    expect(pageContentSecurityPolicy).toContain(`'sha256-${hash}'`)
+    expect(page).not.toMatch(/<[^>]*\sstyle=/)
+  })
+
+  test('runs no script', () => {
+    expect(page).not.toMatch(/<script|<[^>]*\son\w+=|href="javascript:/i)
+  })
+
+  test('reaches for no address but the ones it was given', () => {
+    const given =
+      /^(https:\/\/notes\.example\.com|https:\/\/claude\.ai\/|https:\/\/w{63}\.example|cursor:\/\/[^"]*|\/oauth\/authorize|data:image\/svg\+xml,[^"]*)$/
+    for (const [, address] of page.matchAll(/\s(?:href|src|action|srcset|poster)="([^"]*)"/g))
+      expect(address).toMatch(given)
+    expect(page).not.toMatch(/@import|url\(/)
+  })
+
+  test('has language, viewport, colour scheme, a title of its own, and asks not to be indexed', () => {
+    expect(page).toMatch(/^<!doctype html>\s*<html lang="en">/)
+    expect(page).toContain('name="viewport" content="width=device-width, initial-scale=1"')
+    expect(page).toContain('name="robots" content="noindex"')
+    expect(page).toContain('name="color-scheme" content="light dark"')
+    expect(page).toMatch(/<title>[^<]+ · Drawbridge<\/title>/)
+    expect(page.match(/<h1/g)).toHaveLength(1)
+    expect(page.match(/<main/g)).toHaveLength(1)
+  })
+})
+
+test('the title is escaped', () => {
+  expect(layout({ title: '</title><b>', bridge: 'raised', main: html`x` })).toContain(
+    '<title>&lt;/title&gt;&lt;b&gt; · Drawbridge</title>',
+  )
+})

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { html, rawHtml } from '@drawbridge/shared/html.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { bridgeMark, bridgeScene, iconUrl } from './bridge-mark.ts'
+import type { BridgePosition } from './bridge-mark.ts'
+import { style } from './style.ts'
+
+// One piece, because the hash covers every character between the tags.
+const styleElement = rawHtml(`<style>${style}</style>`)
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+/**
+ * The Content-Security-Policy of every page: one stylesheet known by its hash, the icon as a data URL, nothing else.
+ * It leaves `form-action` out on purpose: Chromium applies that to the whole redirect chain after a form post and
+ * would block the way back to the client. Pages are safe without it because every untrusted text is escaped.
+ */
+export const pageContentSecurityPolicy: string = [
+  "default-src 'none'",
+  `style-src 'sha256-${styleHash}'`,
+  'img-src data:',
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The parts in which pages differ. */
+export interface Layout {
+  /** Names the page in the tab; escaped here. */
+  title: string
+  /** How the drawing stands: raised when the way is barred, lowering while it is being asked, lowered when it is open. */
+  bridge: BridgePosition
+  /** Further elements of the head. */
+  head?: SafeHtml
+  /** What stands on the gate side, under the mark. */
+  gate?: SafeHtml
+  /** What stands on the other side: the form or the message. */
+  main: SafeHtml
+}
+
+/** Puts a page's parts into the one document that all pages share: gate on one side, court on the other. */
+export function layout(parts: Layout): string {
+  return String(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="robots" content="noindex" />
+          <meta name="color-scheme" content="light dark" />
+          <meta name="theme-color" content="#10302d" media="(prefers-color-scheme: light)" />
+          <meta name="theme-color" content="#0b2421" media="(prefers-color-scheme: dark)" />
+          <title>${parts.title} · Drawbridge</title>
+          <link rel="icon" type="image/svg+xml" href="${iconUrl}" />
+          ${parts.head ?? ''} ${styleElement}
+        </head>
+        <body>
+          <main class="${parts.gate === undefined ? 'crossing bare' : 'crossing'}">
+            <div class="gate">
+              <div class="gate-inner">
+                <p class="brand">${bridgeMark}<span>Drawbridge</span></p>
+                ${parts.gate ?? ''}
+              </div>
+              ${bridgeScene(parts.bridge)}
+            </div>
+            <div class="court">${parts.main}</div>
+          </main>
+        </body>
+      </html> `,
+  )
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { loginPage } from './login-page.ts'
+import type { LoginView } from './login-page.ts'
+import { loginSample, loopbackSample } from './testing/page-sample.ts'
+
+const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
+const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
+
+describe('every text of the view is escaped', () => {
+  const hostile: readonly [string, Partial<LoginView>][] = [
+    ['action', { action: attack }],
+    ['transaction', { transaction: attack }],
+    ['client name', { client: { name: attack } }],
+    ['client uri', { client: { name: 'x', verifiedHost: 'claude.ai', uri: `https://claude.ai/${attack}` } }],
+    ['verified host', { client: { name: 'x', verifiedHost: attack } }],
+    ['redirect host', { redirectHost: attack }],
+    ['permission', { permissions: [attack] }],
+    ['social id', { social: [{ id: attack, label: 'Google' }] }],
+    ['social label', { social: [{ id: 'google', label: attack }] }],
+    ['app URL', { appUrl: attack }],
+    ['app URL with a host', { appUrl: `https://app.example/${attack}` }],
+    ['email', { email: attack }],
+    ['error', { error: attack }],
+  ]
+  test.each(hostile)('%s', (_field, part) => {
+    const page = loginPage({ ...loginSample, ...part })
+    const harmless = loginPage(loginSample)
+    expect(page).not.toContain('<script')
+    expect(page).not.toContain('<img')
+    expect(page).not.toMatch(/\sonerror="/)
+    // The quotation mark never ends an attribute: the text after it would then stand outside a tag's quotes.
+    expect(page).not.toContain(`"'>`)
+    expect(harmless).not.toContain('alert(1)')
+  })
+})
+
+describe('what is offered', () => {
+  const password = ['name="email"', 'name="password"', 'Sign in and allow']
+  const google = ['name="provider"', 'value="google"', 'Continue with Google and allow']
+  const warning = ['A program on this computer is asking. Go on only if you started it.', 'on this computer']
+  const unchecked = ['Nobody has checked this name']
+  const rows: readonly [string, Partial<LoginView>, readonly string[], readonly string[]][] = [
+    ['both methods', {}, [...password, ...google, '>or<'], []],
+    ['password only', { social: [] }, password, [...google, '>or<']],
+    ['social only', { password: false }, google, [...password, '>or<']],
+    ['no method', { password: false, social: [] }, ['No way to sign in'], [...password, ...google]],
+    ['verified client', {}, ['Verified address', 'Asked for by'], [...unchecked, ...warning]],
+    ['unverified client', { client: { name: 'x' } }, unchecked, ['Verified address', 'Asked for by']],
+    ['loopback only', { ...loopbackSample }, [...warning, ...unchecked], ['Verified address']],
+    ['permissions', {}, ['What signing in allows', 'Stay connected for 30 days'], []],
+    ['no permissions', { permissions: [] }, [], ['What signing in allows', '<ul']],
+    ['no error', {}, [], ['role="alert"', 'aria-describedby', 'autofocus', 'Not signed in']],
+    [
+      'an error',
+      { error: 'Wrong.' },
+      ['role="alert"', 'aria-describedby="sign-in-error"', 'Not signed in: '],
+      [],
+    ],
+    ['an email', { email: 'a@b.example' }, ['value="a@b.example"'], ['autofocus']],
+    ['no email', {}, ['value=""'], []],
+    ['the app', {}, ['href="https://notes.example.com"', 'Create one in notes.example.com'], []],
+    ['cancel', {}, ['name="action" value="deny" formnovalidate'], []],
+  ]
+  test.each(rows)('%s', (_case, part, present, absent) => {
+    const page = loginPage({ ...loginSample, ...part })
+    for (const text of present) expect(page).toContain(text)
+    for (const text of absent) expect(page).not.toContain(text)
+  })
+
+  test('the error focuses the field to correct: password when the e-mail is there, else e-mail', () => {
+    const focused = (email?: string): string | undefined =>
+      /<input[^>]*name="(\w+)"[^>]*autofocus/.exec(
+        loginPage({ ...loginSample, error: 'Wrong.', ...(email === undefined ? {} : { email }) }),
+      )?.[1]
+    expect(focused('a@b.example')).toBe('password')
+    expect(focused()).toBe('email')
+  })
+})
+
+describe('forms', () => {
+  test('each posts to the action with the transaction', () => {
+    const found = forms(loginPage(loginSample))
+    expect(found).toHaveLength(3)
+    for (const form of found) {
+      expect(form).toContain('method="post" action="/oauth/authorize"')
+      expect(form).toContain(`<input type="hidden" name="transaction" value="${loginSample.transaction}"`)
+    }
+  })
+
+  test('password, social and cancel do not mix', () => {
+    const [password, social, cancel] = forms(loginPage(loginSample))
+    expect(password).toMatch(/name="email"\s+type="email"\s+inputmode="email"\s+autocomplete="username"/)
+    expect(password).toMatch(/type="password"\s+autocomplete="current-password"/)
+    expect(password).not.toContain('name="provider"')
+    expect(password).not.toContain('name="action"')
+    expect(social).not.toContain('name="password"')
+    expect(cancel).not.toContain('name="provider"')
+  })
+
+  test('there is no sign-up form', () => {
+    const page = loginPage(loginSample)
+    expect(page).not.toContain('new-password')
+    expect(page).not.toMatch(/<button[^>]*>[^<]*(sign up|create|register)/i)
+  })
+})
+
+describe('who asks', () => {
+  test('the proven host comes before the claimed name, which is quoted and isolated', () => {
+    const page = loginPage(loginSample)
+    const host = page.indexOf('<bdi class="host">claude.ai</bdi>')
+    const name = page.indexOf('“<bdi>Claude</bdi>”')
+    expect(host).toBeGreaterThan(0)
+    expect(name).toBeGreaterThan(host)
+  })
+
+  test('the tab names the proven host, never the claimed name', () => {
+    const title = (view: LoginView): string | undefined => /<title>(.*)<\/title>/.exec(loginPage(view))?.[1]
+    expect(title(loginSample)).toBe('Sign in to allow access for claude.ai · Drawbridge')
+    expect(title(loopbackSample)).toBe('Sign in to allow access for 127.0.0.1 · Drawbridge')
+  })
+
+  test.each([
+    ['on the verified host', { verifiedHost: 'claude.ai', uri: 'https://claude.ai/about' }, true],
+    ['elsewhere', { verifiedHost: 'claude.ai', uri: 'https://claude.example/about' }, false],
+    ['on a subdomain', { verifiedHost: 'claude.ai', uri: 'https://x.claude.ai/' }, false],
+    ['without https', { verifiedHost: 'claude.ai', uri: 'http://claude.ai/about' }, false],
+    ['a script', { verifiedHost: 'claude.ai', uri: 'javascript:alert(1)' }, false],
+    ['no URL', { verifiedHost: 'claude.ai', uri: 'about us' }, false],
+    ['of an unverified client', { uri: 'https://claude.ai/about' }, false],
+  ])('the page of a client is linked only on its verified host: %s', (_case, client, linked) => {
+    const page = loginPage({ ...loginSample, client: { name: 'Claude', ...client } })
+    expect(page.includes('About claude.ai')).toBe(linked)
+    expect(page.includes(client.uri)).toBe(linked)
+  })
+})

@@ -1,0 +1,125 @@
+import { html } from '@drawbridge/shared/html.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { alertGlyph } from './glyph.ts'
+import { hostOf } from './host-name.ts'
+import { layout } from './layout.ts'
+import { aboutClient, requestSummary } from './request-summary.ts'
+import type { RequestView } from './request-summary.ts'
+
+/** What the login page shows and where it posts. Every text is escaped; none is trusted to be short. */
+export interface LoginView extends RequestView {
+  /** Absolute path that the forms post to. */
+  action: string
+  /** Opaque sealed authorization request; travels in a hidden input. */
+  transaction: string
+  /** Offer the e-mail and password form. */
+  password: boolean
+  /** Social sign-in methods to offer, in this order. */
+  social: readonly { id: string; label: string }[]
+  /** What was typed before, or the request's login_hint. */
+  email?: string
+  /** Why the last attempt failed, as a sentence. */
+  error?: string
+}
+
+/**
+ * Decides what a person sees before allowing a client: the facts that were proven (verified host, return address)
+ * stand out, what the client says about itself is small and quoted, and every button that signs in says that it
+ * allows. No script, no sign-up form. Not checked: that the facts are true; the authorization request decided that.
+ */
+export function loginPage(view: LoginView): string {
+  const asker = view.client.verifiedHost ?? view.redirectHost
+  return layout({
+    title: `${view.error === undefined ? '' : 'Not signed in: '}Sign in to allow access for ${asker}`,
+    bridge: 'lowering',
+    gate: requestSummary(view),
+    main: html`<section class="court-inner" aria-labelledby="sign-in">
+      <h2 id="sign-in">Sign in with your account at <bdi>${hostOf(view.appUrl)}</bdi></h2>
+      ${
+        view.error === undefined
+          ? ''
+          : html`<p class="alert" role="alert" id="sign-in-error">
+              ${alertGlyph} <span>${view.error}</span>
+            </p>`
+      }
+      ${view.password ? passwordForm(view) : ''}
+      ${view.password && view.social.length > 0 ? html`<p class="or"><span>or</span></p>` : ''}
+      ${view.social.length > 0 ? socialForm(view) : ''}
+      ${
+        view.password || view.social.length > 0
+          ? ''
+          : html`<p class="alert">
+              ${alertGlyph}
+              <span>No way to sign in is switched on here. Ask the people who run this server.</span>
+            </p>`
+      }
+      <form method="post" action="${view.action}" class="cancel">
+        ${transactionInput(view)}
+        <button class="button plain" name="action" value="deny" formnovalidate>Cancel, allow nothing</button>
+      </form>
+      <div class="court-foot">
+        <p>
+          No account yet? <a class="link" href="${view.appUrl}">Create one in ${hostOf(view.appUrl)}</a>, then
+          come back here.
+        </p>
+        ${aboutClient(view.client)}
+      </div>
+    </section>`,
+  })
+}
+
+function passwordForm(view: LoginView): SafeHtml {
+  // After a failed attempt the keyboard starts where the correction goes, and the error describes both fields.
+  const failed = view.error !== undefined
+  const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
+  const focus = html` autofocus`
+  return html`<form method="post" action="${view.action}" class="stack">
+    ${transactionInput(view)}
+    <div class="field">
+      <label for="email">Email</label>
+      <input
+        id="email"
+        name="email"
+        type="email"
+        inputmode="email"
+        autocomplete="username"
+        autocapitalize="none"
+        spellcheck="false"
+        required
+        value="${view.email ?? ''}"
+        ${describedBy}${failed && !view.email ? focus : ''}
+      />
+    </div>
+    <div class="field">
+      <label for="password">Password</label>
+      <input
+        id="password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        required${describedBy}${failed && view.email ? focus : ''}
+      />
+    </div>
+    <button class="button primary" type="submit">Sign in and allow</button>
+  </form>`
+}
+
+function socialForm(view: LoginView): SafeHtml {
+  return html`<form method="post" action="${view.action}" class="stack">
+    ${transactionInput(view)}
+    ${view.social.map(
+      ({ id, label }, position) =>
+        html`<button
+          class="button ${view.password || position > 0 ? 'secondary' : 'primary'}"
+          name="provider"
+          value="${id}"
+        >
+          Continue with ${label} and allow
+        </button>`,
+    )}
+  </form>`
+}
+
+function transactionInput(view: LoginView): SafeHtml {
+  return html`<input type="hidden" name="transaction" value="${view.transaction}" />`
+}

@@ -1,0 +1,150 @@
+/**
+ * The one stylesheet of all pages. It is served inline and known to the Content-Security-Policy by its hash, so it is
+ * a constant: nothing from a request ever enters it. System fonts, one accent colour (the green of weathered copper),
+ * light and dark, from 320 px up.
+ */
+export const style: string = `
+:root {
+  color-scheme: light dark;
+  --gate: #10302d;
+  --gate-stone: #1a4540;
+  --gate-water: #0b2523;
+  --gate-text: #f0f6f3;
+  --gate-quiet: #a9c4bd;
+  --gate-line: #2b5751;
+  --gate-bright: #8ce0c9;
+  --gate-amber: #ffd58a;
+  --court: #fcfdfc;
+  --text: #15211f;
+  --quiet: #50605c;
+  --line: #d3dcd9;
+  --edge: #74857f;
+  --field: #ffffff;
+  --accent: #0b6658;
+  --accent-strong: #084f44;
+  --on-accent: #ffffff;
+  --wash: #eef4f2;
+  --alert-text: #8a1c12;
+  --alert-wash: #fdefed;
+  --alert-line: #e5b4ae;
+  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Mono", "Segoe UI Mono", Menlo, Consolas, "Liberation Mono", monospace;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --gate: #0b2421;
+    --gate-stone: #143b36;
+    --gate-water: #081a18;
+    --gate-line: #234a44;
+    --court: #131918;
+    --text: #e8eeec;
+    --quiet: #a3b3ae;
+    --line: #2d3836;
+    --edge: #74857f;
+    --field: #0d1211;
+    --accent: #7fd8c1;
+    --accent-strong: #a3e8d6;
+    --on-accent: #05231d;
+    --wash: #1c2523;
+    --alert-text: #ffc4bc;
+    --alert-wash: #351a17;
+    --alert-line: #6d352e;
+  }
+}
+*, *::before, *::after { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body { margin: 0; background: var(--court); color: var(--text); font: 400 1rem/1.5 var(--sans); }
+h1, h2, p, dl, dd, ul { margin: 0; padding: 0; }
+h1, h2, p, dt, dd, li { overflow-wrap: anywhere; }
+h1 { font-size: 1.75rem; line-height: 1.2; font-weight: 650; letter-spacing: -0.015em; text-wrap: balance; }
+h2 { font-size: 1.125rem; line-height: 1.35; font-weight: 600; text-wrap: balance; }
+
+.crossing { min-height: 100vh; min-height: 100dvh; display: flex; flex-direction: column; }
+.gate { background: var(--gate); color: var(--gate-text); overflow: hidden; }
+.gate-inner { padding: 1.25rem 1.25rem 1.75rem; max-width: 36rem; margin: 0 auto; width: 100%; }
+.court { flex: 1; }
+.court-inner { padding: 2rem 1.25rem 2.5rem; max-width: 36rem; margin: 0 auto; display: flex; flex-direction: column; gap: 1.25rem; }
+
+.brand { display: flex; align-items: center; gap: 0.625rem; font-weight: 600; letter-spacing: -0.005em; }
+.mark { color: var(--gate-bright); flex: none; }
+.glyph { flex: none; vertical-align: -0.125em; }
+.gate h1 { margin-top: 1.75rem; }
+
+.ask { margin-top: 0.625rem; color: var(--gate-quiet); text-wrap: pretty; }
+.facts { margin-top: 1.75rem; display: grid; gap: 1rem; }
+dt, .allows { font-size: 0.875rem; line-height: 1.4; font-weight: 400; color: var(--gate-quiet); }
+.host { font-family: var(--mono); font-weight: 600; overflow-wrap: anywhere; }
+.facts .host { font-size: 1.375rem; line-height: 1.3; color: var(--gate-bright); margin-right: 0.375rem; }
+.subdomain { font-weight: 400; opacity: 0.8; }
+.claim { max-width: 28rem; }
+.note { display: inline-flex; align-items: center; gap: 0.25rem; font-size: 0.875rem; color: var(--gate-quiet); }
+.claim .note { display: block; }
+.warning, .alert { display: flex; gap: 0.625rem; padding: 0.75rem 0.875rem; border: 1px solid; border-radius: 0.5rem; }
+.warning .glyph, .alert .glyph { margin-top: 0.25rem; }
+.warning { margin-top: 1.25rem; color: var(--gate-amber); }
+.alert { color: var(--alert-text); background: var(--alert-wash); border-color: var(--alert-line); }
+.allows { margin-top: 1.5rem; padding-top: 1.25rem; border-top: 1px solid var(--gate-line); }
+.permissions { list-style: none; margin-top: 0.5rem; display: grid; gap: 0.375rem; }
+.permissions li { padding-left: 1.25rem; position: relative; }
+.permissions li::before { content: ""; position: absolute; left: 0.125rem; top: 0.55em; width: 0.4375rem; height: 0.4375rem; background: var(--gate-bright); transform: rotate(45deg); }
+
+.stack { display: flex; flex-direction: column; gap: 1rem; }
+.field { display: flex; flex-direction: column; gap: 0.375rem; }
+label { font-weight: 550; }
+input { width: 100%; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.5rem; background: var(--field); color: inherit; font: inherit; }
+.button { display: flex; align-items: center; justify-content: center; min-height: 3rem; width: 100%; padding: 0.625rem 1.125rem; border: 1px solid transparent; border-radius: 0.5rem; font: 600 1rem/1.35 var(--sans); text-align: center; text-wrap: balance; text-decoration: none; overflow-wrap: anywhere; cursor: pointer; }
+.primary { background: var(--accent); color: var(--on-accent); }
+.primary:hover { background: var(--accent-strong); }
+.secondary { background: var(--field); color: var(--text); border-color: var(--edge); }
+.secondary:hover { background: var(--wash); }
+.plain { background: none; color: var(--quiet); font-weight: 500; }
+.plain:hover { background: var(--wash); color: var(--text); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.or { display: flex; align-items: center; gap: 0.875rem; color: var(--quiet); font-size: 0.875rem; }
+.or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
+.cancel { margin-top: -0.5rem; }
+.link { color: var(--accent); text-underline-offset: 0.2em; overflow-wrap: anywhere; }
+.alone { display: inline-flex; align-items: center; min-height: 2.75rem; }
+.link:hover { color: var(--accent-strong); text-decoration-thickness: 2px; }
+.court-foot { border-top: 1px solid var(--line); padding-top: 1.25rem; display: grid; gap: 0.5rem; color: var(--quiet); font-size: 0.9375rem; }
+
+.lead { font-size: 1.125rem; line-height: 1.5; }
+.quiet { color: var(--quiet); font-size: 0.9375rem; }
+.detail { padding: 0.75rem 0.875rem; background: var(--wash); border-radius: 0.5rem; font: 0.875rem/1.5 var(--mono); }
+.next { display: grid; gap: 0.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
+.request-id { color: var(--quiet); font-size: 0.8125rem; }
+.request-id code { font-family: var(--mono); user-select: all; }
+
+.scene { display: none; }
+.bare .scene { display: block; width: 100%; height: 5.5rem; overflow: visible; }
+.bare .gate { display: flex; flex-direction: column; }
+.bare .gate-inner { padding-bottom: 0.5rem; }
+.stone { fill: var(--gate-stone); }
+.water { fill: var(--gate-water); }
+.deck { fill: none; stroke: var(--gate-bright); stroke-width: 7; }
+.chain { fill: none; stroke: var(--gate-bright); stroke-width: 1.5; stroke-dasharray: 5 3; }
+
+@media (min-width: 56rem) {
+  .crossing { flex-direction: row; }
+  .gate { flex: 1 1 50%; display: flex; flex-direction: column; align-items: flex-end; }
+  .gate-inner { max-width: 33rem; margin: 0; padding: 2.5rem 4rem 2.5rem 2.5rem; }
+  .court { flex: 1 1 50%; }
+  .court-inner { max-width: 32rem; width: 100%; margin: 0; padding: 7.25rem 2.5rem 3rem 4.5rem; }
+  .gate h1 { margin-top: 2.5rem; font-size: 2.125rem; }
+  .court h1 { font-size: 2.125rem; }
+  .court h2 { font-size: 1.25rem; }
+  .scene, .bare .scene { width: 100%; height: 13.5rem; flex: none; margin-top: auto; overflow: visible; }
+}
+@media (min-width: 56rem) and (min-height: 44rem) {
+  .scene { display: block; }
+}
+@media (prefers-reduced-motion: no-preference) {
+  .button, .link { transition: background-color 120ms ease-out, color 120ms ease-out; }
+}
+@media (forced-colors: active) {
+  .button { border-color: ButtonText; }
+  .mark { color: CanvasText; }
+  .permissions li::before { background: CanvasText; forced-color-adjust: none; }
+  .scene, .bare .scene { display: none; }
+}
+`

@@ -1,0 +1,83 @@
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { launch } from 'puppeteer-core'
+import type { Browser } from 'puppeteer-core'
+
+const missingBrowser = 'no Chromium found: set CHROMIUM_BIN or install the apt package `chromium`'
+
+/**
+ * Path of the Chromium to test with: CHROMIUM_BIN, else `chromium` on PATH, else undefined. Prints one line when there
+ * is none, and throws instead when CI=true. Not checked: that the file is really a browser.
+ */
+export function findChromium(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  const candidates = [
+    environment['CHROMIUM_BIN'],
+    ...(environment['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'chromium')),
+  ]
+  const found = candidates.find((path) => path !== undefined && path !== '' && isExecutable(path))
+  if (found !== undefined) return found
+  if (environment['CI'] === 'true') throw new Error(missingBrowser)
+  process.stderr.write(`skipped: ${missingBrowser}\n`)
+  return undefined
+}
+
+/** Starts a headless Chromium with an empty profile, lends it to `work`, and closes and removes both in any case. */
+export async function withChromium<Result>(
+  executablePath: string,
+  work: (browser: Browser) => Promise<Result>,
+): Promise<Result> {
+  const running = await startChromium(executablePath)
+  try {
+    return await work(running.browser)
+  } finally {
+    await running.close()
+  }
+}
+
+/** A started browser and the one way to end it. */
+export interface RunningChromium {
+  browser: Browser
+  close: () => Promise<void>
+}
+
+/** Starts a headless Chromium with an empty temporary profile; the caller closes it, which removes the profile. */
+export async function startChromium(executablePath: string): Promise<RunningChromium> {
+  const userDataDir = mkdtempSync(join(tmpdir(), 'drawbridge-chromium-'))
+  const removeProfile = () => rmSync(userDataDir, { recursive: true, force: true, maxRetries: 5 })
+  try {
+    const browser = await launch({
+      executablePath,
+      userDataDir,
+      headless: true,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    })
+    return {
+      browser,
+      close: async () => {
+        await browser.close()
+        removeProfile()
+      },
+    }
+  } catch (error) {
+    removeProfile()
+    throw error
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,107 @@
+import type { UnsafeRequestReason } from '../core/authorization-request.ts'
+import { page } from './answer.ts'
+import type { RequestContext } from './endpoint.ts'
+import { type ErrorView, errorPage } from './pages/error-page.ts'
+
+/** Why the browser stays here with an error page instead of going back to the client. */
+export type StrandedReason =
+  | UnsafeRequestReason
+  | 'transaction_invalid'
+  | 'transaction_expired'
+  | 'foreign_browser'
+  | 'foreign_form'
+  | 'form_unreadable'
+  | 'social_expired'
+  | 'sign_in_unavailable'
+
+type StrandedText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
+
+const startOver = 'Go back to the app you came from and connect again.'
+
+const texts: Readonly<Record<StrandedReason, StrandedText>> = {
+  client_id_missing: {
+    status: 400,
+    title: 'This link is incomplete',
+    message: 'It does not say which app wants to connect (the client_id parameter is missing).',
+    nextStep: startOver,
+  },
+  client_unknown: {
+    status: 400,
+    title: 'This app is not registered here',
+    message: 'Its registration is unknown or was removed, so it cannot be connected as it is.',
+    nextStep: 'In the app, remove this connector and add it again. It then registers itself anew.',
+  },
+  redirect_uri_missing: {
+    status: 400,
+    title: 'This link is incomplete',
+    message: 'It does not say where to return to (the redirect_uri parameter is missing).',
+    nextStep: startOver,
+  },
+  redirect_uri_mismatch: {
+    status: 400,
+    title: 'This app wants to return to an unknown address',
+    message: 'The address in the link is not one that the app registered. Sending you there could be unsafe.',
+    nextStep: 'In the app, remove this connector and add it again. If that does not help, tell the makers of the app.',
+  },
+  parameter_repeated: {
+    status: 400,
+    title: 'This link contradicts itself',
+    message: 'It names the app or the return address more than once.',
+    nextStep: startOver,
+  },
+  transaction_invalid: {
+    status: 400,
+    title: 'This sign-in page cannot be used',
+    message: 'It is incomplete, or it was made by another server.',
+    nextStep: startOver,
+  },
+  transaction_expired: {
+    status: 400,
+    title: 'This sign-in page was open too long',
+    message: 'For safety a sign-in page works for one hour.',
+    nextStep: startOver,
+  },
+  foreign_browser: {
+    status: 403,
+    title: 'This sign-in page belongs to another browser',
+    message: 'It was opened somewhere else, or this browser does not keep cookies.',
+    nextStep: 'Allow cookies for this address, then go back to the app you came from and connect again.',
+  },
+  foreign_form: {
+    status: 403,
+    title: 'This form was sent from another site',
+    message: 'Sign-in forms are only accepted from the sign-in page itself.',
+    nextStep: startOver,
+  },
+  form_unreadable: {
+    status: 400,
+    title: 'This form cannot be read',
+    message: 'It is too large, or parts of it are missing or given twice.',
+    nextStep: startOver,
+  },
+  social_expired: {
+    status: 400,
+    title: 'This sign-in took too long',
+    message: 'The sign-in that you come back from is not known here any more, or was already completed.',
+    nextStep: startOver,
+  },
+  sign_in_unavailable: {
+    status: 503,
+    title: 'Signing in is not possible right now',
+    message: 'The sign-in service of the web app cannot be reached.',
+    nextStep: 'Wait a moment, then reload this page.',
+  },
+}
+
+/** The error page for `reason`, with the request id under which the log has the rest. */
+export function strandedPage(
+  reason: StrandedReason,
+  context: RequestContext,
+  appUrl: string,
+  detail?: string,
+): Response {
+  context.report('sign_in_stranded', { reason })
+  const { status, ...text } = texts[reason]
+  const view = { ...text, requestId: context.id, appUrl, ...(detail !== undefined && { detail }) }
+  return page(errorPage(view), status, status === 503 ? { 'retry-after': '5' } : {})
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// Plain ES5: an old Node must get as far as the message, not stop at a syntax error.
+var needed = [22, 13]
+var running = process.versions.node.split('.').map(Number)
+if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1])) {
+  process.stderr.write(
+    'drawbridge-server needs Node ' +
+      needed.join('.') +
+      ' or newer; this is Node ' +
+      process.versions.node +
+      ' at ' +
+      process.execPath +
+      '.\nInstall a newer Node, or start it with the absolute path of one.\n',
+  )
+  process.exit(1)
+}
+// Built from a string, because old parsers refuse the word import.
+var load = Function('path', 'return import(path)')
+load(require('url').pathToFileURL(require('path').join(__dirname, 'dist', 'main.mjs')).href)

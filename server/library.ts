@@ -1,0 +1,34 @@
+import { pino } from 'pino'
+import { type App, createApp } from './app.ts'
+import { createConfig, type Settings } from './config.ts'
+import { createLog } from './log.ts'
+import { systemRuntime } from './system-runtime.ts'
+
+export { ConfigError, type Settings } from './config.ts'
+
+/** Drawbridge inside another server. */
+export interface Drawbridge {
+  /** Answers the requests for BASE_URL. */
+  fetch(request: Request): Promise<Response>
+  /** Answers the requests for APP_URL; only there while the embedded provider is in use. */
+  fetchApp?(request: Request): Promise<Response>
+  /** Lets go of the store. Requests that still run may fail. */
+  close(): Promise<void>
+}
+
+/**
+ * Creates a Drawbridge to mount in a server of your own. `config` has the settings of the command line as text, by
+ * field name (`{ baseUrl: 'https://mcp.example.com', store: 'sqlite:data/server.db' }`); what is left out has its
+ * default. Logs JSON lines to stderr. Throws `ConfigError` with every fault, or what opening the store throws.
+ */
+export function createDrawbridge(config: Settings = {}): Drawbridge {
+  const production = process.env['NODE_ENV'] === 'production'
+  const checked = createConfig(config, { production })
+  const app: App = createApp(checked, systemRuntime, createLog(checked.log, pino.destination(2)))
+  const { embedded } = app
+  return {
+    fetch: app.fetch,
+    ...(embedded && { fetchApp: embedded.fetch }),
+    close: () => app.close(),
+  }
+}

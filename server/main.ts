@@ -1,0 +1,3 @@
+import { run } from './command-line.ts'
+
+process.exitCode = await run(process.argv.slice(2), process.env)

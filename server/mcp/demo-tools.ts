@@ -1,0 +1,113 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { z } from 'zod/v4'
+import { defineTool, textResult, type ToolContext, type ToolDefinition, toolError } from './tool.ts'
+
+const callTimeoutMs = 10_000
+const maxNoteLength = 2000
+
+const noteSchema = z.object({ id: z.string(), text: z.string(), created_at: z.string() })
+const noteListSchema = z.object({ notes: z.array(noteSchema) })
+
+/** The built-in tools: who am I, and the notes of the web app at `appUrl`, called as the user. */
+export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>): ToolDefinition[] {
+  const notesUrl = `${appUrl}/api/notes`
+
+  /** One call of the notes API with the user's own token; answers undefined for a note that is not there. */
+  async function callNotes(
+    { caller, signal }: ToolContext,
+    method: 'GET' | 'POST' | 'DELETE',
+    url: string,
+    body?: unknown,
+  ): Promise<Response> {
+    return runtime.fetch(
+      new Request(url, {
+        method,
+        headers: {
+          authorization: `Bearer ${caller.providerToken()}`,
+          accept: 'application/json',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]),
+      }),
+    )
+  }
+
+  return [
+    defineTool({
+      name: 'whoami',
+      title: 'Who am I',
+      description: 'Tells which account of the web app this connection acts as, and how it was authenticated.',
+      input: z.object({}),
+      annotations: { readOnlyHint: true, openWorldHint: false },
+      call: async (_input, { caller }) => {
+        const { sub, email, name } = caller.user
+        const identity = { sub, ...(email && { email }), ...(name && { name }), credential: caller.credential }
+        return textResult(`You are ${email ?? sub}.`, identity)
+      },
+    }),
+    defineTool({
+      name: 'list_notes',
+      title: 'List notes',
+      description: "Lists the user's notes in the web app, newest first, with their ids.",
+      input: z.object({}),
+      annotations: { readOnlyHint: true, openWorldHint: false },
+      call: (_input, context) =>
+        answering(callNotes(context, "GET", notesUrl), async (response) => {
+          const { notes } = noteListSchema.parse(await response.json())
+          const lines = notes.map(({ id, text }) => `${id}: ${text}`)
+          return textResult(lines.length > 0 ? lines.join('\n') : 'There are no notes yet.', { notes })
+        }),
+    }),
+    defineTool({
+      name: 'add_note',
+      title: 'Add a note',
+      description: "Adds a note to the user's notes in the web app and answers its id.",
+      input: z.object({ text: z.string().trim().min(1).max(maxNoteLength).describe('The text of the note.') }),
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+      call: ({ text }, context) =>
+        answering(callNotes(context, 'POST', notesUrl, { text }), async (response) => {
+          const note = noteSchema.parse(await response.json())
+          return textResult(`Added note ${note.id}.`, note)
+        }),
+    }),
+    defineTool({
+      name: 'delete_note',
+      title: 'Delete a note',
+      description: "Deletes one of the user's notes in the web app, by the id that list_notes gives.",
+      input: z.object({ id: z.string().min(1).max(100).describe('The id of the note.') }),
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+      call: ({ id }, context) =>
+        answering(callNotes(context, 'DELETE', `${notesUrl}/${encodeURIComponent(id)}`), async () =>
+          textResult(`Deleted note ${id}.`, { id }),
+        ),
+    }),
+  ]
+}
+
+/** Turns the outcome of a call into a result: what failed becomes a tool error that names the next step. */
+async function answering(
+  call: Promise<Response>,
+  read: (response: Response) => Promise<CallToolResult>,
+): Promise<CallToolResult> {
+  let response: Response
+  try {
+    response = await call
+  } catch {
+    return toolError('The web app cannot be reached right now. Try again in a moment.')
+  }
+  if (response.ok) {
+    return read(response).catch(() => toolError('The web app answered something unexpected. Try again later.'))
+  }
+  await response.body?.cancel()
+  switch (response.status) {
+    case 401:
+      return toolError('The web app did not accept the sign-in behind this connection. Sign in again.')
+    case 404:
+      return toolError('There is no such note. Call list_notes for the ids that exist.')
+    default:
+      return toolError(`The web app refused with status ${response.status}. Check the arguments and try again.`)
+  }
+}

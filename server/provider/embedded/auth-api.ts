@@ -1,0 +1,131 @@
+import { Hono, type Context } from 'hono'
+import { AuthError } from './auth-error.ts'
+import { describeUser, sessionResponse, type AuthServices } from './auth-services.ts'
+import { authenticate } from './bearer.ts'
+import { readJsonBody, type JsonBody } from './json-body.ts'
+import { hashPassword, validatePassword, verifyPassword } from './password.ts'
+import { GRANTS, isGrantType } from './token-endpoint.ts'
+
+/** The routes of the auth API about accounts and sessions, relative to its base URL. */
+export function createAuthApi(services: AuthServices): Hono {
+  const { counters, faults, keys } = services
+  const api = new Hono()
+
+  api.get('/health', (c) =>
+    c.json({
+      version: 'v2.196.0-embedded',
+      name: 'Drawbridge embedded provider',
+      description: 'Local stand-in for a user registration and authentication API',
+    }),
+  )
+  api.get('/settings', (c) => c.json(settings(services)))
+  api.get('/.well-known/jwks.json', (c) => {
+    counters.jwks++
+    return c.json(keys.jwks(), 200, { 'cache-control': 'public, max-age=600' })
+  })
+  api.post('/signup', async (c) => {
+    counters.signup++
+    return signUp(services, await readJsonBody(c.req.raw))
+  })
+  api.post('/token', async (c) => {
+    const type = c.req.query('grant_type')
+    if (!isGrantType(type)) throw new AuthError(400, 'invalid_credentials', 'unsupported_grant_type')
+    counters.token[type]++
+    faults.checkRate()
+    return GRANTS[type](services, await readJsonBody(c.req.raw))
+  })
+  api.get('/user', async (c) => {
+    counters.user++
+    const { account } = await authenticate(services, c.req.raw)
+    return c.json(describeUser(services, account.id))
+  })
+  api.put('/user', async (c) => updateUser(services, c))
+  api.post('/logout', async (c) => {
+    counters.logout++
+    return signOut(services, c)
+  })
+  return api
+}
+
+async function signUp(services: AuthServices, body: JsonBody): Promise<Response> {
+  const { accounts, autoconfirm, identities, runtime, sessions } = services
+  const email = body.text('email')
+  const password = body.text('password')
+  const metadata = body.object('data') ?? {}
+  if (email === '') {
+    throw new AuthError(422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
+  }
+  if (password === '') throw new AuthError(400, 'validation_failed', 'Signup requires a valid password')
+  validatePassword(password)
+  const passwordHash = await hashPassword(password, runtime.randomBytes(16))
+  const account = services.database.transaction(() => {
+    const created = accounts.create({ email, passwordHash, confirmed: autoconfirm, metadata })
+    accounts.mergeMetadata(created.id, {
+      email: created.email,
+      email_verified: autoconfirm,
+      phone_verified: false,
+      sub: created.id,
+    })
+    identities.addEmail(created)
+    return created
+  })
+  // Without confirmation there is no session yet: the answer is the bare user.
+  if (!autoconfirm) return Response.json(describeUser(services, account.id))
+  accounts.recordSignIn(account.id)
+  return sessionResponse(services, sessions.create(account.id, 'password'))
+}
+
+async function updateUser(services: AuthServices, c: Context): Promise<Response> {
+  const { accounts, runtime, sessions } = services
+  const { account, session } = await authenticate(services, c.req.raw)
+  const body = await readJsonBody(c.req.raw)
+  if (body.text('email') !== '' && body.text('email').toLowerCase() !== account.email) {
+    throw new AuthError(400, 'validation_failed', 'The embedded provider does not change addresses')
+  }
+  const metadata = body.object('data')
+  const password = body.text('password')
+  if (password !== '') {
+    validatePassword(password)
+    if (await verifyPassword(password, account.passwordHash)) {
+      throw new AuthError(422, 'same_password', 'New password should be different from the old password.')
+    }
+    accounts.setPasswordHash(account.id, await hashPassword(password, runtime.randomBytes(16)))
+    sessions.endOthers(account.id, session.id)
+  }
+  if (metadata !== undefined) accounts.mergeMetadata(account.id, metadata)
+  return c.json(describeUser(services, account.id))
+}
+
+/** Ends sessions; access tokens already out stay valid until they expire, for whoever checks the signature only. */
+async function signOut(services: AuthServices, c: Context): Promise<Response> {
+  const { sessions } = services
+  const scope = c.req.query('scope') ?? 'global'
+  const { account, session } = await authenticate(services, c.req.raw)
+  if (scope === 'global') sessions.endAll(account.id)
+  else if (scope === 'local') sessions.end(session.id)
+  else if (scope === 'others') sessions.endOthers(account.id, session.id)
+  else throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
+  return c.body(null, 204)
+}
+
+function settings(services: AuthServices): Record<string, unknown> {
+  const off = [
+    'anonymous_users',
+    'apple',
+    'azure',
+    'discord',
+    'facebook',
+    'github',
+    'gitlab',
+    'keycloak',
+    'phone',
+  ]
+  return {
+    external: { ...Object.fromEntries(off.map((name) => [name, false])), email: true, google: true },
+    disable_signup: false,
+    mailer_autoconfirm: services.autoconfirm,
+    phone_autoconfirm: false,
+    sms_provider: '',
+    saml_enabled: false,
+  }
+}

@@ -1,0 +1,142 @@
+// The row type is a promise of the caller that names the columns in its SQL; only this file takes it at its word.
+/* oxlint-disable typescript/no-unnecessary-type-parameters, typescript/no-unsafe-type-assertion */
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+
+/** The SQLite file of the embedded provider. Calls are synchronous, so nothing interleaves inside a transaction. */
+export interface Database {
+  /** First row or undefined. */
+  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined
+  /** All rows. */
+  all<Row>(sql: string, ...values: SQLInputValue[]): Row[]
+  /** Number of changed rows. */
+  run(sql: string, ...values: SQLInputValue[]): number
+  /** Commits what `body` did, or nothing when it throws. */
+  transaction<T>(body: () => T): T
+  close(): void
+}
+
+/** One entry a schema version; entries are only ever appended, `PRAGMA user_version` counts the applied ones. */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE account (
+     id TEXT PRIMARY KEY,
+     email TEXT NOT NULL UNIQUE,
+     password_hash TEXT,
+     confirmed_at INTEGER,
+     banned_until INTEGER,
+     user_metadata TEXT NOT NULL,
+     last_sign_in_at INTEGER,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE identity (
+     id TEXT PRIMARY KEY,
+     account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+     provider TEXT NOT NULL,
+     provider_id TEXT NOT NULL,
+     data TEXT NOT NULL,
+     last_sign_in_at INTEGER NOT NULL,
+     created_at INTEGER NOT NULL,
+     UNIQUE (provider, provider_id)
+   ) STRICT;
+   CREATE INDEX identity_account ON identity (account_id);
+   CREATE TABLE session (
+     id TEXT PRIMARY KEY,
+     account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+     aal TEXT NOT NULL,
+     amr TEXT NOT NULL,
+     refresh_key BLOB NOT NULL,
+     refresh_counter INTEGER NOT NULL,
+     refresh_floor INTEGER NOT NULL,
+     refreshed_at INTEGER NOT NULL,
+     created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX session_account ON session (account_id);
+   CREATE TABLE factor (
+     id TEXT PRIMARY KEY,
+     account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+     friendly_name TEXT NOT NULL,
+     status TEXT NOT NULL,
+     secret TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX factor_account ON factor (account_id);
+   CREATE TABLE challenge (
+     id TEXT PRIMARY KEY,
+     factor_id TEXT NOT NULL REFERENCES factor (id) ON DELETE CASCADE,
+     created_at INTEGER NOT NULL,
+     verified_at INTEGER
+   ) STRICT;
+   CREATE TABLE flow (
+     state TEXT PRIMARY KEY,
+     redirect_to TEXT NOT NULL,
+     code_challenge TEXT NOT NULL,
+     code_hash TEXT UNIQUE,
+     account_id TEXT REFERENCES account (id) ON DELETE CASCADE,
+     created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE signing_key (
+     kid TEXT PRIMARY KEY,
+     private_jwk TEXT NOT NULL,
+     created_order INTEGER NOT NULL UNIQUE
+   ) STRICT;
+   CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;`,
+]
+
+/** Opens (and brings up to date) the database at `path`; what was committed survives a kill of the process. */
+export function openDatabase(path: string): Database {
+  if (path !== ':memory:') {
+    // It holds signing keys and password hashes: nobody else on the machine reads it.
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closeSync(openSync(path, 'a', 0o600))
+  }
+  const connection = new DatabaseSync(path)
+  connection.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
+  connection.exec('PRAGMA foreign_keys = ON;')
+  const statements = new Map<string, StatementSync>()
+  let inTransaction = false
+
+  function prepare(sql: string): StatementSync {
+    let statement = statements.get(sql)
+    if (statement === undefined) {
+      statement = connection.prepare(sql)
+      statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  function transaction<T>(body: () => T): T {
+    if (inTransaction) return body()
+    connection.exec('BEGIN IMMEDIATE')
+    inTransaction = true
+    try {
+      const result = body()
+      connection.exec('COMMIT')
+      return result
+    } catch (error) {
+      connection.exec('ROLLBACK')
+      throw error
+    } finally {
+      inTransaction = false
+    }
+  }
+
+  transaction(() => {
+    const applied = Number(connection.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
+    if (applied > MIGRATIONS.length) {
+      throw new Error(`${path} was written by a newer version of Drawbridge (schema ${applied}).`)
+    }
+    for (const migration of MIGRATIONS.slice(applied)) connection.exec(migration)
+    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+  })
+
+  return {
+    get: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Row | undefined,
+    all: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).all(...values) as Row[],
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    transaction,
+    close: () => connection.close(),
+  }
+}

@@ -1,0 +1,81 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
+import { createAuthApi } from './auth-api.ts'
+import { AuthError, renderAuthError } from './auth-error.ts'
+import { createAuthServices } from './auth-services.ts'
+import { createEmbeddedAdmin, type EmbeddedAdmin } from './embedded-admin.ts'
+import { validateEmbeddedConfig, type EmbeddedProviderConfig } from './embedded-config.ts'
+import { createFactorApi } from './factor-api.ts'
+import { createSocialApi } from './social-api.ts'
+import { createStandInGoogle } from './stand-in-google.ts'
+
+export type { EmbeddedAdmin, EmbeddedUser, NewUser } from './embedded-admin.ts'
+export type { EmbeddedProviderConfig } from './embedded-config.ts'
+export type { EmbeddedFaults } from './fault.ts'
+
+const MAX_BODY_BYTES = 64 * 1024
+
+/** A session provider that lives in this process. */
+export interface EmbeddedProvider {
+  /** Answers everything below the configured URL and below `/google` of the same origin; 404 for the rest. */
+  fetch(request: Request): Promise<Response>
+  /** Closes the database; what was answered before is on disk. */
+  close(): void
+  admin: EmbeddedAdmin
+}
+
+/**
+ * A local, persistent session provider that speaks the Supabase Auth API, and a stand-in Google beside it. For
+ * development on one machine: throws unless its URLs are loopback ones. It logs nothing.
+ */
+export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: Runtime): EmbeddedProvider {
+  validateEmbeddedConfig(config)
+  const services = createAuthServices({ ...config, url: config.url.replace(/\/+$/, '') }, runtime)
+  const { origin, pathname } = new URL(services.config.url)
+  const google = createStandInGoogle(
+    { url: `${origin}/google`, callbackUrl: `${services.config.url}/callback` },
+    runtime,
+  )
+
+  const api = new Hono()
+  api.use(
+    cors({
+      origin: '*',
+      allowMethods: ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'],
+      allowHeaders: ['apikey', 'authorization', 'x-client-info', 'x-supabase-api-version', 'content-type'],
+      exposeHeaders: ['x-supabase-api-version'],
+    }),
+  )
+  api.use(async (c, next) => (await services.faults.before(c.req.path)) ?? next())
+  api.route('/', createAuthApi(services))
+  api.route('/factors', createFactorApi(services))
+  api.route('/', createSocialApi(services, google))
+
+  const root = new Hono()
+  root.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (c) => {
+        const message = `Request body exceeds ${MAX_BODY_BYTES} bytes`
+        return renderAuthError(new AuthError(413, 'validation_failed', message), c.req.raw)
+      },
+    }),
+  )
+  root.route(pathname, api)
+  root.route('/google', google.routes)
+  root.notFound((c) => renderAuthError(new AuthError(404, 'not_found', 'Not found'), c.req.raw))
+  root.onError((error, c) => {
+    if (error instanceof AuthError) return renderAuthError(error, c.req.raw)
+    // A dropped connection is not an answer: let the caller's fetch reject.
+    if (error instanceof TypeError && error.message === 'fetch failed') throw error
+    return renderAuthError(new AuthError(500, 'unexpected_failure', 'Unexpected failure'), c.req.raw)
+  })
+
+  return {
+    fetch: async (request) => root.fetch(request),
+    close: () => services.database.close(),
+    admin: createEmbeddedAdmin(services),
+  }
+}

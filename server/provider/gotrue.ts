@@ -1,0 +1,113 @@
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import {
+  ProviderError,
+  type ProviderSession,
+  type SessionProvider,
+  type SignIn,
+} from '../core/session-provider.ts'
+import { callGotrue, type GotrueAddress, type GotrueRequest } from './gotrue-call.ts'
+import { createTokenVerifier } from './token-verifier.ts'
+
+const capabilitiesFreshSeconds = 60
+
+/** Settings of the adapter. */
+export interface GotrueConfig extends GotrueAddress {
+  issuer: string
+  audience: string
+  hs256Secret: string | undefined
+  /** Social sign-in methods to offer; undefined offers what the provider reports. */
+  social: readonly string[] | undefined
+}
+
+/**
+ * {@link SessionProvider} over the HTTP API of Supabase Auth (GoTrue) and what speaks like it.
+ *
+ * Sessions come from the password grant or from the provider's PKCE flow, never from a browser's cookie. Sign-out is
+ * always local: the default of the API would end the user's every session.
+ */
+export function createGotrueProvider(
+  config: GotrueConfig,
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
+): SessionProvider {
+  const call = (request: GotrueRequest): Promise<unknown> => callGotrue(config, request, runtime)
+  const verify = createTokenVerifier({ ...config, jwksUrl: `${config.url}/.well-known/jwks.json` }, runtime)
+  let reported: { at: number; social: string[]; password: boolean } | undefined
+
+  async function signIn(path: string, body: unknown): Promise<SignIn> {
+    const session = sessionOf(await call({ method: 'POST', path, body }), runtime.now())
+    return { session, identity: await verify(session.accessToken) }
+  }
+
+  return {
+    issuer: config.issuer,
+    verify,
+
+    async capabilities() {
+      const now = runtime.now()
+      if (!reported || now - reported.at >= capabilitiesFreshSeconds) {
+        reported = { at: now, ...methodsOf(await call({ method: 'GET', path: '/settings' })) }
+      }
+      return { password: reported.password, social: config.social ?? reported.social }
+    },
+
+    passwordSignIn: ({ email, password }) =>
+      signIn('/token?grant_type=password', { email, password, gotrue_meta_security: {} }),
+
+    async socialStart({ method, callbackUrl }) {
+      const secret = createCodeVerifier(runtime.randomBytes)
+      const url = new URL(`${config.url}/authorize`)
+      url.search = new URLSearchParams({
+        provider: method,
+        redirect_to: callbackUrl,
+        code_challenge: await deriveCodeChallenge(secret),
+        code_challenge_method: 's256',
+      }).toString()
+      return { url: url.href, secret }
+    },
+
+    async socialFinish({ params, secret }) {
+      const code = params.get('code')
+      if (code) return signIn('/token?grant_type=pkce', { auth_code: code, code_verifier: secret })
+      const denied = params.get('error') === 'access_denied' || params.has('error')
+      throw new ProviderError(
+        denied ? 'denied' : 'expired',
+        denied ? 'The social sign-in was refused.' : 'The social sign-in returned neither a code nor an error.',
+      )
+    },
+
+    async refresh(refreshToken) {
+      const body = { refresh_token: refreshToken }
+      return sessionOf(
+        await call({ method: 'POST', path: '/token?grant_type=refresh_token', body }),
+        runtime.now(),
+      )
+    },
+
+    async signOut(session) {
+      await call({ method: 'POST', path: '/logout?scope=local', bearer: session.accessToken })
+    },
+  }
+}
+
+function sessionOf(body: unknown, now: number): ProviderSession {
+  const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = given
+  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string' || typeof expiresIn !== 'number') {
+    throw new ProviderError('protocol', 'The auth API answered a session without its tokens.')
+  }
+  // Counted from our own clock: the provider's may differ.
+  return { accessToken, refreshToken, expiresAt: now + Math.floor(expiresIn) }
+}
+
+function methodsOf(body: unknown): { password: boolean; social: string[] } {
+  const external = (body as { external?: unknown } | undefined)?.external
+  if (typeof external !== 'object' || external === null) {
+    throw new ProviderError('protocol', 'The settings of the auth API have no external member.')
+  }
+  const enabled = Object.entries(external)
+    .filter(([, on]) => on === true)
+    .map(([name]) => name)
+  const notSocial = new Set(['email', 'phone', 'anonymous_users', 'saml', 'web3_ethereum', 'web3_solana'])
+  return { password: enabled.includes('email'), social: enabled.filter((name) => !notSocial.has(name)) }
+}

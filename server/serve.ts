@@ -1,0 +1,70 @@
+import { pino } from 'pino'
+import { createApp } from './app.ts'
+import type { ServerConfig } from './config.ts'
+import { listen } from './http/listener.ts'
+import { createLog, reportTo } from './log.ts'
+import { systemRuntime } from './system-runtime.ts'
+import { version } from './version.ts'
+
+/** Serves until SIGINT or SIGTERM, then drains. Rejects when the store cannot be opened or a port is taken. */
+export async function serve(config: ServerConfig, output: { json: boolean }): Promise<void> {
+  const destination = pino.destination({ dest: 2, sync: false })
+  const log = createLog(config.log, destination)
+  const app = createApp(config, systemRuntime, log)
+  const listeners = []
+  try {
+    listeners.push(await listen(app.fetch, config.listen))
+    if (app.embedded) {
+      const { hostname, port } = new URL(config.appUrl)
+      const host = hostname === 'localhost' ? config.listen.host : hostname.replace(/^\[|\]$/g, '')
+      listeners.push(await listen(app.embedded.fetch, { host, port: Number(port || 80) }))
+    }
+  } catch (error) {
+    await Promise.all(listeners.map((listener) => listener.close()))
+    await app.close()
+    throw error
+  }
+  process.stdout.write(output.json ? `${JSON.stringify(readyFacts(config))}\n` : readyText(config))
+  const signal = await stopSignal()
+  reportTo(log)('stopping', { signal })
+  await Promise.all(listeners.map((listener) => listener.close()))
+  await app.close()
+  destination.flushSync()
+}
+
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', resolve)
+    process.once('SIGTERM', resolve)
+  })
+}
+
+function readyFacts(config: ServerConfig): Record<string, unknown> {
+  const { baseUrl, appUrl, provider, store } = config
+  return {
+    event: 'ready',
+    version,
+    mcp_url: `${baseUrl}/mcp`,
+    metadata_url: `${baseUrl}/.well-known/oauth-authorization-server`,
+    app_url: appUrl,
+    provider,
+    store: store.kind === 'sqlite' ? `sqlite:${store.path}` : 'memory:',
+  }
+}
+
+function readyText(config: ServerConfig): string {
+  const { baseUrl, appUrl, store } = config
+  const kept = store.kind === 'sqlite' ? `sqlite:${store.path}` : 'memory: everything is forgotten at the end'
+  return `Drawbridge ${version} is ready.
+
+  MCP endpoint    ${baseUrl}/mcp        paste this into your MCP client
+  Demo web app    ${appUrl}            create an account here first
+  Metadata        ${baseUrl}/.well-known/oauth-authorization-server
+  Store           ${kept}
+
+  Check it:  curl -i ${baseUrl}/mcp    answers 401 with the way to sign in
+
+  For trying things out only: the embedded session provider, its stand-in Google and
+  the demo web app run in this process, on loopback. NODE_ENV=production refuses them.
+`
+}

@@ -1,0 +1,56 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Store } from '../core/store.ts'
+import { codeRetentionSeconds } from './retention.ts'
+import { createSqliteClients } from './sqlite-clients.ts'
+import { createSqliteGrants } from './sqlite-grants.ts'
+import { createSqliteProviderSessions } from './sqlite-provider-sessions.ts'
+import { migrateSqlite } from './sqlite-schema.ts'
+import { createTransaction } from './sqlite-transaction.ts'
+
+/**
+ * {@link Store} in one SQLite file, for a single server process.
+ *
+ * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
+ * cleared on opening, since only one process uses the file. Throws when the file cannot be opened or is too new.
+ */
+export function openSqliteStore(path: string): Store {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const database = new DatabaseSync(path, { timeout: 5000 })
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;')
+  migrateSqlite(database)
+  database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')
+  const transaction = createTransaction(database)
+  const collectors = [
+    ['social_sign_in', 'id', 0],
+    ['authorization_code', 'code_hash', codeRetentionSeconds],
+    ['access_token', 'hash', 0],
+    ['refresh_token', 'hash', 0],
+    ['grants', 'id', 0],
+  ].map(([table, key, retention]) => ({
+    retention: Number(retention),
+    statement: database.prepare(
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
+    ),
+  }))
+  const orphans = database.prepare(
+    'DELETE FROM provider_session WHERE grant_id NOT IN (SELECT id FROM grants)',
+  )
+
+  return {
+    ...createSqliteClients(database),
+    ...createSqliteGrants(database, transaction),
+    ...createSqliteProviderSessions(database),
+    collectExpired: async (now, limit) =>
+      transaction(() => {
+        let deleted = 0
+        for (const { statement, retention } of collectors) {
+          if (deleted < limit) deleted += Number(statement.run(now - retention, limit - deleted).changes)
+        }
+        if (deleted > 0) orphans.run()
+        return deleted
+      }),
+    close: async () => database.close(),
+  }
+}

@@ -1,0 +1,11 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+
+/** The real clock, chance and network. */
+export const systemRuntime: Runtime = {
+  now: () => Math.floor(Date.now() / 1000),
+  randomBytes: (length) => new Uint8Array(randomBytes(length)),
+  sleep: (ms) => delay(ms),
+  fetch: (request) => fetch(request),
+}

@@ -1,0 +1,171 @@
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+
+import { decodeBase64Lenient, decodeBase64url, decodeUtf8, encodeBase64url, encodeUtf8 } from './base64url.ts'
+
+/** Any Unicode character. */
+const character = fc
+  .integer({ min: 0, max: 0x10_ffff - 0x800 })
+  .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800))
+
+const urlAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const bytesOf = (text: string | undefined): Uint8Array => encodeUtf8(text ?? '')
+
+describe('RFC 4648 section 10 test vectors, without padding', () => {
+  test.each([
+    ['', ''],
+    ['f', 'Zg'],
+    ['fo', 'Zm8'],
+    ['foo', 'Zm9v'],
+    ['foob', 'Zm9vYg'],
+    ['fooba', 'Zm9vYmE'],
+    ['foobar', 'Zm9vYmFy'],
+  ])('%j is %j', (text, encoded) => {
+    expect(encodeBase64url(encodeUtf8(text))).toBe(encoded)
+    expect(decodeBase64url(encoded)).toEqual(bytesOf(text))
+    expect(decodeBase64Lenient(encoded)).toEqual(bytesOf(text))
+  })
+
+  test('every sextet has its character (section 5, table 2)', () => {
+    const bytes = decodeBase64url(urlAlphabet)
+    expect(bytes).toHaveLength(48)
+    expect(encodeBase64url(bytes ?? new Uint8Array())).toBe(urlAlphabet)
+    expect(encodeBase64url(new Uint8Array([0xfb, 0xff, 0xfe]))).toBe('-__-')
+  })
+})
+
+describe('decodeBase64url is strict', () => {
+  test.each([
+    ['padding (section 3.2)', 'Zg=='],
+    ['characters outside the alphabet (section 3.3)', 'Zm9v!'],
+    ['the other alphabet: plus', '+w'],
+    ['the other alphabet: slash', '_/'],
+    ['white space', 'Zm 9v'],
+    ['a line end', 'Zm9v\n'],
+    ['an impossible length', 'Zm9vY'],
+    ['one character', 'A'],
+    ['unused bits of one byte set (section 3.5)', 'Zh'],
+    ['unused bits of two bytes set (section 3.5)', 'Zm9'],
+    ['non-ASCII', 'Zm9é'],
+    ['an astral character', '😀😀'],
+    ['a full-width letter', 'ＡＡＡＡ'],
+    ['NUL', 'Zm9\0'],
+  ])('refuses %s', (_rule, text) => {
+    expect(decodeBase64url(text)).toBeUndefined()
+  })
+
+  it('accepts every byte string it encodes, and nothing else gives the same bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const text = encodeBase64url(bytes)
+        expect(text).toMatch(/^[A-Za-z0-9\-_]*$/)
+        expect(decodeBase64url(text)).toEqual(bytes)
+      }),
+    )
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...Array.from(urlAlphabet)), maxLength: 40 }), (text) => {
+        const bytes = decodeBase64url(text)
+        if (bytes !== undefined) expect(encodeBase64url(bytes)).toBe(text)
+      }),
+    )
+  })
+
+  it('agrees with an independent decoder on canonical text', () => {
+    const reference = (text: string): Uint8Array =>
+      Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (unit) => unit.charCodeAt(0))
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        expect(reference(encodeBase64url(bytes))).toEqual(bytes)
+      }),
+    )
+  })
+})
+
+describe('decodeBase64Lenient', () => {
+  test.each([
+    ['padding', 'Zm8=', 'fo'],
+    ['padding in the middle', 'Zg==Zg==', 'f\u0006`'],
+    ['the standard alphabet', '+/8', undefined],
+    ['white space anywhere', ' Z\tm\n9\rv\f ', 'foo'],
+    ['unused bits', 'Zh', 'f'],
+    ['a lone last character', 'Zm9vY', 'foo'],
+    ['nothing but ignored characters', '= =\n', ''],
+  ])('accepts %s', (_rule, text, decoded) => {
+    const bytes = decodeBase64Lenient(text)
+    expect(bytes).toBeDefined()
+    if (decoded !== undefined) expect(bytes).toEqual(Uint8Array.from(decoded, (unit) => unit.charCodeAt(0)))
+  })
+
+  test('both alphabets give the same bytes, also mixed', () => {
+    const bytes = new Uint8Array([0xfb, 0xff, 0xfe, 0xfb, 0xff, 0xfe])
+    expect(decodeBase64Lenient('-__--__-')).toEqual(bytes)
+    expect(decodeBase64Lenient('+//++//+')).toEqual(bytes)
+    expect(decodeBase64Lenient('+__-+//-')).toEqual(bytes)
+  })
+
+  test.each(['!', 'Zm9v.', 'Zm9v%3D', '"Zm9v"', 'Zm9v\v', 'Zm9v\u00a0', 'Zm9v\u2028', 'Zmé', 'Zm9v\0', '{'])(
+    'refuses any other character: %j',
+    (text) => {
+      expect(decodeBase64Lenient(text)).toBeUndefined()
+    },
+  )
+
+  it('reads what was encoded whatever noise is let in', () => {
+    const noise = fc.constantFrom('=', ' ', '\t', '\n', '\r', '\f')
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 60 }),
+        fc.array(fc.tuple(fc.nat(80), noise)),
+        (bytes, insertions) => {
+          let text = encodeBase64url(bytes)
+          for (const [at, mark] of insertions) text = text.slice(0, at) + mark + text.slice(at)
+          expect(decodeBase64Lenient(text)).toEqual(bytes)
+        },
+      ),
+    )
+  })
+})
+
+describe('UTF-8', () => {
+  test.each([
+    ['an overlong form', [0xc0, 0xaf]],
+    ['a lone continuation byte', [0x80]],
+    ['a truncated character', [0xf0, 0x9f, 0x98]],
+    ['a surrogate', [0xed, 0xa0, 0x80]],
+    ['a code point above U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
+    ['0xFF', [0xff]],
+  ])('decodeUtf8 refuses %s (RFC 3629 section 3)', (_rule, bytes) => {
+    expect(decodeUtf8(new Uint8Array(bytes))).toBeUndefined()
+  })
+
+  it('is the exact inverse of encoding, byte order mark included', () => {
+    expect(decodeUtf8(encodeUtf8('\ufeffa'))).toBe('\ufeffa')
+    fc.assert(
+      fc.property(fc.string({ unit: character }), (text) => {
+        expect(decodeUtf8(encodeUtf8(text))).toBe(text)
+      }),
+    )
+  })
+
+  it('replaces a lone surrogate when encoding, as the web platform does', () => {
+    expect(decodeUtf8(encodeUtf8('a\ud800b'))).toBe('a\ufffdb')
+  })
+})
+
+it('works without Buffer, atob and btoa, so that Node and browsers run the same code', () => {
+  const names = ['Buffer', 'atob', 'btoa']
+  const saved = names.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const)
+  const forbidden = (): never => {
+    throw new Error('a runtime-specific base64 was used')
+  }
+  for (const name of names) Object.defineProperty(globalThis, name, { configurable: true, get: forbidden })
+  let decoded: string | undefined
+  try {
+    decoded = decodeUtf8(decodeBase64Lenient(encodeBase64url(encodeUtf8('grüße 😀'))) ?? new Uint8Array())
+  } finally {
+    for (const [name, descriptor] of saved) {
+      if (descriptor !== undefined) Object.defineProperty(globalThis, name, descriptor)
+    }
+  }
+  expect(decoded).toBe('grüße 😀')
+})

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+
+import type { JsonRpcMessage } from './json-rpc.ts'
+import {
+  eraOfMessage,
+  isKnownRevision,
+  legacyRevisions,
+  mcpErrorCode,
+  mcpHeader,
+  mcpMetaKey,
+  modernRevision,
+} from './mcp-protocol.ts'
+
+describe('eraOfMessage (MCP 2026-07-28 basic: every request carries its protocol version)', () => {
+  const request = (params?: Record<string, unknown>): JsonRpcMessage => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/list',
+    ...(params === undefined ? {} : { params }),
+  })
+  const version = (value: unknown): Record<string, unknown> => ({ [mcpMetaKey.protocolVersion]: value })
+
+  test.each<[string, JsonRpcMessage, string]>([
+    ['a claim makes a request modern', request({ _meta: version(modernRevision) }), 'modern'],
+    ['so does a claim of an unknown revision', request({ _meta: version('2027-01-01') }), 'modern'],
+    ['so does a claim of the wrong type, to be refused as modern', request({ _meta: version(7) }), 'modern'],
+    ['no params', request(), 'legacy'],
+    ['no _meta', request({ cursor: 'x' }), 'legacy'],
+    ['_meta without the claim', request({ _meta: { progressToken: 1 } }), 'legacy'],
+    ['other reserved keys do not count', request({ _meta: { [mcpMetaKey.clientInfo]: {} } }), 'legacy'],
+    ['an unprefixed protocolVersion, as in initialize', request({ protocolVersion: '2025-11-25' }), 'legacy'],
+    ['the claim outside of _meta', request(version(modernRevision)), 'legacy'],
+    ['_meta is null', request({ _meta: null }), 'legacy'],
+    ['_meta is text', request({ _meta: mcpMetaKey.protocolVersion }), 'legacy'],
+    ['_meta is a list', request({ _meta: [mcpMetaKey.protocolVersion] }), 'legacy'],
+    ['an inherited claim', request({ _meta: Object.create(version(modernRevision)) }), 'legacy'],
+    [
+      'a notification may claim as well',
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { _meta: version(modernRevision) } },
+      'modern',
+    ],
+    ['a response claims nothing', { jsonrpc: '2.0', id: 1, result: { _meta: version('x') } }, 'legacy'],
+    ['an error claims nothing', { jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } }, 'legacy'],
+  ])('%s', (_rule, message, era) => {
+    expect(eraOfMessage(message)).toBe(era)
+  })
+})
+
+describe('revisions', () => {
+  test('newest first, the modern one newest of all', () => {
+    const all = [modernRevision, ...legacyRevisions]
+    expect(all.toSorted().toReversed()).toEqual(all)
+    expect(all).toEqual(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])
+  })
+
+  test.each([
+    ['2026-07-28', true],
+    ['2025-11-25', true],
+    ['2024-11-05', true],
+    ['2024-10-07', false],
+    ['2027-07-28', false],
+    ['', false],
+    ['2026-07-28 ', false],
+    ['constructor', false],
+  ])('isKnownRevision(%j) is %j', (revision, known) => {
+    expect(isKnownRevision(revision)).toBe(known)
+  })
+})
+
+describe('names on the wire', () => {
+  test('headers', () => {
+    expect(Object.values(mcpHeader)).toEqual([
+      'MCP-Protocol-Version',
+      'Mcp-Method',
+      'Mcp-Name',
+      'Mcp-Param-',
+      'Mcp-Session-Id',
+      'Last-Event-ID',
+    ])
+  })
+
+  test('reserved keys carry the prefix, the progress token does not', () => {
+    const { progressToken, ...prefixed } = mcpMetaKey
+    expect(progressToken).toBe('progressToken')
+    for (const [name, key] of Object.entries(prefixed)) expect(key).toBe(`io.modelcontextprotocol/${name}`)
+  })
+
+  test('error codes', () => {
+    expect(mcpErrorCode).toEqual({
+      headerMismatch: -32_020,
+      missingClientCapability: -32_021,
+      unsupportedProtocolVersion: -32_022,
+      resourceNotFound: -32_002,
+      urlElicitationRequired: -32_042,
+    })
+  })
+})

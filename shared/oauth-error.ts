@@ -1,0 +1,95 @@
+/** The registered error codes Drawbridge puts on the wire; `oauthErrorStatus` names the sections. */
+export type OAuthErrorCode =
+  | 'access_denied'
+  | 'authorization_pending'
+  | 'expired_token'
+  | 'insufficient_scope'
+  | 'invalid_client'
+  | 'invalid_client_metadata'
+  | 'invalid_grant'
+  | 'invalid_redirect_uri'
+  | 'invalid_request'
+  | 'invalid_scope'
+  | 'invalid_software_statement'
+  | 'invalid_target'
+  | 'invalid_token'
+  | 'login_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'server_error'
+  | 'slow_down'
+  | 'temporarily_unavailable'
+  | 'unapproved_software_statement'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'unsupported_token_type'
+
+/**
+ * HTTP status of each code: the one its RFC names, else 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3.1 (401, 403), RFC 7009
+ * section 2.2.1, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2.
+ */
+export const oauthErrorStatus: Readonly<Record<OAuthErrorCode, number>> = {
+  // RFC 6749
+  access_denied: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  invalid_request: 400,
+  invalid_scope: 400,
+  server_error: 500,
+  temporarily_unavailable: 503,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  unsupported_response_type: 400,
+  // RFC 6750
+  insufficient_scope: 403,
+  invalid_token: 401,
+  // OpenID Connect Core 1.0 section 3.1.2.6
+  login_required: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
+  // RFC 7009
+  unsupported_token_type: 400,
+  // RFC 7591
+  invalid_client_metadata: 400,
+  invalid_redirect_uri: 400,
+  invalid_software_statement: 400,
+  unapproved_software_statement: 400,
+  // RFC 8628
+  authorization_pending: 400,
+  expired_token: 400,
+  slow_down: 400,
+  // RFC 8707
+  invalid_target: 400,
+}
+
+/**
+ * A protocol failure that the peer is told about. `description` (also `message`) goes out as
+ * `error_description`, so it must hold nothing private; put the evidence in `cause`, which is only logged.
+ */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError'
+  readonly code: OAuthErrorCode
+  /** Text for the client's developer, already restricted to the characters the wire allows. */
+  readonly description: string
+  /** HTTP status: the code's own, unless the caller knows better (429 beside `temporarily_unavailable`). */
+  readonly status: number
+
+  constructor(code: OAuthErrorCode, description: string, options: { cause?: unknown; status?: number } = {}) {
+    const text = wireDescription(description)
+    super(text, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.description = text
+    this.status = options.status ?? oauthErrorStatus[code]
+  }
+}
+
+/** The JSON body of an error response (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
+export function oauthErrorBody(error: OAuthError): { error: OAuthErrorCode; error_description: string } {
+  return { error: error.code, error_description: error.description }
+}
+
+/** RFC 6749 section 5.2 allows printable ASCII without `"` and `\`; this also keeps headers free of line ends. */
+function wireDescription(text: string): string {
+  return text.replaceAll('"', "'").replaceAll(/[^\x20\x21\x23-\x5B\x5D-\x7E]/g, '?')
+}

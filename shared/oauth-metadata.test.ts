@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest'
+
+import {
+  authorizationServerMetadataUrls,
+  parseAuthorizationServerMetadata,
+  parseProtectedResourceMetadata,
+  protectedResourceMetadataUrls,
+  wellKnownUrl,
+} from './oauth-metadata.ts'
+import type { AuthorizationServerMetadata, ProtectedResourceMetadata } from './oauth-metadata.ts'
+
+const issuer = 'https://auth.example.com'
+
+const fullServer: Required<AuthorizationServerMetadata> = {
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  jwks_uri: `${issuer}/jwks`,
+  registration_endpoint: `${issuer}/register`,
+  revocation_endpoint: `${issuer}/revoke`,
+  introspection_endpoint: `${issuer}/introspect`,
+  device_authorization_endpoint: `${issuer}/device`,
+  userinfo_endpoint: `${issuer}/userinfo`,
+  service_documentation: `${issuer}/docs`,
+  op_policy_uri: `${issuer}/policy`,
+  op_tos_uri: `${issuer}/terms`,
+  scopes_supported: ['mcp', 'offline_access'],
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_methods_supported: ['none'],
+  token_endpoint_auth_signing_alg_values_supported: ['ES256'],
+  revocation_endpoint_auth_methods_supported: ['none'],
+  introspection_endpoint_auth_methods_supported: [],
+  code_challenge_methods_supported: ['S256'],
+  prompt_values_supported: ['consent'],
+  ui_locales_supported: ['en'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+  authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: false,
+}
+
+const fullResource: Required<ProtectedResourceMetadata> = {
+  resource: 'https://mcp.example.com/mcp',
+  authorization_servers: [issuer],
+  jwks_uri: 'https://mcp.example.com/jwks',
+  scopes_supported: ['mcp'],
+  bearer_methods_supported: ['header'],
+  resource_name: 'Example',
+  resource_documentation: 'https://mcp.example.com/docs',
+  resource_policy_uri: 'https://mcp.example.com/policy',
+  resource_tos_uri: 'https://mcp.example.com/terms',
+}
+
+describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
+  test('every member is read', () => {
+    expect(parseAuthorizationServerMetadata(fullServer)).toStrictEqual({
+      kind: 'parsed',
+      metadata: fullServer,
+    })
+  })
+
+  test.each<[string, unknown, Partial<AuthorizationServerMetadata>]>([
+    ['the issuer alone is enough', {}, {}],
+    [
+      'the issuer is kept verbatim',
+      { issuer: 'https://A.example:443/x/' },
+      { issuer: 'https://A.example:443/x/' },
+    ],
+    ['http is the caller’s to refuse', { issuer: 'http://localhost:1' }, { issuer: 'http://localhost:1' }],
+    ['unknown members are dropped', { signed_metadata: 'x', __proto_x: 1 }, {}],
+    ['null counts as absent', { token_endpoint: null, scopes_supported: null }, {}],
+    ['an empty string is no URL', { registration_endpoint: '' }, {}],
+    ['a relative URL counts as absent', { token_endpoint: '/token' }, {}],
+    ['script is no endpoint', { authorization_endpoint: 'javascript:alert(1)' }, {}],
+    ['a file is no endpoint', { authorization_endpoint: 'file:///etc/passwd' }, {}],
+    ['a URL without a host counts as absent', { token_endpoint: 'https://' }, {}],
+    ['a list of other things counts as absent', { scopes_supported: ['a', 1] }, {}],
+    ['text is no list', { code_challenge_methods_supported: 'S256' }, {}],
+    [
+      'an empty list stays',
+      { code_challenge_methods_supported: [] },
+      { code_challenge_methods_supported: [] },
+    ],
+    ['text is no flag', { client_id_metadata_document_supported: 'true' }, {}],
+    [
+      'false stays',
+      { authorization_response_iss_parameter_supported: false },
+      { authorization_response_iss_parameter_supported: false },
+    ],
+    [
+      'one bad member does not hide the others',
+      { token_endpoint: 7, authorization_endpoint: `${issuer}/a` },
+      { authorization_endpoint: `${issuer}/a` },
+    ],
+  ])('%s', (_rule, members, expected) => {
+    const document = Object.assign({ issuer }, members)
+    expect(parseAuthorizationServerMetadata(document)).toStrictEqual({
+      kind: 'parsed',
+      metadata: { issuer, ...expected },
+    })
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['no object: null', null, /JSON object/],
+    ['no object: text', '<html>', /JSON object/],
+    ['no object: a list', [fullServer], /JSON object/],
+    ['no object: undefined', undefined, /JSON object/],
+    ['no issuer', { token_endpoint: `${issuer}/token` }, /issuer/],
+    ['an issuer that is no text', { issuer: [issuer] }, /issuer/],
+    ['an issuer that is no URL', { issuer: 'auth.example.com' }, /issuer/],
+    ['an issuer of another scheme', { issuer: 'urn:x' }, /issuer/],
+  ])('unusable: %s', (_rule, document, reason) => {
+    const parsed = parseAuthorizationServerMetadata(document)
+    expect(parsed).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(reason) })
+  })
+})
+
+describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
+  test('every member is read', () => {
+    expect(parseProtectedResourceMetadata(fullResource)).toStrictEqual({
+      kind: 'parsed',
+      metadata: fullResource,
+    })
+  })
+
+  const { resource } = fullResource
+  test.each<[string, unknown, Partial<ProtectedResourceMetadata>]>([
+    ['the resource alone is enough', {}, {}],
+    [
+      'the resource is kept verbatim',
+      { resource: 'HTTPS://M.example/mcp/' },
+      { resource: 'HTTPS://M.example/mcp/' },
+    ],
+    [
+      'servers that are no URL are dropped',
+      { authorization_servers: ['x', issuer] },
+      { authorization_servers: [issuer] },
+    ],
+    ['no usable server is an empty list', { authorization_servers: ['x'] }, { authorization_servers: [] }],
+    ['servers that are no list count as absent', { authorization_servers: issuer }, {}],
+    ['a name is any text', { resource_name: '<b>' }, { resource_name: '<b>' }],
+    ['a name of another type counts as absent', { resource_name: { en: 'x' } }, {}],
+    ['unknown members are dropped', { mcp_version: 1 }, {}],
+  ])('%s', (_rule, members, expected) => {
+    const document = Object.assign({ resource }, members)
+    expect(parseProtectedResourceMetadata(document)).toStrictEqual({
+      kind: 'parsed',
+      metadata: { resource, ...expected },
+    })
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['null', null, /JSON object/],
+    ['a list', [], /JSON object/],
+    ['no resource', { authorization_servers: [issuer] }, /resource/],
+    ['a resource without scheme', { resource: 'mcp.example.com/mcp' }, /resource/],
+    ['a number', { resource: 1 }, /resource/],
+  ])('unusable: %s', (_rule, document, reason) => {
+    const parsed = parseProtectedResourceMetadata(document)
+    expect(parsed).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(reason) })
+  })
+})
+
+describe('wellKnownUrl (RFC 8414 section 3.1, RFC 9728 section 3.1)', () => {
+  test.each([
+    ['no path', 'https://a.example', 'https://a.example/.well-known/x'],
+    ['the root', 'https://a.example/', 'https://a.example/.well-known/x'],
+    ['a path', 'https://a.example/mcp', 'https://a.example/.well-known/x/mcp'],
+    ['a final slash is removed', 'https://a.example/mcp/', 'https://a.example/.well-known/x/mcp'],
+    ['a deep path', 'https://a.example/t/1/mcp', 'https://a.example/.well-known/x/t/1/mcp'],
+    ['a port stays', 'http://localhost:8787/mcp', 'http://localhost:8787/.well-known/x/mcp'],
+    ['a query stays', 'https://a.example/mcp?k=v', 'https://a.example/.well-known/x/mcp?k=v'],
+    ['a query on the host', 'https://a.example?k=v', 'https://a.example/.well-known/x?k=v'],
+    ['a fragment goes', 'https://a.example/mcp#f', 'https://a.example/.well-known/x/mcp'],
+    ['percent-encoding stays', 'https://a.example/a%2Fb', 'https://a.example/.well-known/x/a%2Fb'],
+  ])('%s', (_rule, location, url) => {
+    expect(wellKnownUrl(location, 'x')).toBe(url)
+  })
+
+  test('a text that is no URL is the caller’s mistake', () => {
+    expect(() => wellKnownUrl('a.example', 'x')).toThrow(TypeError)
+    expect(() => protectedResourceMetadataUrls('')).toThrow(TypeError)
+    expect(() => authorizationServerMetadataUrls('/x')).toThrow(TypeError)
+  })
+})
+
+describe('where metadata is looked for (MCP 2026-07-28 authorization)', () => {
+  test.each([
+    [
+      'a resource with a path: path-inserted, then root',
+      'https://mcp.example.com/public/mcp',
+      [
+        'https://mcp.example.com/.well-known/oauth-protected-resource/public/mcp',
+        'https://mcp.example.com/.well-known/oauth-protected-resource',
+      ],
+    ],
+    [
+      'a resource at the root: one place',
+      'https://mcp.example.com/',
+      ['https://mcp.example.com/.well-known/oauth-protected-resource'],
+    ],
+    [
+      'a final slash makes no further place',
+      'https://mcp.example.com/mcp/',
+      [
+        'https://mcp.example.com/.well-known/oauth-protected-resource/mcp',
+        'https://mcp.example.com/.well-known/oauth-protected-resource',
+      ],
+    ],
+  ])('%s', (_rule, resource, urls) => {
+    expect(protectedResourceMetadataUrls(resource)).toEqual(urls)
+  })
+
+  test.each([
+    [
+      'an issuer with a path: OAuth inserted, OpenID inserted, OpenID appended',
+      'https://auth.example.com/tenant1',
+      [
+        'https://auth.example.com/.well-known/oauth-authorization-server/tenant1',
+        'https://auth.example.com/.well-known/openid-configuration/tenant1',
+        'https://auth.example.com/tenant1/.well-known/openid-configuration',
+      ],
+    ],
+    [
+      'the same with a final slash',
+      'https://auth.example.com/tenant1/',
+      [
+        'https://auth.example.com/.well-known/oauth-authorization-server/tenant1',
+        'https://auth.example.com/.well-known/openid-configuration/tenant1',
+        'https://auth.example.com/tenant1/.well-known/openid-configuration',
+      ],
+    ],
+    [
+      'an issuer without a path: OAuth, OpenID',
+      'https://auth.example.com',
+      [
+        'https://auth.example.com/.well-known/oauth-authorization-server',
+        'https://auth.example.com/.well-known/openid-configuration',
+      ],
+    ],
+  ])('%s', (_rule, location, urls) => {
+    expect(authorizationServerMetadataUrls(location)).toEqual(urls)
+  })
+})

@@ -1,0 +1,157 @@
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+
+import {
+  constantTimeEqual,
+  createCodeVerifier,
+  deriveCodeChallenge,
+  isCodeChallenge,
+  isCodeVerifier,
+  matchesCodeChallenge,
+} from './pkce.ts'
+
+// RFC 7636 appendix B
+const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+const verifierBytes = [
+  116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191,
+  240, 91, 88, 5, 88, 83, 132, 141, 121,
+]
+
+describe('RFC 7636 appendix B', () => {
+  test('the bytes give the verifier', () => {
+    expect(createCodeVerifier(() => Uint8Array.from(verifierBytes))).toBe(verifier)
+  })
+  test('the verifier gives the challenge', async () => {
+    expect(await deriveCodeChallenge(verifier)).toBe(challenge)
+  })
+  test('they match', async () => {
+    expect(await matchesCodeChallenge(verifier, challenge)).toBe(true)
+  })
+})
+
+describe('isCodeVerifier (RFC 7636 section 4.1)', () => {
+  test.each([
+    ['43 characters', 'a'.repeat(43), true],
+    ['128 characters', 'a'.repeat(128), true],
+    ['all unreserved marks', `-._~${'A9'.repeat(20)}`, true],
+    ['42 characters', 'a'.repeat(42), false],
+    ['129 characters', 'a'.repeat(129), false],
+    ['empty', '', false],
+    ['a plus', `${'a'.repeat(43)}+`, false],
+    ['a slash', `${'a'.repeat(43)}/`, false],
+    ['padding', `${'a'.repeat(43)}=`, false],
+    ['a space', `${'a'.repeat(43)} `, false],
+    ['a final line end', `${'a'.repeat(43)}\n`, false],
+    ['a leading line', `x\n${'a'.repeat(43)}`, false],
+    ['non-ASCII letters', 'é'.repeat(43), false],
+  ])('%s', (_rule, text, valid) => {
+    expect(isCodeVerifier(text)).toBe(valid)
+  })
+})
+
+describe('isCodeChallenge (RFC 7636 section 4.2, S256 only)', () => {
+  test.each([
+    ['a SHA-256', challenge, true],
+    ['42 characters', challenge.slice(1), false],
+    ['44 characters', `${challenge}A`, false],
+    ['padding', `${challenge.slice(1)}=`, false],
+    ['a dot, legal in a verifier', `${challenge.slice(1)}.`, false],
+    ['a tilde, legal in a verifier', `${challenge.slice(1)}~`, false],
+    ['the standard alphabet', `${challenge.slice(1)}+`, false],
+    ['a final line end', `${challenge}\n`, false],
+    ['empty', '', false],
+  ])('%s', (_rule, text, valid) => {
+    expect(isCodeChallenge(text)).toBe(valid)
+  })
+})
+
+describe('createCodeVerifier', () => {
+  it('asks for 256 bits and gives a valid verifier (RFC 7636 section 7.1)', () => {
+    const asked: number[] = []
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
+        const made = createCodeVerifier((length) => {
+          asked.push(length)
+          return bytes
+        })
+        expect(isCodeVerifier(made)).toBe(true)
+      }),
+    )
+    expect(new Set(asked)).toEqual(new Set([32]))
+  })
+})
+
+describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {
+  test.each([
+    ['another verifier', `${verifier.slice(0, -1)}K`, challenge],
+    ['another challenge', verifier, `${challenge.slice(0, -1)}A`],
+    ['plain: the verifier as its own challenge', verifier, verifier],
+    ['a short verifier with its true challenge', 'a', 'ypeBEsobvcr6wjGzmiPcTaeG7_gUfE5yuYB3ha_uSLs'],
+    ['an empty challenge', verifier, ''],
+    ['a padded challenge', verifier, `${challenge}=`],
+    ['both empty', '', ''],
+  ])('refuses %s', async (_rule, presented, registered) => {
+    expect(await matchesCodeChallenge(presented, registered)).toBe(false)
+  })
+
+  it('holds for every verifier and its derived challenge, and for no other', async () => {
+    const verifiers = fc.string({
+      unit: fc.constantFrom(...Array.from('ABCxyz019-._~')),
+      minLength: 43,
+      maxLength: 128,
+    })
+    await fc.assert(
+      fc.asyncProperty(verifiers, verifiers, async (first, second) => {
+        const derived = await deriveCodeChallenge(first)
+        expect(isCodeChallenge(derived)).toBe(true)
+        expect(await matchesCodeChallenge(first, derived)).toBe(true)
+        expect(await matchesCodeChallenge(second, derived)).toBe(first === second)
+      }),
+    )
+  })
+})
+
+describe('constantTimeEqual', () => {
+  test.each([
+    ['equal', 'abc', 'abc', true],
+    ['both empty', '', '', true],
+    ['a prefix', 'abc', 'ab', false],
+    ['an extension', 'abc', 'abcd', false],
+    ['an extension by NUL', 'abc', 'abc\0', false],
+    ['empty against NUL', '', '\0', false],
+    ['a difference at the start', 'xbc', 'abc', false],
+    ['a difference at the end', 'abx', 'abc', false],
+    ['the same low byte', 'a', 'š', false],
+    ['case', 'abc', 'ABC', false],
+    ['canonically equivalent letters are different', 'é', 'e\u0301', false],
+    ['two differences that would cancel out in a sum', 'ba', 'ab', false],
+  ])('%s', (_rule, a, b, equal) => {
+    expect(constantTimeEqual(a, b)).toBe(equal)
+  })
+
+  it('is ===', () => {
+    const texts = fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\ud800', 'é'), maxLength: 4 })
+    fc.assert(
+      fc.property(texts, texts, (a, b) => {
+        expect(constantTimeEqual(a, b)).toBe(a === b)
+      }),
+    )
+  })
+
+  it('reads both texts to the end wherever they differ', () => {
+    const reads: number[] = []
+    // Only `length` and `charCodeAt` are used, so a counting object can stand for a string.
+    const counted = (text: string): object => ({
+      length: text.length,
+      charCodeAt: (index: number) => {
+        reads.push(index)
+        return text.charCodeAt(index)
+      },
+    })
+    Reflect.apply(constantTimeEqual, undefined, [counted('xbcdefgh'), 'abcdefgh'])
+    Reflect.apply(constantTimeEqual, undefined, [counted('abcdefgx'), 'abcdefgh'])
+    const whole = [0, 1, 2, 3, 4, 5, 6, 7]
+    expect(reads).toEqual([...whole, ...whole])
+  })
+})

@@ -1,0 +1,270 @@
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+
+import { checkRedirectUri, isLoopbackHostname, matchRedirectUri, redirectHost } from './redirect-uri.ts'
+import type { RedirectUriRefusal } from './redirect-uri.ts'
+
+const cursor = 'cursor://anysphere.cursor-mcp/oauth/callback'
+const privateUse = [cursor, 'com.example.app:/callback', 'javascript:alert(1)', 'data:text/html,x']
+
+describe('isLoopbackHostname (RFC 8252 sections 7.3 and 8.3)', () => {
+  test.each([
+    ['localhost', true],
+    ['LOCALHOST', true],
+    ['127.0.0.1', true],
+    ['127.0.0.0', true],
+    ['127.255.255.255', true],
+    ['127.12.34.56', true],
+    ['[::1]', true],
+    ['::1', true],
+    ['', false],
+    ['localhost.', false],
+    ['localhost.example.com', false],
+    ['my.localhost', false],
+    ['notlocalhost', false],
+    ['127.0.0.1.example.com', false],
+    ['127.0.0.256', false],
+    ['127.0.0', false],
+    ['127.0.0.1.1', false],
+    ['127.0.0.01', false],
+    ['127.1', false],
+    ['2130706433', false],
+    ['0x7f.0.0.1', false],
+    ['128.0.0.1', false],
+    ['1127.0.0.1', false],
+    ['0.0.0.0', false],
+    ['[::]', false],
+    ['[::ffff:127.0.0.1]', false],
+    ['10.0.0.1', false],
+    [' 127.0.0.1', false],
+    ['127.0.0.1\n', false],
+    ['１２７.0.0.1', false],
+  ])('%j: %j', (hostname, loopback) => {
+    expect(isLoopbackHostname(hostname)).toBe(loopback)
+  })
+})
+
+describe('checkRedirectUri accepts', () => {
+  test.each([
+    ['https (RFC 8252 section 7.2)', 'https://app.example.com/callback'],
+    ['https with a port', 'https://app.example.com:8443/callback'],
+    ['https with a query (RFC 6749 section 3.1.2)', 'https://app.example.com/callback?tenant=1&x=%20'],
+    ['https without a path', 'https://app.example.com'],
+    ['https on an IP address', 'https://192.0.2.1/cb'],
+    ['https on a punycode host', 'https://xn--bcher-kva.example/cb'],
+    ['an upper-case scheme (RFC 3986 section 3.1)', 'HTTPS://app.example.com/cb'],
+    ['an at sign in the path', 'https://app.example.com/@user/cb'],
+    ['http on 127.0.0.1 (RFC 8252 section 7.3)', 'http://127.0.0.1:3334/oauth/callback'],
+    ['http on another loopback address', 'http://127.0.0.2/cb'],
+    ['http on [::1]', 'http://[::1]:8080/cb'],
+    ['http on localhost (RFC 8252 section 8.3)', 'http://localhost:1234/callback'],
+    ['http on loopback without a port', 'http://localhost/callback'],
+    ['an allowed private-use URI (RFC 8252 section 7.1)', cursor],
+    ['an allowed private-use URI without authority', 'com.example.app:/callback'],
+    ['2048 characters', `https://a.example/${'a'.repeat(2048 - 18)}`],
+  ])('%s', (_rule, uri) => {
+    expect(checkRedirectUri(uri, { privateUse })).toEqual({ kind: 'accepted' })
+  })
+})
+
+describe('checkRedirectUri refuses', () => {
+  test.each<[string, string, RedirectUriRefusal]>([
+    ['2049 characters', `https://a.example/${'a'.repeat(2049 - 18)}`, 'too-long'],
+    ['a space', 'https://a.example/a b', 'forbidden-character'],
+    ['a leading space', ' https://a.example/', 'forbidden-character'],
+    ['a trailing line end', 'https://a.example/\n', 'forbidden-character'],
+    ['a tab inside the scheme', 'java\tscript:alert(1)', 'forbidden-character'],
+    ['NUL', 'https://a.example/\0', 'forbidden-character'],
+    ['a backslash', String.raw`https://a.example\@evil.example/`, 'forbidden-character'],
+    ['a quote', 'https://a.example/"><script>', 'forbidden-character'],
+    ['non-ASCII', 'https://bücher.example/cb', 'forbidden-character'],
+    ['a right-to-left mark', 'https://a.example/\u202e', 'forbidden-character'],
+    ['empty', '', 'not-absolute'],
+    ['a path', '/callback', 'not-absolute'],
+    ['a network path', '//a.example/callback', 'not-absolute'],
+    ['a host without a scheme', 'a.example/callback', 'not-absolute'],
+    ['https without slashes', 'https:a.example/cb', 'not-absolute'],
+    ['https with one slash', 'https:/a.example/cb', 'not-absolute'],
+    ['https with three slashes', 'https:///a.example/cb', 'not-absolute'],
+    ['https without a host', 'https://', 'not-absolute'],
+    ['a bad port', 'https://a.example:99999/', 'not-absolute'],
+    ['a wildcard port', 'http://localhost:*/cb', 'not-absolute'],
+    ['a fragment (RFC 6749 section 3.1.2)', 'https://a.example/cb#x', 'fragment'],
+    ['an empty fragment', 'https://a.example/cb#', 'fragment'],
+    ['a fragment in a private-use URI', `${cursor}#x`, 'fragment'],
+    ['user information', 'https://user:pass@a.example/', 'user-information'],
+    ['a user only', 'https://user@a.example/', 'user-information'],
+    ['empty user information', 'https://@a.example/', 'user-information'],
+    ['loopback as a user name', 'http://localhost@evil.example/', 'user-information'],
+    ['javascript', 'javascript:alert(1)', 'dangerous-scheme'],
+    ['javascript with authority', 'javascript://a.example/%0aalert(1)', 'dangerous-scheme'],
+    ['javascript in mixed case', 'JavaScript:alert(1)', 'dangerous-scheme'],
+    ['data', 'data:text/html,x', 'dangerous-scheme'],
+    ['vbscript', 'vbscript:x', 'dangerous-scheme'],
+    ['file', 'file:///etc/passwd', 'dangerous-scheme'],
+    ['blob', 'blob:https://a.example/1', 'dangerous-scheme'],
+    ['about', 'about:blank', 'dangerous-scheme'],
+    ['view-source', 'view-source:https://a.example/', 'dangerous-scheme'],
+    ['filesystem', 'filesystem:https://a.example/x', 'dangerous-scheme'],
+    ['a web socket', 'wss://a.example/', 'dangerous-scheme'],
+    ['an Android intent', 'intent://a.example/#Intent;end', 'dangerous-scheme'],
+    ['an extension page', 'chrome-extension://abc/x.html', 'dangerous-scheme'],
+    ['http on a public host (OAuth 2.1 section 2.3)', 'http://a.example/cb', 'insecure-http'],
+    ['http on a host that starts like loopback', 'http://localhost.evil.example/', 'insecure-http'],
+    ['http on a host that starts like 127', 'http://127.0.0.1.evil.example/', 'insecure-http'],
+    ['http on all interfaces', 'http://0.0.0.0:80/', 'insecure-http'],
+    ['http on a private network', 'http://192.168.0.1/', 'insecure-http'],
+    ['upper-case http on a public host', 'HTTP://a.example/', 'insecure-http'],
+    ['an unknown private-use scheme', 'evil://x/y', 'private-use-scheme'],
+    ['another path of an allowed scheme', `${cursor}/x`, 'private-use-scheme'],
+    ['a query added to an allowed entry', `${cursor}?x=1`, 'private-use-scheme'],
+    ['an allowed entry in another case', cursor.replace('cursor:', 'CURSOR:'), 'private-use-scheme'],
+    ['the out-of-band URN', 'urn:ietf:wg:oauth:2.0:oob', 'private-use-scheme'],
+  ])('%s', (_rule, uri, reason) => {
+    expect(checkRedirectUri(uri, { privateUse })).toEqual({ kind: 'refused', reason })
+  })
+
+  test('private-use URIs when the list is empty', () => {
+    expect(checkRedirectUri(cursor, { privateUse: [] })).toEqual({
+      kind: 'refused',
+      reason: 'private-use-scheme',
+    })
+  })
+
+  it('never throws, and what it accepts a URL parser reads as https, loopback or listed', () => {
+    const schemes = ['http', 'https', 'cursor', 'javascript', ':', '//', '/']
+    const hosts = ['[::1]', 'localhost', '127.0.0.1', 'evil.example', '.', ':80', '[', ']']
+    const marks = ['@', '#', '?', '%', '\\', '\t', ' ', 'é']
+    const pieces = fc.constantFrom(...schemes, ...hosts, ...marks)
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 8 }), (list) => {
+        const uri = list.join('')
+        if (checkRedirectUri(uri, { privateUse }).kind === 'refused') return
+        const { protocol, hostname, username, hash } = new URL(uri)
+        expect([username, hash]).toEqual(['', ''])
+        expect(protocol === 'https:' || isLoopbackHostname(hostname) || privateUse.includes(uri)).toBe(true)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+describe('matchRedirectUri', () => {
+  test.each<[string, string, string, boolean]>([
+    ['equal (OAuth 2.1 section 2.3.1)', 'https://a.example/cb', 'https://a.example/cb', true],
+    ['another path', 'https://a.example/cb', 'https://a.example/cb2', false],
+    ['a deeper path', 'https://a.example/cb', 'https://a.example/cb/x', false],
+    ['a trailing slash', 'https://a.example/cb', 'https://a.example/cb/', false],
+    ['the empty path and the root', 'https://a.example', 'https://a.example/', false],
+    ['another query', 'https://a.example/cb?a=1', 'https://a.example/cb?a=2', false],
+    ['an added query', 'https://a.example/cb', 'https://a.example/cb?a=1', false],
+    ['an added fragment', 'https://a.example/cb', 'https://a.example/cb#a', false],
+    ['another case of the host', 'https://a.example/cb', 'https://A.example/cb', false],
+    ['another case of the path', 'https://a.example/cb', 'https://a.example/CB', false],
+    ['percent-encoding', 'https://a.example/cb', 'https://a.example/%63b', false],
+    ['the default port', 'https://a.example/cb', 'https://a.example:443/cb', false],
+    ['another https port', 'https://a.example:1/cb', 'https://a.example:2/cb', false],
+    ['https on loopback keeps its port', 'https://localhost:1/cb', 'https://localhost:2/cb', false],
+    ['user information', 'https://a.example/cb', 'https://x@a.example/cb', false],
+    ['dot segments', 'https://a.example/cb', 'https://a.example/x/../cb', false],
+    [
+      'another port on 127.0.0.1 (RFC 8252 section 7.3)',
+      'http://127.0.0.1:1/cb',
+      'http://127.0.0.1:2/cb',
+      true,
+    ],
+    ['a port where none was registered', 'http://127.0.0.1/cb', 'http://127.0.0.1:54321/cb', true],
+    ['no port where one was registered', 'http://127.0.0.1:1/cb', 'http://127.0.0.1/cb', true],
+    ['another port on localhost', 'http://localhost/cb', 'http://localhost:65535/cb', true],
+    ['another port on [::1]', 'http://[::1]:1/cb', 'http://[::1]:2/cb', true],
+    ['another port on 127.0.0.9', 'http://127.0.0.9:1/cb', 'http://127.0.0.9:2/cb', true],
+    ['another port, no path', 'http://localhost:1', 'http://localhost:2', true],
+    ['another port, with the query', 'http://localhost:1/cb?a=1', 'http://localhost:2/cb?a=1', true],
+    ['localhost is not 127.0.0.1', 'http://localhost:1/cb', 'http://127.0.0.1:1/cb', false],
+    ['[::1] is not 127.0.0.1', 'http://[::1]:1/cb', 'http://127.0.0.1:1/cb', false],
+    ['127.0.0.1 is not 127.0.0.2', 'http://127.0.0.1:1/cb', 'http://127.0.0.2:1/cb', false],
+    ['loopback, another path', 'http://localhost:1/cb', 'http://localhost:2/cb2', false],
+    ['loopback, another query', 'http://localhost:1/cb?a=1', 'http://localhost:2/cb?a=2', false],
+    ['loopback, an added query', 'http://localhost:1/cb', 'http://localhost:2/cb?a=1', false],
+    ['loopback, an added fragment', 'http://localhost:1/cb', 'http://localhost:2/cb#a', false],
+    ['loopback, a query in place of the path', 'http://localhost:1/cb', 'http://localhost:2?cb', false],
+    ['loopback, https in place of http', 'http://localhost:1/cb', 'https://localhost:2/cb', false],
+    ['loopback, upper-case scheme', 'http://localhost:1/cb', 'HTTP://localhost:2/cb', false],
+    ['loopback, a port that is no number', 'http://localhost/cb', 'http://localhost:a/cb', false],
+    ['loopback, a port out of range', 'http://localhost/cb', 'http://localhost:65536/cb', false],
+    ['loopback, a six-digit port', 'http://localhost/cb', 'http://localhost:000080/cb', false],
+    ['loopback, a signed port', 'http://localhost/cb', 'http://localhost:+1/cb', false],
+    ['loopback, two ports', 'http://localhost/cb', 'http://localhost:1:2/cb', false],
+    ['loopback, an empty port', 'http://localhost/cb', 'http://localhost:/cb', false],
+    ['loopback as a user name', 'http://localhost/cb', 'http://localhost:1@evil.example/cb', false],
+    [
+      'loopback as a user name without a port',
+      'http://localhost/cb',
+      'http://localhost@evil.example/cb',
+      false,
+    ],
+    ['a host that ends like loopback', 'http://localhost/cb', 'http://evil.localhost:1/cb', false],
+    [
+      'a backslash before another host',
+      'http://localhost/cb',
+      String.raw`http://localhost:1\@evil.example/cb`,
+      false,
+    ],
+    ['a line end in the path', 'http://localhost/cb', 'http://localhost:1/cb\n', false],
+    ['http on a public host keeps its port', 'http://a.example:1/cb', 'http://a.example:2/cb', false],
+    ['private use is exact', cursor, `${cursor}/`, false],
+    ['private use is equal', cursor, cursor, true],
+  ])('%s', (_rule, registered, presented, matches) => {
+    expect(matchRedirectUri([registered], presented)).toBe(matches)
+    expect(matchRedirectUri(['https://other.example/', registered], presented)).toBe(matches)
+  })
+
+  test('nothing matches when nothing is registered', () => {
+    expect(matchRedirectUri([], 'http://localhost/cb')).toBe(false)
+    expect(matchRedirectUri([], '')).toBe(false)
+  })
+
+  it('whatever matches leads to the same scheme, host, path and query, for all pairs of awkward URIs', () => {
+    const hosts = ['localhost', '127.0.0.1', '[::1]', 'a.example']
+    const ports = ['', ':', ':1', ':8080', ':99999', ':1@evil.example', '@evil.example']
+    const rests = ['', '/', '/cb', '/cb?x', '?x', '#x', '/../cb']
+    const uris = ['http', 'https'].flatMap((scheme) =>
+      hosts.flatMap((host) =>
+        ports.flatMap((port) => rests.map((rest) => `${scheme}://${host}${port}${rest}`)),
+      ),
+    )
+    const target = (uri: string): string => {
+      const { protocol, username, hostname, pathname, search, hash } = new URL(uri)
+      return [protocol, username, hostname, pathname, search, hash].join(' ')
+    }
+    let matches = 0
+    for (const registered of uris) {
+      for (const presented of uris) {
+        if (registered === presented || !matchRedirectUri([registered], presented)) continue
+        matches++
+        expect(target(presented)).toBe(target(registered))
+      }
+    }
+    // 3 hosts, 6 paths without fragment, 3 ports: 6 ordered pairs of different ports each.
+    expect(matches).toBe(3 * 6 * 6)
+  })
+})
+
+describe('redirectHost', () => {
+  test.each([
+    ['https://app.example.com/callback?x=1', 'app.example.com'],
+    ['https://app.example.com:443/', 'app.example.com'],
+    ['https://app.example.com:8443/', 'app.example.com:8443'],
+    ['http://127.0.0.1:3334/cb', '127.0.0.1:3334'],
+    ['http://[::1]:1/', '[::1]:1'],
+    ['https://bücher.example/', 'xn--bcher-kva.example'],
+    ['https://аpple.example/', 'xn--pple-43d.example'],
+    ['https://user@evil.example/', 'evil.example'],
+    [cursor, 'cursor:'],
+    ['com.example.app:/callback', 'com.example.app:'],
+    ['not a url', ''],
+    ['', ''],
+  ])('%s shows %j', (uri, host) => {
+    expect(redirectHost(uri)).toBe(host)
+  })
+})

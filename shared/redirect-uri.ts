@@ -1,0 +1,107 @@
+/** Why a redirect URI is refused at registration; each is a different sentence to the client's author. */
+export type RedirectUriRefusal =
+  | 'too-long'
+  | 'forbidden-character'
+  | 'not-absolute'
+  | 'fragment'
+  | 'user-information'
+  | 'dangerous-scheme'
+  | 'insecure-http'
+  | 'private-use-scheme'
+
+/** The outcome of `checkRedirectUri`. */
+export type RedirectUriCheck = { kind: 'accepted' } | { kind: 'refused'; reason: RedirectUriRefusal }
+
+const maximumLength = 2048
+
+// Schemes that run script, read local files or never reach an app. Refused even when an operator lists them.
+const dangerousSchemes = new Set([
+  'about',
+  'blob',
+  'chrome',
+  'chrome-extension',
+  'data',
+  'file',
+  'filesystem',
+  'ftp',
+  'intent',
+  'jar',
+  'javascript',
+  'mailto',
+  'moz-extension',
+  'ms-its',
+  'resource',
+  'vbscript',
+  'view-source',
+  'ws',
+  'wss',
+])
+
+/**
+ * Whether a host name always means this machine: `localhost`, 127.0.0.0/8 and `::1`, with or without brackets
+ * (RFC 8252 sections 7.3 and 8.3). Purely textual: `2130706433` and `localhost.` are no loopback names here.
+ */
+export function isLoopbackHostname(hostname: string): boolean {
+  const name = hostname.toLowerCase()
+  if (name === 'localhost' || name === '::1' || name === '[::1]') return true
+  return /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/.test(name)
+}
+
+/**
+ * Decides whether a client may register a redirect URI (RFC 6749 section 3.1.2, OAuth 2.1 section 2.3, RFC
+ * 8252 sections 7.1 to 7.3): absolute, at most 2048 characters, no fragment, no user information, and https
+ * anywhere, http on a loopback host, or a private-use URI that equals an entry of `privateUse` byte for byte.
+ * Characters outside RFC 3986 (control, white space, backslash, quotes, non-ASCII) are refused because
+ * browsers and servers disagree about them. Not checked: who owns the host.
+ */
+export function checkRedirectUri(text: string, options: { privateUse: readonly string[] }): RedirectUriCheck {
+  const reason = refusal(text, options.privateUse)
+  return reason === undefined ? { kind: 'accepted' } : { kind: 'refused', reason }
+}
+
+function refusal(text: string, privateUse: readonly string[]): RedirectUriRefusal | undefined {
+  if (text.length > maximumLength) return 'too-long'
+  if (!/^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/.test(text)) return 'forbidden-character'
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[1]?.toLowerCase()
+  if (scheme === undefined || !URL.canParse(text)) return 'not-absolute'
+  if (dangerousSchemes.has(scheme)) return 'dangerous-scheme'
+  if (text.includes('#')) return 'fragment'
+  if (/^[^:]+:\/\/[^/?]*@/.test(text)) return 'user-information'
+  if (/^https?$/.test(scheme)) return webRefusal(text)
+  return privateUse.includes(text) ? undefined : 'private-use-scheme'
+}
+
+function webRefusal(text: string): RedirectUriRefusal | undefined {
+  // A URL parser repairs `https:host` and `https:///host`; other software does not, so both are refused.
+  if (!/^https?:\/\/[^/?]/i.test(text)) return 'not-absolute'
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || isLoopbackHostname(hostname) ? undefined : 'insecure-http'
+}
+
+/**
+ * Whether a presented `redirect_uri` is one of the registered ones: byte for byte (OAuth 2.1 section 2.3.1),
+ * except that for http on a loopback host the port is ignored, because native clients take whatever port is
+ * free (RFC 8252 section 7.3). Host, path and query stay exact; `localhost` and `127.0.0.1` are different
+ * hosts. Works on the text itself, so no URL parser can make two different URIs equal.
+ */
+export function matchRedirectUri(registered: readonly string[], presented: string): boolean {
+  if (registered.includes(presented)) return true
+  const portless = withoutLoopbackPort(presented)
+  return portless !== undefined && registered.some((uri) => withoutLoopbackPort(uri) === portless)
+}
+
+/**
+ * What a consent page shows as the place the user is sent to: `host` or `host:port` in ASCII form (so that a
+ * look-alike international name is visible), or `scheme:` for a private-use URI. Empty for what is no URL.
+ */
+export function redirectHost(uri: string): string {
+  if (!URL.canParse(uri)) return ''
+  const url = new URL(uri)
+  return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol
+}
+
+function withoutLoopbackPort(uri: string): string | undefined {
+  const [, host = '', port = '', rest = ''] =
+    /^http:\/\/(\[::1\]|[^/?#:@[\]\\]+)(?::(\d{1,5}))?([/?].*)?$/s.exec(uri) ?? []
+  return isLoopbackHostname(host) && Number(port) <= 65_535 ? `${host}${rest}` : undefined
+}

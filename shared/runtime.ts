@@ -1,0 +1,14 @@
+/**
+ * The only source of time, chance and network in Drawbridge. Each program builds one in its `main.ts`; tests
+ * pass a fake with a fixed clock, so no test sleeps and no decision depends on the host.
+ */
+export interface Runtime {
+  /** The current time in epoch seconds, an integer: the unit of `exp`, `iat` and `expires_at` on the wire. */
+  now(): number
+  /** That many bytes from a cryptographic generator. Everything unguessable is made of these. */
+  randomBytes(length: number): Uint8Array
+  /** Resolves after that many milliseconds. */
+  sleep(ms: number): Promise<void>
+  /** Sends one request. Rejects when no response arrives; an error status is a response, not a rejection. */
+  fetch(request: Request): Promise<Response>
+}

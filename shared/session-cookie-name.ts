@@ -1,0 +1,45 @@
+/** A session that a jar holds, by the name of its cookie. */
+export interface NamedSessionCookie {
+  /** The base name, without a chunk number: what `readSessionCookie` takes. */
+  name: string
+  /** The part of the name that stands for the project; for local projects `127` or `localhost`. */
+  projectRef: string
+}
+
+/** Which cookie of a session a name means: the whole value, or one chunk of it. */
+export type SessionCookiePart = { kind: 'whole' } | { kind: 'chunk' }
+
+/**
+ * Whether `cookieName` is `name` itself or a chunk of it: `name.0`, `name.1` and so on, the number without
+ * leading zeros. `name.01`, `name.` and `name-code-verifier` belong to something else and give `undefined`.
+ */
+export function sessionCookiePart(cookieName: string, name: string): SessionCookiePart | undefined {
+  if (cookieName === name) return { kind: 'whole' }
+  if (!cookieName.startsWith(`${name}.`)) return undefined
+  return /^(?:0|[1-9]\d*)$/.test(cookieName.slice(name.length + 1)) ? { kind: 'chunk' } : undefined
+}
+
+/**
+ * Lists the sessions with a default name (`sb-<ref>-auth-token`, chunked or not) in order of first
+ * appearance. For a popup that shows every project of a site; a server reads one configured name only. Says
+ * nothing about whether a session can be decoded.
+ */
+export function findSessionCookieNames(names: readonly string[]): NamedSessionCookie[] {
+  const found = new Map<string, NamedSessionCookie>()
+  for (const cookieName of names) {
+    const [, projectRef] = /^sb-(.+)-auth-token(?:\.(?:0|[1-9]\d*))?$/.exec(cookieName) ?? []
+    if (projectRef === undefined) continue
+    const name = `sb-${projectRef}-auth-token`
+    if (!found.has(name)) found.set(name, { name, projectRef })
+  }
+  return [...found.values()]
+}
+
+/**
+ * The name a client library gives the session cookie of a project unless the app chose another: the first
+ * label of the host, so `https://<ref>.supabase.co` gives `sb-<ref>-auth-token` and every local project on
+ * 127.0.0.1 shares `sb-127-auth-token`. Throws `TypeError` if the text is no URL.
+ */
+export function defaultSessionCookieName(projectUrl: string): string {
+  return `sb-${new URL(projectUrl).hostname.split('.', 1)[0] ?? ''}-auth-token`
+}

@@ -1,0 +1,105 @@
+/** One challenge of a `WWW-Authenticate` header. Scheme and parameter names are lower-cased, values are not. */
+export interface AuthenticateChallenge {
+  scheme: string
+  params: Map<string, string>
+}
+
+/** What a bearer challenge says. `error` belongs in it only when a credential was sent (RFC 6750 section 3.1). */
+export interface BearerChallenge {
+  /** URL of the protected resource metadata (RFC 9728 section 5.1). */
+  resourceMetadata: string
+  /** Space-separated scopes the operation needs (MCP 2026-07-28 authorization, scope selection). */
+  scope?: string | undefined
+  error?: string | undefined
+  errorDescription?: string | undefined
+}
+
+/** Builds the value of a `WWW-Authenticate` header (RFC 6750 section 3, RFC 9728 section 5.1). */
+export function bearerChallenge(challenge: BearerChallenge): string {
+  const params: [string, string | undefined][] = [
+    ['resource_metadata', challenge.resourceMetadata],
+    ['scope', challenge.scope],
+    ['error', challenge.error],
+    ['error_description', challenge.errorDescription],
+  ]
+  return `Bearer ${params.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quote(value)}`])).join(', ')}`
+}
+
+/**
+ * Reads all challenges of a `WWW-Authenticate` header, also several in one value (RFC 9110 sections 11.2 to
+ * 11.6.1). A token68 is skipped, of a repeated parameter the first counts, and text that fits nothing is
+ * skipped up to the next comma. Never throws; linear in the length of the header.
+ */
+export function parseWwwAuthenticate(header: string): AuthenticateChallenge[] {
+  const challenges: AuthenticateChallenge[] = []
+  const reader = new HeaderReader(header)
+  while (!reader.atEnd()) {
+    readElement(reader, challenges)
+    reader.skipPast(',')
+  }
+  return challenges
+}
+
+/** One comma-separated element: a scheme, a scheme with its first parameter, or a further parameter. */
+function readElement(reader: HeaderReader, challenges: AuthenticateChallenge[]): void {
+  reader.take(optionalSpace)
+  const current = challenges.at(-1)
+  if (current !== undefined && readParameter(reader, current.params)) return
+  const scheme = reader.take(token)
+  if (scheme === undefined || !reader.follows(schemeEnd)) return
+  const params = new Map<string, string>()
+  challenges.push({ scheme: scheme.toLowerCase(), params })
+  reader.take(optionalSpace)
+  if (reader.take(token68) === undefined) readParameter(reader, params)
+}
+
+function readParameter(reader: HeaderReader, params: Map<string, string>): boolean {
+  const start = reader.take(parameterStart)
+  if (start === undefined) return false
+  const value = reader.take(quotedString)?.slice(1, -1).replaceAll(/\\(.)/gs, '$1') ?? reader.take(token)
+  const name = start.slice(0, start.search(/[ \t=]/)).toLowerCase()
+  if (value !== undefined && !params.has(name)) params.set(name, value)
+  return true
+}
+
+const optionalSpace = /[ \t]*/y
+const token = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y
+const schemeEnd = /[ \t]*(?:,|$)|[ \t]/y
+const token68 = /[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$))/y
+const parameterStart = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+[ \t]*=[ \t]*/y
+const quotedString = /"[^"\\]*(?:\\.[^"\\]*)*"/sy
+
+class HeaderReader {
+  readonly #text: string
+  #position = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  atEnd(): boolean {
+    return this.#position >= this.#text.length
+  }
+
+  follows(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#position
+    return pattern.test(this.#text)
+  }
+
+  take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#position
+    const found = pattern.exec(this.#text)?.[0]
+    this.#position += found?.length ?? 0
+    return found
+  }
+
+  skipPast(character: string): void {
+    const index = this.#text.indexOf(character, this.#position)
+    this.#position = index === -1 ? this.#text.length : index + 1
+  }
+}
+
+/** Line ends and non-ASCII cannot stand in a header value; they become `?` instead of splitting the response. */
+function quote(value: string): string {
+  return `"${value.replaceAll(/[^\x20-\x7E]/g, '?').replaceAll(/["\\]/g, String.raw`\$&`)}"`
+}
