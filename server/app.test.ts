@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { account, type DrawbridgeFixture, redirectUri, startDrawbridge } from './testing/drawbridge-fixture.ts'
+import {
+  account,
+  type DrawbridgeFixture,
+  redirectUri,
+  startDrawbridge,
+} from './testing/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 afterEach(() => drawbridge.close())

@@ -130,7 +130,9 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     },
   )
   const collecting = setInterval(() => {
-    store.collectExpired(runtime.now(), collectLimit).catch((error: unknown) => report('collect_failed', { error }))
+    store
+      .collectExpired(runtime.now(), collectLimit)
+      .catch((error: unknown) => report('collect_failed', { error }))
   }, collectEveryMs)
   collecting.unref()
 

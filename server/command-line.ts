@@ -42,7 +42,9 @@ function createProgram(start: (options: Options) => Promise<void>): Command {
     .exitOverride()
     .showHelpAfterError('Run drawbridge-server --help for every flag.')
     .addHelpText('after', examples)
-  const command = program.command('serve', { isDefault: true }).description('Serve until SIGINT or SIGTERM (default).')
+  const command = program
+    .command('serve', { isDefault: true })
+    .description('Serve until SIGINT or SIGTERM (default).')
   command.option('--json', 'print the ready line as JSON on stdout')
   for (const setting of settings) {
     command.option(`${flagOf(setting)} <value>`, `${setting.doc} (default: ${setting.defaultText})`)

@@ -13,7 +13,8 @@ export function parseBaseUrl(text: string): string {
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
     throw new TypeError('expected a URL without query, fragment, user or password')
   }
-  return url.href.replace(/\/+$/, '')
+  // Not href: it keeps the mark of an empty query or fragment.
+  return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
 /** Where to listen. IPv6 hosts are written in brackets. */

@@ -199,7 +199,9 @@ export class ConfigError extends Error {
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
-    super(`The configuration has ${problems.length} ${problems.length === 1 ? 'fault' : 'faults'}: ${problems.join(' ')}`)
+    super(
+      `The configuration has ${problems.length} ${problems.length === 1 ? 'fault' : 'faults'}: ${problems.join(' ')}`,
+    )
     this.name = 'ConfigError'
     this.problems = problems
   }
@@ -225,14 +227,15 @@ export function createConfig(
     const text = given[setting.field]
     if (text === undefined) continue
     try {
-      values.set(setting.field, setting.parse(String(text)))
+      values.set(setting.field, setting.parse(text))
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
-      const shown = setting.secret ? 'the given value' : JSON.stringify(text)
+      // A URL that is refused for the password in it must not put that password into a log.
+      const shown = setting.secret ? 'the given value' : JSON.stringify(text.replace(/\/\/.*@/, '//...@'))
       problems.push(`${name(setting)}: ${error.message}; got ${shown}.`)
     }
   }
-  const config = withDefaults(Object.fromEntries(values) as Partial<ServerConfig>)
+  const config = withDefaults(Object.fromEntries(values))
   problems.push(...crossChecks(config, environment))
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze(config)
@@ -265,26 +268,34 @@ function withDefaults(given: Partial<ServerConfig>): ServerConfig {
   }
 }
 
+/** Rules between settings, each with the sentence that is shown when it does not hold. */
 function crossChecks(config: ServerConfig, { production }: { production: boolean }): string[] {
-  const embedded = config.provider === 'embedded'
-  return [
-    ...(embedded && production
-      ? ['PROVIDER: the embedded provider is for trying things out and refuses NODE_ENV=production.']
-      : []),
-    ...(embedded && ![config.baseUrl, config.appUrl].every((url) => url.startsWith('http:'))
-      ? ['BASE_URL, APP_URL: the embedded provider works on http loopback addresses only, such as http://localhost:8787.']
-      : []),
-    ...(embedded && !isLoopbackHostname(config.listen.host)
-      ? ['LISTEN: the embedded provider listens on loopback only, such as 127.0.0.1:8787.']
-      : []),
-    ...(embedded && config.providerUrl !== `${config.appUrl}/auth/v1`
-      ? ['PROVIDER_URL: the embedded provider is always at APP_URL/auth/v1; leave this out.']
-      : []),
-    ...(embedded && new URL(config.appUrl).pathname !== '/'
-      ? ['APP_URL: the demo app is served at the root of its origin, such as http://localhost:8788.']
-      : []),
-    ...(embedded && new URL(config.appUrl).origin === new URL(config.baseUrl).origin
-      ? ['APP_URL: the demo app needs an origin of its own, such as http://localhost:8788.']
-      : []),
+  const { baseUrl, appUrl, providerUrl, listen } = config
+  const rules: readonly (readonly [holds: boolean, problem: string])[] = [
+    [
+      !production,
+      'PROVIDER: the embedded provider is for trying things out and refuses NODE_ENV=production.',
+    ],
+    [
+      [baseUrl, appUrl].every((url) => isLoopbackHostname(new URL(url).hostname)),
+      'BASE_URL, APP_URL: the embedded provider works on loopback addresses only, such as http://localhost:8787.',
+    ],
+    [
+      isLoopbackHostname(listen.host),
+      'LISTEN: the embedded provider listens on loopback only, such as 127.0.0.1:8787.',
+    ],
+    [
+      providerUrl === `${appUrl}/auth/v1`,
+      'PROVIDER_URL: the embedded provider is always at APP_URL/auth/v1; leave this out.',
+    ],
+    [
+      new URL(appUrl).pathname === '/' && appUrl.startsWith('http:'),
+      'APP_URL: the demo app is served at the root of an http origin, such as http://localhost:8788.',
+    ],
+    [
+      new URL(appUrl).origin !== new URL(baseUrl).origin,
+      'APP_URL: the demo app needs an origin of its own, such as http://localhost:8788.',
+    ],
   ]
+  return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
 }

@@ -14,6 +14,9 @@ if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1
   )
   process.exit(1)
 }
+var nodeModule = require('module')
+if (nodeModule.enableCompileCache) nodeModule.enableCompileCache()
 // Built from a string, because old parsers refuse the word import.
+// oxlint-disable-next-line typescript/no-implied-eval
 var load = Function('path', 'return import(path)')
 load(require('url').pathToFileURL(require('path').join(__dirname, 'dist', 'main.mjs')).href)

@@ -13,6 +13,7 @@ const levelByEvent: Readonly<Record<string, Level>> = {
   mcp_error: 'error',
   provider_failed: 'error',
   provider_refresh_failed: 'error',
+  provider_session_unreadable: 'error',
 }
 
 /** The structured log: JSON lines with `time`, `event` and the event's own fields. */
@@ -27,6 +28,9 @@ export function createLog(level: LogLevel, destination: DestinationStream): Logg
 export function reportTo(log: Logger, bindings: Record<string, unknown> = {}): Report {
   return (event, fields = {}) => {
     const { error, ...rest } = fields
-    log[levelByEvent[event] ?? 'info']({ ...bindings, ...rest, ...(error !== undefined && { err: error }) }, event)
+    log[levelByEvent[event] ?? 'info'](
+      { ...bindings, ...rest, ...(error !== undefined && { err: error }) },
+      event,
+    )
   }
 }

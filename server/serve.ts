@@ -57,12 +57,13 @@ function readyText(config: ServerConfig): string {
   const kept = store.kind === 'sqlite' ? `sqlite:${store.path}` : 'memory: everything is forgotten at the end'
   return `Drawbridge ${version} is ready.
 
-  MCP endpoint    ${baseUrl}/mcp        paste this into your MCP client
-  Demo web app    ${appUrl}            create an account here first
-  Metadata        ${baseUrl}/.well-known/oauth-authorization-server
-  Store           ${kept}
+  1. Create an account      ${appUrl}
+  2. Add to an MCP client   ${baseUrl}/mcp
+     and sign in once on the page that it opens.
 
-  Check it:  curl -i ${baseUrl}/mcp    answers 401 with the way to sign in
+  Look around    curl -i ${baseUrl}/mcp
+                 curl ${baseUrl}/.well-known/oauth-authorization-server
+  Kept in        ${kept}
 
   For trying things out only: the embedded session provider, its stand-in Google and
   the demo web app run in this process, on loopback. NODE_ENV=production refuses them.

@@ -138,6 +138,11 @@ describe('UTF-8', () => {
     expect(decodeUtf8(new Uint8Array(bytes))).toBeUndefined()
   })
 
+  it('starts afresh after refused bytes', () => {
+    expect(decodeUtf8(new Uint8Array([0x61, 0xf0, 0x9f]))).toBeUndefined()
+    expect(decodeUtf8(encodeUtf8('ab'))).toBe('ab')
+  })
+
   it('is the exact inverse of encoding, byte order mark included', () => {
     expect(decodeUtf8(encodeUtf8('\ufeffa'))).toBe('\ufeffa')
     fc.assert(

@@ -16,8 +16,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
   const codes = new Uint8Array(Math.ceil((bytes.length * 4) / 3))
   let written = 0
   for (let index = 0; index < bytes.length; index += 3) {
-    const [first = 0, second = 0, third = 0] = [bytes[index], bytes[index + 1], bytes[index + 2]]
-    const triple = (first << 16) | (second << 8) | third
+    const triple = (at(bytes, index) << 16) | (at(bytes, index + 1) << 8) | at(bytes, index + 2)
     // Writes beyond the end of a typed array are ignored, which is how the last group loses its padding.
     for (let shift = 18; shift >= 0; shift -= 6) codes[written++] = encodeTable[(triple >> shift) & 63] ?? 0
   }
@@ -54,6 +53,10 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined
   }
+}
+
+function at(bytes: Uint8Array, index: number): number {
+  return bytes[index] ?? 0
 }
 
 function decodeTable(highest: string, ignored: string): Uint8Array {

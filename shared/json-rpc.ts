@@ -1,3 +1,6 @@
+import { isJsonObject } from './json-object.ts'
+import type { JsonObject } from './json-object.ts'
+
 /** A request id. MCP forbids `null` and wants it echoed unchanged (MCP 2026-07-28 basic, requests). */
 export type JsonRpcId = string | number
 
@@ -6,14 +9,14 @@ export interface JsonRpcRequest {
   jsonrpc: '2.0'
   id: JsonRpcId
   method: string
-  params?: Record<string, unknown>
+  params?: JsonObject
 }
 
 /** A message without `id`: nobody answers it. */
 export interface JsonRpcNotification {
   jsonrpc: '2.0'
   method: string
-  params?: Record<string, unknown>
+  params?: JsonObject
 }
 
 /** The answer to a request that worked. */
@@ -60,7 +63,7 @@ export const jsonRpcCode = {
  */
 export function parseJsonRpcMessage(value: unknown): ParsedJsonRpcMessage {
   if (Array.isArray(value)) return invalid(null, 'batches are not supported')
-  if (!isObject(value)) return invalid(null, 'a message must be an object')
+  if (!isJsonObject(value)) return invalid(null, 'a message must be an object')
   const id = isJsonRpcId(value['id']) ? value['id'] : null
   if (value['jsonrpc'] !== '2.0') return invalid(id, 'jsonrpc must be "2.0"')
   return 'method' in value ? parseCall(value, id) : parseResponse(value, id)
@@ -76,16 +79,16 @@ export function jsonRpcError(
   return { jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } }
 }
 
-function parseCall(value: Record<string, unknown>, id: JsonRpcId | null): ParsedJsonRpcMessage {
+function parseCall(value: JsonObject, id: JsonRpcId | null): ParsedJsonRpcMessage {
   if (typeof value['method'] !== 'string') return invalid(id, 'method must be a string')
   if ('result' in value || 'error' in value) return invalid(id, 'a call has neither result nor error')
-  if ('params' in value && !isObject(value['params'])) return invalid(id, 'params must be an object')
+  if ('params' in value && !isJsonObject(value['params'])) return invalid(id, 'params must be an object')
   if (isRequest(value)) return { kind: 'request', message: value }
   if (isNotification(value)) return { kind: 'notification', message: value }
   return invalid(null, 'id must be a string or a number')
 }
 
-function parseResponse(value: Record<string, unknown>, id: JsonRpcId | null): ParsedJsonRpcMessage {
+function parseResponse(value: JsonObject, id: JsonRpcId | null): ParsedJsonRpcMessage {
   if ('result' in value === 'error' in value) return invalid(id, 'expected a method, a result or an error')
   if ('error' in value && !isErrorObject(value['error']))
     return invalid(id, 'error must have an integer code and a message')
@@ -111,7 +114,7 @@ function isErrorAnswer(value: object): value is JsonRpcError {
 }
 
 function isErrorObject(value: unknown): boolean {
-  return isObject(value) && Number.isInteger(value['code']) && typeof value['message'] === 'string'
+  return isJsonObject(value) && Number.isInteger(value['code']) && typeof value['message'] === 'string'
 }
 
 function invalid(id: JsonRpcId | null, reason: string): ParsedJsonRpcMessage {
@@ -120,8 +123,4 @@ function invalid(id: JsonRpcId | null, reason: string): ParsedJsonRpcMessage {
 
 function isJsonRpcId(value: unknown): value is JsonRpcId {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,9 +1,11 @@
 import { decodeBase64url, decodeUtf8 } from './base64url.ts'
+import { parseJsonObject } from './json-object.ts'
+import type { JsonObject } from './json-object.ts'
 
 /** A JWT whose signature nobody has checked: whoever sent it chose every member. */
 export interface UnverifiedJwt {
-  header: Record<string, unknown>
-  claims: Record<string, unknown>
+  header: JsonObject
+  claims: JsonObject
   /** The `exp` claim in epoch seconds; `undefined` if it is missing or not a number. */
   expiresAt: number | undefined
 }
@@ -25,18 +27,8 @@ export function readJwt(token: string): UnverifiedJwt | undefined {
   return { header, claims, expiresAt: typeof exp === 'number' && Number.isFinite(exp) ? exp : undefined }
 }
 
-function readJsonObject(part: string): Record<string, unknown> | undefined {
+function readJsonObject(part: string): JsonObject | undefined {
   const bytes = decodeBase64url(part)
   const text = bytes === undefined ? undefined : decodeUtf8(bytes)
-  if (text === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return text === undefined ? undefined : parseJsonObject(text)
 }

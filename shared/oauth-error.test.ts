@@ -26,13 +26,16 @@ describe('default status', () => {
     ['slow_down', 400, 'RFC 8628 section 3.5'],
     ['expired_token', 400, 'RFC 8628 section 3.5'],
     ['invalid_target', 400, 'RFC 8707 section 2'],
+    ['login_required', 400, 'OpenID Connect Core 1.0 section 3.1.2.6'],
+    ['request_not_supported', 400, 'OpenID Connect Core 1.0 section 3.1.2.6'],
+    ['request_uri_not_supported', 400, 'OpenID Connect Core 1.0 section 3.1.2.6'],
   ])('%s is %i (%s)', (code, status) => {
     expect(new OAuthError(code, 'x').status).toBe(status)
     expect(oauthErrorStatus[code]).toBe(status)
   })
 
-  test('there are 21 codes', () => {
-    expect(Object.keys(oauthErrorStatus)).toHaveLength(21)
+  test('no code has a status outside of the 4xx and 5xx range', () => {
+    for (const status of Object.values(oauthErrorStatus)) expect([4, 5]).toContain(Math.floor(status / 100))
   })
 })
 

@@ -26,8 +26,9 @@ export type OAuthErrorCode =
   | 'unsupported_token_type'
 
 /**
- * HTTP status of each code: the one its RFC names, else 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3.1 (401, 403), RFC 7009
- * section 2.2.1, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2.
+ * HTTP status of each code: the one its specification names, else 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC
+ * 6750 section 3.1, RFC 7009 section 2.2.1, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2,
+ * OpenID Connect Core 1.0 section 3.1.2.6.
  */
 export const oauthErrorStatus: Readonly<Record<OAuthErrorCode, number>> = {
   // RFC 6749
@@ -89,7 +90,7 @@ export function oauthErrorBody(error: OAuthError): { error: OAuthErrorCode; erro
   return { error: error.code, error_description: error.description }
 }
 
-/** RFC 6749 section 5.2 allows printable ASCII without `"` and `\`; this also keeps headers free of line ends. */
+/** RFC 6749 section 5.2: printable ASCII without `"` and `\`. Keeps line ends out of headers, too. */
 function wireDescription(text: string): string {
   return text.replaceAll('"', "'").replaceAll(/[^\x20\x21\x23-\x5B\x5D-\x7E]/g, '?')
 }

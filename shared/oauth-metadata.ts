@@ -1,3 +1,6 @@
+import { isJsonObject } from './json-object.ts'
+import type { JsonObject } from './json-object.ts'
+
 /** Authorization server metadata: RFC 8414 section 2 with the extensions Drawbridge speaks. */
 export interface AuthorizationServerMetadata {
   issuer: string
@@ -61,7 +64,7 @@ export interface ClientMetadata {
   tos_uri?: string
   policy_uri?: string
   jwks_uri?: string
-  jwks?: { keys: Record<string, unknown>[] }
+  jwks?: { keys: JsonObject[] }
   software_id?: string
   software_version?: string
   software_statement?: string
@@ -97,7 +100,7 @@ export type ParsedMetadata<Document> =
 export function parseAuthorizationServerMetadata(
   value: unknown,
 ): ParsedMetadata<AuthorizationServerMetadata> {
-  if (!isObject(value)) return { kind: 'invalid', reason: 'the document is not a JSON object' }
+  if (!isJsonObject(value)) return { kind: 'invalid', reason: 'the document is not a JSON object' }
   const issuer = urlMember(value, 'issuer')
   if (issuer === undefined) return { kind: 'invalid', reason: 'issuer is missing or not an http(s) URL' }
   return {
@@ -119,7 +122,7 @@ export function parseAuthorizationServerMetadata(
  * least one authorization server is named.
  */
 export function parseProtectedResourceMetadata(value: unknown): ParsedMetadata<ProtectedResourceMetadata> {
-  if (!isObject(value)) return { kind: 'invalid', reason: 'the document is not a JSON object' }
+  if (!isJsonObject(value)) return { kind: 'invalid', reason: 'the document is not a JSON object' }
   const resource = urlMember(value, 'resource')
   if (resource === undefined) return { kind: 'invalid', reason: 'resource is missing or not an http(s) URL' }
   const servers = listMember(value, 'authorization_servers')?.filter(isWebUrl)
@@ -215,13 +218,11 @@ const resourceListMembers = [
   'bearer_methods_supported',
 ] as const satisfies (keyof ProtectedResourceMetadata)[]
 
-type Members = Record<string, unknown>
-
 /** The members of a document that have the wanted type. */
 function pick<Name extends string, Value>(
-  document: Members,
+  document: JsonObject,
   names: readonly Name[],
-  read: (document: Members, name: string) => Value | undefined,
+  read: (document: JsonObject, name: string) => Value | undefined,
 ): { [name in Name]?: Value } {
   const picked: { [name in Name]?: Value } = {}
   for (const name of names) {
@@ -231,32 +232,28 @@ function pick<Name extends string, Value>(
   return picked
 }
 
-function textMember(document: Members, name: string): string | undefined {
+function textMember(document: JsonObject, name: string): string | undefined {
   const value = document[name]
   return typeof value === 'string' ? value : undefined
 }
 
-function urlMember(document: Members, name: string): string | undefined {
+function urlMember(document: JsonObject, name: string): string | undefined {
   const value = textMember(document, name)
   return value !== undefined && isWebUrl(value) ? value : undefined
 }
 
-function listMember(document: Members, name: string): string[] | undefined {
+function listMember(document: JsonObject, name: string): string[] | undefined {
   const value = document[name]
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined
 }
 
-function flagMember(document: Members, name: string): boolean | undefined {
+function flagMember(document: JsonObject, name: string): boolean | undefined {
   const value = document[name]
   return typeof value === 'boolean' ? value : undefined
 }
 
 function isWebUrl(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text)
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function withoutFinalSlash(pathname: string): string {

@@ -5,7 +5,7 @@ export function isCodeVerifier(text: string): boolean {
   return /^[A-Za-z0-9\-._~]{43,128}$/.test(text)
 }
 
-/** Whether a text can be an S256 `code_challenge`: a SHA-256 in base64url, 43 characters (RFC 7636 section 4.2). */
+/** Whether a text can be an S256 `code_challenge`: 43 characters of base64url (RFC 7636 section 4.2). */
 export function isCodeChallenge(text: string): boolean {
   return /^[A-Za-z0-9\-_]{43}$/.test(text)
 }

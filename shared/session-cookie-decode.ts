@@ -1,4 +1,6 @@
 import { decodeBase64Lenient, decodeUtf8 } from './base64url.ts'
+import { isJsonObject } from './json-object.ts'
+import type { JsonObject } from './json-object.ts'
 
 /** The two members of a session that leave this module; refresh and provider tokens never do. */
 export interface DecodedSession {
@@ -60,7 +62,7 @@ function firstBase64Json(body: string, ends: readonly number[]): string | undefi
   const legalEnd = ends.findLast((end) => illegal === -1 || end <= illegal)
   const bytes = legalEnd === undefined ? undefined : decodeBase64Lenient(body.slice(0, legalEnd))
   if (bytes === undefined) return undefined
-  const found = findJson(bytes.length, (index) => bytes[index])
+  const found = findJson(bytes.length, (index) => bytes[index] ?? 0)
   if (found === undefined) return undefined
   const fits = byteLengths(body, ends).some((length) => length >= found.end && length <= found.spaceEnd)
   return fits ? decodeUtf8(bytes.subarray(0, found.end)) : undefined
@@ -77,40 +79,48 @@ function byteLengths(body: string, ends: readonly number[]): number[] {
   })
 }
 
-const quote = 0x22
-const backslash = 0x5c
-const openers = new Set<number | undefined>([0x5b, 0x7b])
-const closers = new Set<number | undefined>([0x5d, 0x7d])
-const spaces = new Set<number | undefined>([0x20, 0x09, 0x0a, 0x0d])
+const [other, opener, closer, quote, backslash, space] = [0, 1, 2, 3, 4, 5]
+
+/** What a unit means to JSON. UTF-8 bytes and UTF-16 units serve alike: the marks are ASCII in both. */
+const marks: Uint8Array = new Uint8Array(128)
+for (const [mark, characters] of [
+  [opener, '{['],
+  [closer, '}]'],
+  [quote, '"'],
+  [backslash, '\\'],
+  [space, ' \t\n\r'],
+] as const) {
+  for (const character of characters) marks[character.charCodeAt(0)] = mark
+}
 
 /**
- * Finds where the object or array at the start ends, by brackets and strings alone; whether it is JSON is
- * decided by the parser afterwards. UTF-8 bytes and UTF-16 units serve alike: the marks are ASCII in both.
+ * Finds where the object or array at the start ends, and the white space after it, by brackets and strings
+ * alone; whether it is JSON is decided by the parser afterwards.
  */
 function findJson(
   length: number,
-  at: (index: number) => number | undefined,
+  at: (index: number) => number,
 ): { end: number; spaceEnd: number } | undefined {
   let depth = 0
   let inString = false
   for (let index = 0; index < length; index++) {
-    const unit = at(index)
+    const mark = marks[at(index)] ?? other
     if (inString) {
-      if (unit === backslash) index++
-      else if (unit === quote) inString = false
-    } else if (openers.has(unit)) depth++
-    else if (closers.has(unit)) {
+      if (mark === backslash) index++
+      else if (mark === quote) inString = false
+    } else if (mark === opener) depth++
+    else if (mark === closer) {
       depth--
       if (depth <= 0) return { end: index + 1, spaceEnd: skipSpace(index + 1, length, at) }
-    } else if (depth === 0 && !spaces.has(unit)) return undefined
-    else if (unit === quote) inString = true
+    } else if (depth === 0 && mark !== space) return undefined
+    else if (mark === quote) inString = true
   }
   return undefined
 }
 
-function skipSpace(start: number, length: number, at: (index: number) => number | undefined): number {
+function skipSpace(start: number, length: number, at: (index: number) => number): number {
   let index = start
-  while (index < length && spaces.has(at(index))) index++
+  while (index < length && marks[at(index)] === space) index++
   return index
 }
 
@@ -122,7 +132,7 @@ function readSession(json: string): DecodedSession | SessionDecodeFault {
     return 'malformed'
   }
   if (Array.isArray(session)) return sessionOf(session[0], undefined)
-  if (typeof session !== 'object' || session === null) return 'no-access-token'
+  if (!isJsonObject(session)) return 'no-access-token'
   // Own members only: `{"__proto__": {"access_token": ...}}` is no session.
   return sessionOf(ownMember(session, 'access_token'), ownMember(session, 'expires_at'))
 }
@@ -133,6 +143,6 @@ function sessionOf(accessToken: unknown, expiresAt: unknown): DecodedSession | S
   return { accessToken, sessionExpiresAt: isTime ? expiresAt : undefined }
 }
 
-function ownMember(object: object, name: string): unknown {
-  return Object.getOwnPropertyDescriptor(object, name)?.value
+function ownMember(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined
 }

@@ -6,17 +6,14 @@ export interface NamedSessionCookie {
   projectRef: string
 }
 
-/** Which cookie of a session a name means: the whole value, or one chunk of it. */
-export type SessionCookiePart = { kind: 'whole' } | { kind: 'chunk' }
-
 /**
- * Whether `cookieName` is `name` itself or a chunk of it: `name.0`, `name.1` and so on, the number without
- * leading zeros. `name.01`, `name.` and `name-code-verifier` belong to something else and give `undefined`.
+ * Whether a cookie called `cookieName` is the session's, `name`, or a chunk of it: `name.0`, `name.1` and so
+ * on, the number without leading zeros. `name.01`, `name.` and `name-code-verifier` belong to something else.
  */
-export function sessionCookiePart(cookieName: string, name: string): SessionCookiePart | undefined {
-  if (cookieName === name) return { kind: 'whole' }
-  if (!cookieName.startsWith(`${name}.`)) return undefined
-  return /^(?:0|[1-9]\d*)$/.test(cookieName.slice(name.length + 1)) ? { kind: 'chunk' } : undefined
+export function isSessionCookieName(cookieName: string, options: { name: string }): boolean {
+  const { name } = options
+  if (cookieName === name) return true
+  return cookieName.startsWith(`${name}.`) && /^(?:0|[1-9]\d*)$/.test(cookieName.slice(name.length + 1))
 }
 
 /**

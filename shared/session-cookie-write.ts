@@ -1,5 +1,5 @@
 import { encodeBase64url, encodeUtf8 } from './base64url.ts'
-import { sessionCookiePart } from './session-cookie-name.ts'
+import { isSessionCookieName } from './session-cookie-name.ts'
 import type { WireCookie } from './session-cookie.ts'
 
 const maximumValueLength = 3180
@@ -32,8 +32,6 @@ export function staleSessionCookies(
   options: { name: string },
 ): string[] {
   const kept = new Set(written.map((cookie) => cookie.name))
-  const stale = present.filter(
-    (name) => !kept.has(name) && sessionCookiePart(name, options.name) !== undefined,
-  )
+  const stale = present.filter((name) => !kept.has(name) && isSessionCookieName(name, options))
   return [...new Set(stale)]
 }

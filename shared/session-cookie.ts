@@ -1,7 +1,7 @@
 import { readJwt } from './jwt.ts'
 import { decodeSession } from './session-cookie-decode.ts'
 import type { DecodedSession } from './session-cookie-decode.ts'
-import { sessionCookiePart } from './session-cookie-name.ts'
+import { isSessionCookieName } from './session-cookie-name.ts'
 
 /** A cookie as it travels: the value still percent-encoded, possibly quoted. Browsers' cookie APIs agree. */
 export interface WireCookie {
@@ -73,7 +73,7 @@ export function parseCookieHeader(header: string): WireCookie[] {
 function collectValues(cookies: readonly WireCookie[], name: string): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const cookie of cookies) {
-    if (cookie.value === '' || sessionCookiePart(cookie.name, name) === undefined) continue
+    if (cookie.value === '' || !isSessionCookieName(cookie.name, { name })) continue
     const known = values.get(cookie.name)
     if (known === undefined) values.set(cookie.name, [cookie.value])
     else known.push(cookie.value)
@@ -91,20 +91,27 @@ function* candidates(
   for (const value of whole) {
     if (isAcceptable([value], faults)) yield [value]
   }
-  const run: (readonly string[])[] = []
-  for (
-    let chunk = values.get(`${name}.0`);
-    chunk !== undefined;
-    chunk = values.get(`${name}.${run.length}`)
-  ) {
-    run.push(chunk)
-  }
+  const run = consecutiveChunks(values, name)
   if (run.length + Math.min(whole.length, 1) < values.size) faults.add('missing-chunk')
   const repeats = Math.min(maximumRepeats, Math.max(0, ...run.map((chunk) => chunk.length)))
   for (let repeat = 0; repeat < repeats; repeat++) {
     const chunks = run.map((occurrences) => occurrences[repeat] ?? occurrences.at(-1) ?? '')
     if (isAcceptable(chunks, faults)) yield chunks
   }
+}
+
+/** The occurrences of `.0`, `.1` and so on up to the first gap; one more than allowed is enough to refuse. */
+function consecutiveChunks(
+  values: ReadonlyMap<string, readonly string[]>,
+  name: string,
+): (readonly string[])[] {
+  const run: (readonly string[])[] = []
+  while (run.length <= maximumChunks) {
+    const occurrences = values.get(`${name}.${run.length}`)
+    if (occurrences === undefined) break
+    run.push(occurrences)
+  }
+  return run
 }
 
 function isAcceptable(chunks: readonly string[], faults: Set<InvalidSessionReason>): boolean {

@@ -4,7 +4,7 @@ export interface AuthenticateChallenge {
   params: Map<string, string>
 }
 
-/** What a bearer challenge says. `error` belongs in it only when a credential was sent (RFC 6750 section 3.1). */
+/** What a bearer challenge says. `error` is for requests that sent a credential (RFC 6750 section 3.1). */
 export interface BearerChallenge {
   /** URL of the protected resource metadata (RFC 9728 section 5.1). */
   resourceMetadata: string
@@ -22,7 +22,8 @@ export function bearerChallenge(challenge: BearerChallenge): string {
     ['error', challenge.error],
     ['error_description', challenge.errorDescription],
   ]
-  return `Bearer ${params.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quote(value)}`])).join(', ')}`
+  const written = params.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quote(value)}`]))
+  return `Bearer ${written.join(', ')}`
 }
 
 /**
@@ -99,7 +100,7 @@ class HeaderReader {
   }
 }
 
-/** Line ends and non-ASCII cannot stand in a header value; they become `?` instead of splitting the response. */
+/** Line ends and non-ASCII cannot stand in a header value; as `?` they cannot split the response either. */
 function quote(value: string): string {
   return `"${value.replaceAll(/[^\x20-\x7E]/g, '?').replaceAll(/["\\]/g, String.raw`\$&`)}"`
 }

@@ -5,7 +5,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Client } from './client.ts'
 import { type AuthorizationCodeRecord, type Grant, type GrantStore, userOf } from './grant.ts'
-import { isOurResource } from './resource.ts'
+import { areOurResources } from './resource.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import { sealProviderSession } from './session-keeper.ts'
 import type { SignIn } from './session-provider.ts'
@@ -84,7 +84,8 @@ export async function redeemAuthorizationCode(
   const codeHash = hashSecret(request.code)
   const now = runtime.now()
   const record = await store.findAuthorizationCode(codeHash)
-  if (!record || record.grant.clientId !== request.client.id) throw unusableCode('unknown, expired or already used')
+  if (!record || record.grant.clientId !== request.client.id)
+    throw unusableCode('unknown, expired or already used')
   await checkBinding(record, request)
 
   const withRefreshToken = request.client.grantTypes.includes('refresh_token')
@@ -122,7 +123,7 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
   if (request.redirectUri !== undefined && request.redirectUri !== record.redirectUri) {
     throw new OAuthError('invalid_grant', 'redirect_uri is not the one of the authorization request.')
   }
-  if (!request.resources.every((indicator) => isOurResource(indicator, record.grant.resource))) {
+  if (!areOurResources(request.resources, record.grant.resource)) {
     throw new OAuthError('invalid_target', `This code is for ${record.grant.resource}`)
   }
 }

@@ -1,8 +1,8 @@
-import type { OAuthErrorCode } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError, type OAuthErrorCode } from '@drawbridge/shared/oauth-error.ts'
 import { isCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
 import type { Client, ClientStore } from './client.ts'
-import { isOurResource } from './resource.ts'
+import { areOurResources } from './resource.ts'
 import { grantScope } from './scope.ts'
 
 /** A request that passed every check: what the user is asked, and where the answer goes. */
@@ -29,6 +29,7 @@ export type AuthorizationRequestResult =
   | { kind: 'unsafe'; reason: UnsafeRequestReason; client: Client | undefined }
   | {
       kind: 'refused'
+      client: Client
       redirectUri: string
       state: string | undefined
       error: OAuthErrorCode
@@ -44,7 +45,6 @@ const maxStateLength = 4096
 
 // Each check answers for one rule; the first refusal wins. All run after client and redirect URI are known to be good.
 const checks: readonly ((parameters: URLSearchParams, resource: string) => Refusal | undefined)[] = [
-  refuseRepeatedParameter,
   refuseRequestObject,
   refuseResponseType,
   refuseResponseMode,
@@ -58,16 +58,18 @@ const checks: readonly ((parameters: URLSearchParams, resource: string) => Refus
  * Checks the parameters of an authorization request (OAuth 2.1 section 4.1.1, RFC 7636, RFC 8707).
  *
  * Until client and redirect URI are proven to belong together every fault is `unsafe`: redirecting would make us an
- * open redirector. Unknown parameters are ignored. Whether the client is who its name says is not checked.
+ * open redirector. Unknown parameters are ignored, and ones without a value count as omitted (RFC 6749 section 3.1).
+ * Whether the client is who its name says is not checked.
  */
 export async function parseAuthorizationRequest(
-  parameters: URLSearchParams,
+  received: URLSearchParams,
   clients: ClientStore,
   resource: string,
 ): Promise<AuthorizationRequestResult> {
-  if (parameters.getAll('client_id').length > 1 || parameters.getAll('redirect_uri').length > 1) {
+  if (received.getAll('client_id').length > 1 || received.getAll('redirect_uri').length > 1) {
     return { kind: 'unsafe', reason: 'parameter_repeated', client: undefined }
   }
+  const parameters = new URLSearchParams([...received].filter(([, value]) => value !== ''))
   const clientId = parameters.get('client_id')
   if (!clientId) return { kind: 'unsafe', reason: 'client_id_missing', client: undefined }
   const client = await clients.findClient(clientId)
@@ -75,14 +77,11 @@ export async function parseAuthorizationRequest(
   const redirectUri = chooseRedirectUri(parameters.get('redirect_uri'), client)
   if (typeof redirectUri !== 'string') return { kind: 'unsafe', reason: redirectUri.reason, client }
 
-  const state = parameters.get('state') ?? undefined
-  for (const check of checks) {
-    const refusal = check(parameters, resource)
-    // A repeated or endless state is not echoed: which one would be the right one?
-    if (refusal) {
-      const echoed = parameters.getAll('state').length === 1 && !refuseLongState(parameters) ? state : undefined
-      return { kind: 'refused', redirectUri, state: echoed, ...refusal }
-    }
+  const refusal = refuseRepeatedParameter(received) ?? firstRefusal(parameters, resource)
+  if (refusal) {
+    // The error's description holds only the characters that may be sent (RFC 6749 section 4.1.2.1).
+    const { code: error, description } = new OAuthError(refusal.error, refusal.description)
+    return { kind: 'refused', client, redirectUri, state: echoableState(received), error, description }
   }
   return {
     kind: 'accepted',
@@ -91,7 +90,7 @@ export async function parseAuthorizationRequest(
     request: {
       clientId,
       redirectUri,
-      state,
+      state: parameters.get('state') ?? undefined,
       scope: grantScope(parameters.get('scope') ?? undefined),
       resource,
       codeChallenge: parameters.get('code_challenge') ?? '',
@@ -99,8 +98,25 @@ export async function parseAuthorizationRequest(
   }
 }
 
-function chooseRedirectUri(presented: string | null, client: Client): string | { reason: UnsafeRequestReason } {
-  if (presented === null || presented === '') {
+function firstRefusal(parameters: URLSearchParams, resource: string): Refusal | undefined {
+  for (const check of checks) {
+    const refusal = check(parameters, resource)
+    if (refusal) return refusal
+  }
+  return undefined
+}
+
+// A repeated or endless state is not echoed: which one would be the right one?
+function echoableState(parameters: URLSearchParams): string | undefined {
+  const [state, ...others] = parameters.getAll('state')
+  return others.length === 0 && !refuseLongState(parameters) ? state || undefined : undefined
+}
+
+function chooseRedirectUri(
+  presented: string | null,
+  client: Client,
+): string | { reason: UnsafeRequestReason } {
+  if (presented === null) {
     const [only, ...others] = client.redirectUris
     return only !== undefined && others.length === 0 ? only : { reason: 'redirect_uri_missing' }
   }
@@ -111,7 +127,10 @@ function refuseRepeatedParameter(parameters: URLSearchParams): Refusal | undefin
   const repeated = repeatedParameter(parameters)
   return repeated === undefined
     ? undefined
-    : { error: 'invalid_request', description: `The parameter ${JSON.stringify(repeated)} is given more than once.` }
+    : {
+        error: 'invalid_request',
+        description: `The parameter ${JSON.stringify(repeated)} is given more than once.`,
+      }
 }
 
 /** Name of a parameter that occurs twice; RFC 6749 section 3.1 forbids it, RFC 8707 section 2 allows several `resource`. */
@@ -162,7 +181,7 @@ function refuseMissingPkce(parameters: URLSearchParams): Refusal | undefined {
 }
 
 function refuseForeignResource(parameters: URLSearchParams, resource: string): Refusal | undefined {
-  return parameters.getAll('resource').every((indicator) => isOurResource(indicator, resource))
+  return areOurResources(parameters.getAll('resource'), resource)
     ? undefined
     : { error: 'invalid_target', description: `The only resource here is ${resource}` }
 }

@@ -56,11 +56,13 @@ export async function callerFromAuthorization(header: string, ports: CallerPorts
   if (token === undefined) {
     return {
       kind: 'invalid',
-      description: 'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
+      description:
+        'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
     }
   }
   if (token.startsWith(accessTokenPrefix)) return callerFromAccessToken(token, ports)
-  if (!ports.sessionTokens) return { kind: 'invalid', description: 'The access token is not one of this server.' }
+  if (!ports.sessionTokens)
+    return { kind: 'invalid', description: 'The access token is not one of this server.' }
   return callerFromProviderToken(token, 'provider_token', ports)
 }
 
@@ -75,7 +77,10 @@ export async function callerFromCookies(
     case 'absent':
       return { kind: 'missing' }
     case 'invalid':
-      return { kind: 'invalid', description: 'The session cookie cannot be read. Sign in to the web app again.' }
+      return {
+        kind: 'invalid',
+        description: 'The session cookie cannot be read. Sign in to the web app again.',
+      }
     case 'session':
       return reading.expired
         ? { kind: 'invalid', description: 'The session cookie has expired. Reload the web app to renew it.' }
@@ -89,7 +94,10 @@ async function callerFromAccessToken(token: string, ports: CallerPorts): Promise
   const kept = await ports.keeper.keep(record.providerSession)
   switch (kept.kind) {
     case 'ended':
-      return { kind: 'invalid', description: 'The sign-in behind this access token has ended. Sign in again.' }
+      return {
+        kind: 'invalid',
+        description: 'The sign-in behind this access token has ended. Sign in again.',
+      }
     case 'unavailable':
       return kept
     case 'live':
@@ -112,7 +120,8 @@ async function callerFromProviderToken(
   credential: 'provider_token' | 'session_cookie',
   ports: CallerPorts,
 ): Promise<CallerResult> {
-  if (!readJwt(token)) return { kind: 'invalid', description: 'The access token is unknown, expired or revoked.' }
+  if (!readJwt(token))
+    return { kind: 'invalid', description: 'The access token is unknown, expired or revoked.' }
   try {
     const identity = await ports.provider.verify(token)
     return {

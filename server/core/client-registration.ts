@@ -3,7 +3,13 @@ import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
 import { checkRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Client, type ClientAuthMethod, clientAuthMethods, type GrantType, grantTypes } from './client.ts'
+import {
+  type Client,
+  type ClientAuthMethod,
+  clientAuthMethods,
+  type GrantType,
+  grantTypes,
+} from './client.ts'
 import { authorizationServerScopes } from './scope.ts'
 import { hashSecret } from './seal.ts'
 
@@ -135,11 +141,18 @@ function readResponseTypes(value: unknown): void {
   }
 }
 
-function readText(given: Record<string, unknown>, name: string, maxLength = maxNameLength): string | undefined {
+function readText(
+  given: Record<string, unknown>,
+  name: string,
+  maxLength = maxNameLength,
+): string | undefined {
   const value = given[name]
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string' || value.length > maxLength) {
-    throw new OAuthError('invalid_client_metadata', `${name} must be a string of at most ${maxLength} characters.`)
+    throw new OAuthError(
+      'invalid_client_metadata',
+      `${name} must be a string of at most ${maxLength} characters.`,
+    )
   }
   return value
 }
@@ -147,5 +160,7 @@ function readText(given: Record<string, unknown>, name: string, maxLength = maxN
 function readLink(given: Record<string, unknown>, name: string): string | undefined {
   const link = readText(given, name, 2048)
   // A link is shown to people: anything but http(s) is dropped, as a script URL would run on our page.
-  return link !== undefined && URL.canParse(link) && /^https?:$/.test(new URL(link).protocol) ? link : undefined
+  return link !== undefined && URL.canParse(link) && /^https?:$/.test(new URL(link).protocol)
+    ? link
+    : undefined
 }

@@ -56,7 +56,10 @@ export async function authenticateClient(
 ): Promise<Client> {
   const client = await clients.findClient(credentials.id)
   if (!client) {
-    throw new OAuthError('invalid_client', 'This client is not registered here (any more). Register it again.')
+    throw new OAuthError(
+      'invalid_client',
+      'This client is not registered here (any more). Register it again.',
+    )
   }
   if (client.secretHash !== undefined) {
     const presented = hashSecret(credentials.secret ?? '')

@@ -2,7 +2,7 @@ import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Client } from './client.ts'
 import type { GrantStore, RefreshTokenRecord } from './grant.ts'
-import { isOurResource } from './resource.ts'
+import { areOurResources } from './resource.ts'
 import { narrowScope } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from './seal.ts'
 import { mintTokens, type TokenPair, type TokenResponse, tokenResponse } from './token-issue.ts'
@@ -43,7 +43,8 @@ export async function rotateRefreshToken(
   const presentedHash = hashSecret(request.refreshToken)
   const { grant } = checkRefresh(await store.findRefreshToken(presentedHash), request, now)
   const scope = narrowScope(grant.scope, request.scope)
-  if (scope === undefined) throw new OAuthError('invalid_scope', `The scope granted here is "${grant.scope}".`)
+  if (scope === undefined)
+    throw new OAuthError('invalid_scope', `The scope granted here is "${grant.scope}".`)
   const { pair, minted } = mintTokens(grant, scope, true, ports.accessTokenTtlSeconds, runtime)
   const sealedTokens = sealUnderSecret(
     JSON.stringify(pair),
@@ -81,7 +82,7 @@ function checkRefresh(
     throw new OAuthError('invalid_grant', 'This refresh token is unknown here. Sign in again.')
   }
   if (record.endReason !== undefined || record.grant.expiresAt <= now) throw endedGrant()
-  if (!request.resources.every((indicator) => isOurResource(indicator, record.grant.resource))) {
+  if (!areOurResources(request.resources, record.grant.resource)) {
     throw new OAuthError('invalid_target', `This refresh token is for ${record.grant.resource}`)
   }
   return record

@@ -1,3 +1,8 @@
+/** Whether every indicator names our one resource. One without a value counts as omitted (RFC 6749 section 3.1). */
+export function areOurResources(indicators: readonly string[], resource: string): boolean {
+  return indicators.every((indicator) => indicator === '' || isOurResource(indicator, resource))
+}
+
 /**
  * Whether a `resource` indicator (RFC 8707) names our one resource.
  *

@@ -22,7 +22,10 @@ export interface Sealer {
 }
 
 /** AES-256-GCM {@link Sealer} over `ring`; the text form is `kid.base64url(iv ciphertext tag)`. */
-export function createSealer(ring: readonly SealingKey[], randomBytes: (length: number) => Uint8Array): Sealer {
+export function createSealer(
+  ring: readonly SealingKey[],
+  randomBytes: (length: number) => Uint8Array,
+): Sealer {
   const [current] = ring
   if (!current) throw new TypeError('A key ring holds at least one key.')
   const keys = new Map(ring.map(({ kid, key }) => [kid, key]))

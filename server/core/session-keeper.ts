@@ -9,8 +9,10 @@ const refreshAheadSeconds = 120
 const refreshJitterSeconds = 30
 const attemptsPerRefresh = 2
 const waitForOtherInstanceMs = 10_000
-/** After a failed refresh the provider is left alone for this long. */
+/** After a failed refresh the provider is left alone for this long, or as long as it asks for, up to a limit. */
 const failurePauseSeconds = 5
+const longestPauseSeconds = 60
+const attemptsPerSave = 3
 const mostPauses = 1000
 
 /** What a caller of `/mcp` gets for the provider session behind its grant. */
@@ -34,8 +36,15 @@ export interface SessionKeeperPorts {
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'sleep'>
   owner: string
-  report: (event: 'provider_refreshed' | 'provider_refresh_failed' | 'provider_session_ended', grantId: string) => void
+  report: (event: SessionKeeperEvent, grantId: string) => void
 }
+
+/** What the keeper tells the log. `unreadable`: the key that sealed a session is missing from the ring. */
+export type SessionKeeperEvent =
+  | 'provider_refreshed'
+  | 'provider_refresh_failed'
+  | 'provider_session_ended'
+  | 'provider_session_unreadable'
 
 /** The stored form of `session`; the row and version it is sealed for are part of the seal. */
 export function sealProviderSession(
@@ -44,7 +53,11 @@ export function sealProviderSession(
   sealer: Sealer,
 ): StoredProviderSession {
   const { accessToken, refreshToken, expiresAt } = session
-  return { ...row, expiresAt, sealed: sealer.seal(JSON.stringify({ accessToken, refreshToken }), context(row)) }
+  return {
+    ...row,
+    expiresAt,
+    sealed: sealer.seal(JSON.stringify({ accessToken, refreshToken }), context(row)),
+  }
 }
 
 function context(row: { grantId: string; version: number }): string {
@@ -56,7 +69,8 @@ function context(row: { grantId: string; version: number }): string {
  *
  * Refreshing is lazy, once at a time per grant in this process and, by a lease, among all instances; nothing is locked
  * while the provider is asked. A new session is stored before anyone sees it. Only a definitive refusal ends the grant:
- * during an outage the still valid token is served, after that `unavailable`.
+ * during an outage the still valid token is served, after that `unavailable`. A session that no key opens is
+ * `unavailable` too: the key may come back.
  */
 export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
   const inFlight = new Map<string, Promise<KeptSession>>()
@@ -77,11 +91,14 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
   async function refresh(grantId: string): Promise<KeptSession> {
     let failures = 0
     let waitedMs = 0
+    let refreshed = false
     for (;;) {
       const session = await ports.store.findProviderSession(grantId)
       if (!session) return { kind: 'ended' }
       const now = ports.runtime.now()
       if (!isDue(session, now)) return { kind: 'live', session }
+      // A token that is due as soon as it is issued: asking for the next one would never end.
+      if (refreshed) return serveOrRefuse(session, now, failurePauseSeconds)
       const outcome = await tryRefresh(session, ports)
       if (outcome === 'held_elsewhere') {
         if (session.expiresAt > now) return { kind: 'live', session }
@@ -89,20 +106,29 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
         const delayMs = Math.min(50 + waitedMs, 250)
         await ports.runtime.sleep(delayMs)
         waitedMs += delayMs
+      } else if (outcome === 'unreadable') {
+        return { kind: 'unavailable', retryAfterSeconds: failurePauseSeconds }
       } else if (outcome instanceof ProviderError) {
         failures += 1
-        if (failures >= attemptsPerRefresh) {
-          const pause = outcome.retryAfterSeconds ?? failurePauseSeconds
-          pauseRefresh(grantId, now + pause, now)
-          ports.report('provider_refresh_failed', grantId)
-          return serveOrRefuse(session, now, pause)
+        if (failures >= attemptsPerRefresh || outcome.retryAfterSeconds !== undefined) {
+          return giveUp(session, outcome)
         }
         await ports.runtime.sleep(200)
       } else if (outcome === 'refreshed') {
+        refreshed = true
         pausedUntil.delete(grantId)
       }
       // 'refreshed', 'superseded' and 'ended' are read back from the store: what is stored is what is true.
     }
+  }
+
+  function giveUp(session: StoredProviderSession, failure: ProviderError): KeptSession {
+    // The attempts took time of their own: what counts is the clock after them.
+    const now = ports.runtime.now()
+    const pause = Math.min(failure.retryAfterSeconds ?? failurePauseSeconds, longestPauseSeconds)
+    pauseRefresh(session.grantId, now + pause, now)
+    ports.report('provider_refresh_failed', session.grantId)
+    return serveOrRefuse(session, now, pause)
   }
 
   function pauseRefresh(grantId: string, until: number, now: number): void {
@@ -114,24 +140,35 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
 
   return {
     keep,
-    accessToken: (session) => openSession(session, ports.sealer).accessToken,
+    accessToken(session) {
+      const opened = openSession(session, ports.sealer)
+      if (!opened) throw new TypeError('No key of the ring opens a stored provider session.')
+      return opened.accessToken
+    },
   }
 }
 
-type RefreshOutcome = 'refreshed' | 'superseded' | 'held_elsewhere' | 'ended' | ProviderError
+type RefreshOutcome = 'refreshed' | 'superseded' | 'held_elsewhere' | 'ended' | 'unreadable' | ProviderError
 
 /** One attempt: lease, ask the provider, store. Answers a {@link ProviderError} for what may succeed later. */
-async function tryRefresh(session: StoredProviderSession, ports: SessionKeeperPorts): Promise<RefreshOutcome> {
+async function tryRefresh(
+  session: StoredProviderSession,
+  ports: SessionKeeperPorts,
+): Promise<RefreshOutcome> {
   const { store, provider, runtime, sealer, owner } = ports
   const { grantId, version } = session
+  const opened = openSession(session, sealer)
+  if (!opened) {
+    ports.report('provider_session_unreadable', grantId)
+    return 'unreadable'
+  }
   const now = runtime.now()
   const leased = await store.leaseProviderSession({ grantId, version, owner, until: now + leaseSeconds }, now)
   if (!leased) return 'held_elsewhere'
-  const { refreshToken } = openSession(session, sealer)
   try {
-    const refreshed = await provider.refresh(refreshToken)
+    const refreshed = await provider.refresh(opened.refreshToken)
     const row = { grantId, version: version + 1, issuedAt: runtime.now() }
-    const saved = await store.saveProviderSession(sealProviderSession(refreshed, row, sealer))
+    const saved = await saveStubbornly(sealProviderSession(refreshed, row, sealer), ports)
     if (saved) ports.report('provider_refreshed', grantId)
     return saved ? 'refreshed' : 'superseded'
   } catch (error) {
@@ -139,6 +176,18 @@ async function tryRefresh(session: StoredProviderSession, ports: SessionKeeperPo
     if (!(error instanceof ProviderError)) throw error
     if (error.failure !== 'terminal') return error
     return endUnlessSuperseded(session, ports)
+  }
+}
+
+// The provider has already rotated: losing this write would leave only what its forgiveness of a lost reply can save.
+async function saveStubbornly(session: StoredProviderSession, ports: SessionKeeperPorts): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ports.store.saveProviderSession(session)
+    } catch (error) {
+      if (attempt >= attemptsPerSave) throw error
+      await ports.runtime.sleep(100)
+    }
   }
 }
 
@@ -172,8 +221,9 @@ function serveOrRefuse(session: StoredProviderSession, now: number, retryAfterSe
 function openSession(
   session: StoredProviderSession,
   sealer: Sealer,
-): { accessToken: string; refreshToken: string } {
+): { accessToken: string; refreshToken: string } | undefined {
   const opened = sealer.open(session.sealed, context(session))
-  if (opened === undefined) throw new TypeError('No key of the ring opens a stored provider session.')
-  return JSON.parse(opened) as { accessToken: string; refreshToken: string }
+  return opened === undefined
+    ? undefined
+    : (JSON.parse(opened) as { accessToken: string; refreshToken: string })
 }

@@ -41,7 +41,11 @@ export function sealTransaction(
   binding: BrowserBinding,
   ports: Pick<SignInPorts, 'sealer' | 'runtime'>,
 ): string {
-  const payload = { request, bindingHash: hashSecret(binding), expiresAt: ports.runtime.now() + pageTtlSeconds }
+  const payload = {
+    request,
+    bindingHash: hashSecret(binding),
+    expiresAt: ports.runtime.now() + pageTtlSeconds,
+  }
   return ports.sealer.seal(JSON.stringify(payload), transactionContext)
 }
 
@@ -60,11 +64,17 @@ export function openTransaction(
 ): TransactionResult {
   const opened = ports.sealer.open(sealed, transactionContext)
   if (opened === undefined) return { kind: 'invalid' }
-  const payload = JSON.parse(opened) as { request: AuthorizationRequest; bindingHash: string; expiresAt: number }
+  const payload = JSON.parse(opened) as {
+    request: AuthorizationRequest
+    bindingHash: string
+    expiresAt: number
+  }
   if (binding === undefined || !constantTimeEqual(hashSecret(binding), payload.bindingHash)) {
     return { kind: 'foreign_browser' }
   }
-  return payload.expiresAt > ports.runtime.now() ? { kind: 'open', request: payload.request } : { kind: 'expired' }
+  return payload.expiresAt > ports.runtime.now()
+    ? { kind: 'open', request: payload.request }
+    : { kind: 'expired' }
 }
 
 /**

@@ -34,7 +34,9 @@ export function mintTokens(
   runtime: Pick<Runtime, 'now' | 'randomBytes'>,
 ): { pair: TokenPair; minted: MintedTokens } {
   const accessToken = accessTokenPrefix + encodeBase64url(runtime.randomBytes(32))
-  const refreshToken = withRefreshToken ? refreshTokenPrefix + encodeBase64url(runtime.randomBytes(32)) : undefined
+  const refreshToken = withRefreshToken
+    ? refreshTokenPrefix + encodeBase64url(runtime.randomBytes(32))
+    : undefined
   const expiresAt = Math.min(runtime.now() + accessTokenTtlSeconds, grant.expiresAt)
   return {
     pair: { accessToken, refreshToken, scope, expiresAt },

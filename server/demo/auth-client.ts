@@ -36,7 +36,7 @@ export function createAuthClient(
 ): AuthClient {
   async function call<T>(
     path: string,
-    init: RequestInit,
+    init: { method?: string; headers?: Record<string, string>; body?: string },
     read: (body: unknown) => T | undefined,
   ): Promise<AuthResult<T>> {
     const headers = {

@@ -88,17 +88,23 @@ function cookiesOf(request: Request): WireCookie[] {
  * session must not refresh it. So only the layout that this app writes is understood here.
  */
 function readRefreshToken(cookies: readonly WireCookie[], name: string): string | undefined {
-  const values = new Map(cookies.map((cookie) => [cookie.name, cookie.value]))
-  let joined = values.get(name) ?? ''
-  for (let index = 0; values.has(`${name}.${index}`) && !values.has(name); index++) {
-    joined += values.get(`${name}.${index}`) ?? ''
-  }
-  const bytes = joined.startsWith('base64-') ? decodeBase64url(joined.slice('base64-'.length)) : undefined
+  const value = joinCookie(cookies, name)
+  const bytes = value.startsWith('base64-') ? decodeBase64url(value.slice('base64-'.length)) : undefined
+  if (bytes === undefined) return undefined
   try {
-    const session: unknown = JSON.parse((bytes && decodeUtf8(bytes)) ?? '')
-    if (typeof session !== 'object' || session === null || !('refresh_token' in session)) return undefined
-    return typeof session.refresh_token === 'string' ? session.refresh_token : undefined
+    const session: unknown = JSON.parse(decodeUtf8(bytes) ?? '')
+    const isSession = typeof session === 'object' && session !== null && 'refresh_token' in session
+    return isSession && typeof session.refresh_token === 'string' ? session.refresh_token : undefined
   } catch {
     return undefined
   }
+}
+
+function joinCookie(cookies: readonly WireCookie[], name: string): string {
+  const values = new Map(cookies.map((cookie) => [cookie.name, cookie.value]))
+  const whole = values.get(name)
+  if (whole !== undefined) return whole
+  let joined = ''
+  for (let index = 0; values.has(`${name}.${index}`); index++) joined += values.get(`${name}.${index}`) ?? ''
+  return joined
 }

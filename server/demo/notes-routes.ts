@@ -25,16 +25,10 @@ export function createNotesRoutes({ mcpUrl, notes, sessions, pages }: NotesRoute
     answer: (visitor: SignedIn) => Response | Promise<Response>,
   ): Promise<Response> {
     const visitor = await sessions.visitor(c.req.raw)
-    switch (visitor.kind) {
-      case 'user':
-        return answer(visitor)
-      case 'nobody':
-        return pages.redirect(c, '/', { setCookies: visitor.setCookies })
-      case 'unknown':
-        return pages.show(c, plainPage('Not right now', explainFault({ kind: 'unavailable' })), {
-          status: 503,
-        })
-    }
+    if (visitor.kind === 'user') return answer(visitor)
+    if (visitor.kind === 'nobody') return pages.redirect(c, '/', { setCookies: visitor.setCookies })
+    const page = plainPage('Not right now', explainFault({ kind: 'unavailable' }))
+    return pages.show(c, page, { status: 503 })
   }
 
   function describe({ user }: SignedIn): { email: string; notes: ReturnType<Notes['list']>; mcpUrl: string } {

@@ -1,6 +1,9 @@
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { ICON, STYLE, STYLE_SOURCE } from './style.ts'
 
+// Whole, because its hash in the policy covers every space between the tags.
+const STYLE_ELEMENT = rawHtml(`<style>${STYLE}</style>`)
+
 /** What surrounds every page. */
 export interface PageFrame {
   title: string
@@ -38,9 +41,7 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
         <meta name="color-scheme" content="light dark" />
         <title>${frame.title} - Fieldnotes</title>
         <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
-        <style>
-          ${rawHtml(STYLE)}
-        </style>
+        ${STYLE_ELEMENT}
       </head>
       <body>
         <a class="skip" href="#content">Skip to content</a>

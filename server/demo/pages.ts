@@ -190,7 +190,9 @@ function passwordField(form: FormState, autocomplete: 'current-password' | 'new-
   </div>`
 }
 
-function invalidMark({ error }: FormState, hint?: string): SafeHtml {
+/** Marks a field of a form that was sent; an error that came by a redirect is not about the fields. */
+function invalidMark({ email, error: message }: FormState, hint?: string): SafeHtml {
+  const error = email === undefined ? undefined : message
   const described = [error === undefined ? [] : ['error'], hint ?? []].flat().join(' ')
   return html`${error !== undefined && html`aria-invalid="true"`}
   ${described !== '' && html`aria-describedby="${described}"`}`

@@ -3,18 +3,17 @@ import { createHash } from 'node:crypto'
 /** The style sheet of every page. Plain CSS: one palette, turned over for a dark screen. */
 export const STYLE = `
 :root{color-scheme:light dark;
---paper:#f6f2e8;--rule:#e9e3d3;--card:#fffdf7;--ink:#24261f;--soft:#5c5f52;--line:#d9d2bf;--field:#8b8874;
+--paper:#f6f2e8;--rule:#ddd5c0;--card:#fffdf7;--ink:#24261f;--soft:#5c5f52;--line:#d9d2bf;--field:#8b8874;
 --accent:#1f5a41;--accent-hover:#17452f;--on-accent:#fffdf7;--wash:#e6efe6;--danger:#97301f;--danger-wash:#f9e6e0;--mark:#f3cf5b;
 --serif:ui-serif,"Iowan Old Style","Palatino Linotype",Palatino,Charter,Georgia,serif;
 --sans:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;
 --mono:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 @media(prefers-color-scheme:dark){:root{
---paper:#151712;--rule:#1e211a;--card:#20231c;--ink:#f0ecdf;--soft:#b0b2a2;--line:#3a3e33;--field:#7f8473;
+--paper:#151712;--rule:#2b2f26;--card:#20231c;--ink:#f0ecdf;--soft:#b0b2a2;--line:#3a3e33;--field:#7f8473;
 --accent:#93d3ac;--accent-hover:#b2e3c4;--on-accent:#102017;--wash:#233026;--danger:#ffab99;--danger-wash:#3a211b;--mark:#c79f2c}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
-body{margin:0;min-height:100vh;min-height:100dvh;display:flex;flex-direction:column;color:var(--ink);font:1rem/1.6 var(--sans);
-background:var(--paper) repeating-linear-gradient(var(--paper) 0 31px,var(--rule) 31px 32px)}
+body{margin:0;min-height:100vh;min-height:100dvh;display:flex;flex-direction:column;color:var(--ink);font:1rem/1.6 var(--sans);background:var(--paper)}
 a{color:var(--accent);text-underline-offset:.2em}
 a:hover{color:var(--accent-hover)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:3px;border-radius:4px}
@@ -48,7 +47,8 @@ form{margin:0}
 .stack h1,.stack h2{font-size:1.6rem}
 label{display:block;font-weight:600;margin-bottom:.35rem;font-size:.9375rem}
 input,textarea{width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--field);border-radius:8px;padding:.65rem .8rem;min-height:2.9rem}
-textarea{display:block;min-height:7rem;resize:vertical;line-height:1.6;font-family:var(--serif);font-size:1.0625rem}
+textarea{display:block;min-height:calc(8.35rem + 1px);resize:vertical;padding-block:.35rem 0;font:1.125rem/2rem var(--serif);
+background:var(--paper) repeating-linear-gradient(transparent 0 calc(2rem - 1px),var(--rule) calc(2rem - 1px) 2rem) 0 .35rem local}
 input:focus-visible,textarea:focus-visible{outline-offset:1px;border-radius:8px}
 [aria-invalid=true]{border-color:var(--danger)}
 .hint{font-size:.875rem;color:var(--soft);margin-top:.35rem}
@@ -67,18 +67,19 @@ button:focus-visible{border-radius:8px}
 .alert{color:var(--danger);background:var(--danger-wash);border-color:currentColor}
 .flash{color:var(--accent);background:var(--wash);border-color:currentColor;margin-bottom:1.5rem;width:fit-content;max-width:100%}
 .desk{display:grid;gap:2rem}
-@media(min-width:54rem){.desk{grid-template-columns:minmax(0,1fr) 20rem;align-items:start}}
+@media(min-width:54rem){.desk{grid-template-columns:minmax(0,1fr) 20rem;align-items:start}.connect{position:sticky;top:1.5rem}}
 .desk h1{font-size:clamp(1.9rem,1.5rem + 2vw,2.6rem);margin-bottom:1.25rem}
-.compose{display:grid;gap:.9rem;margin-bottom:2rem}
+.compose{display:grid;gap:.9rem;margin-bottom:1.75rem;padding:1.25rem}
 .compose .foot{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between}
 .compose .hint{margin:0}
 .notes{list-style:none;margin:0;padding:0;display:grid;gap:1rem}
 .note{padding:1.1rem 1.25rem .45rem}
-.note p{font:1.125rem/1.6 var(--serif);white-space:pre-wrap;overflow-wrap:anywhere}
+.note p{font:1.125rem/1.6 var(--serif);white-space:pre-wrap;overflow-wrap:anywhere;text-wrap:wrap}
 .note .foot{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:0 1rem;margin-top:.35rem;color:var(--soft);font-size:.875rem}
 .empty{text-align:center;padding:2.5rem 1.25rem;border-style:dashed;box-shadow:none}
 .empty p:first-child{font:600 1.25rem/1.3 var(--serif)}
 .empty p+p{color:var(--soft);margin-top:.4rem}
+.connect{padding:1.25rem}
 .connect h2{font-size:1.35rem}
 .connect ol{margin:0;padding-left:1.2rem;display:grid;gap:.5rem;color:var(--soft)}
 .connect input{font-family:var(--mono);font-size:.875rem}

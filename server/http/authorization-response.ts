@@ -8,29 +8,40 @@ import { finishedPage } from './pages/finished-page.ts'
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
 
 /** The redirect URI with the outcome, `state` and `iss` (RFC 9207) in its query; a query it already has stays. */
-export function authorizationResponseUrl(
+function authorizationResponseUrl(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
   issuer: string,
 ): string {
   const parameters = new URLSearchParams(
-    'code' in outcome ? { code: outcome.code } : { error: outcome.error, error_description: outcome.description },
+    'code' in outcome
+      ? { code: outcome.code }
+      : { error: outcome.error, error_description: outcome.description },
   )
   if (target.state !== undefined) parameters.set('state', target.state)
   parameters.set('iss', issuer)
-  return `${target.redirectUri}${target.redirectUri.includes('?') ? '&' : '?'}${parameters}`
+  return `${target.redirectUri}${target.redirectUri.includes('?') ? '&' : '?'}${parameters.toString()}`
 }
 
 /**
  * Sends the browser back to the client: by redirect for http(s), by a page with a link for a private-use scheme, which
  * would otherwise leave the login page standing in the browser.
  */
-export function answerClient(url: string, client: Pick<Client, 'id' | 'name'>): Response {
+export function answerClient(
+  target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
+  outcome: AuthorizationOutcome,
+  client: Pick<Client, 'id' | 'name'>,
+  issuer: string,
+): Response {
+  const url = authorizationResponseUrl(target, outcome, issuer)
   if (/^https?:/i.test(url)) return redirect(url)
-  const clientName = clientDisplayName(client)
-  return page(finishedPage({ clientName, continueUrl: url, redirectHost: redirectHost(url) }), 200, {
-    'referrer-policy': 'no-referrer',
-  })
+  const view = {
+    clientName: clientDisplayName(client),
+    continueUrl: url,
+    redirectHost: redirectHost(url),
+    denied: 'error' in outcome,
+  }
+  return page(finishedPage(view), 200, { 'referrer-policy': 'no-referrer' })
 }
 
 /** What a client is called on a page: its own, unproven name. */

@@ -9,7 +9,7 @@ import {
   startSocialSignIn,
 } from '../core/sign-in.ts'
 import { redirect } from './answer.ts'
-import { answerClient, authorizationResponseUrl } from './authorization-response.ts'
+import { answerClient } from './authorization-response.ts'
 import { readForm } from './body.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
 import { isOwnFormPost } from './guards.ts'
@@ -46,10 +46,11 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
     }
     case 'refused': {
       context.report('authorization_refused', { error: parsed.error })
-      return redirect(authorizationResponseUrl(parsed, parsed, ports.urls.issuer))
+      return answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
     }
     case 'accepted': {
-      const binding = ports.bindingCookie.read(request) ?? createBrowserBinding(ports.signIn.runtime.randomBytes)
+      const binding =
+        ports.bindingCookie.read(request) ?? createBrowserBinding(ports.signIn.runtime.randomBytes)
       const { client, loginHint: email } = parsed
       return renderLogin({ request: parsed.request, client, binding, email }, context, ports)
     }
@@ -70,7 +71,7 @@ async function takeForm(request: Request, context: RequestContext, ports: LoginP
   if (form.fields.get('action') === 'deny') {
     const outcome = { error: 'access_denied', description: 'The user refused.' }
     context.report('authorization_denied', { client_id: form.client.id })
-    return answerClient(authorizationResponseUrl(form.request, outcome, ports.urls.issuer), form.client)
+    return answerClient(form.request, outcome, form.client, ports.urls.issuer)
   }
   try {
     return await signIn(form, context, ports)
@@ -110,7 +111,12 @@ async function signIn(form: LoginForm, context: RequestContext, ports: LoginPort
   }
   const email = fields.get('email')?.trim() ?? ''
   const password = fields.get('password') ?? ''
-  if (email === '' || password === '' || email.length > maxEmailLength || password.length > maxPasswordLength) {
+  if (
+    email === '' ||
+    password === '' ||
+    email.length > maxEmailLength ||
+    password.length > maxPasswordLength
+  ) {
     throw new ProviderError('invalid_credentials', 'Email or password is empty or too long.')
   }
   const signedIn = await ports.signIn.provider.passwordSignIn({ email, password })

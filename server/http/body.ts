@@ -57,7 +57,9 @@ async function readText(request: Request, type: string): Promise<string> {
     case 'text':
       return body.text
     case 'too_large':
-      throw new OAuthError('invalid_request', `The body is larger than ${maxFormBytes} bytes.`, { status: 413 })
+      throw new OAuthError('invalid_request', `The body is larger than ${maxFormBytes} bytes.`, {
+        status: 413,
+      })
     case 'not_utf8':
       throw new OAuthError('invalid_request', 'The body is not valid UTF-8.')
   }

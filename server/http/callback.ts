@@ -25,7 +25,10 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
         if (returned.kind === 'signed_in') {
           return completeLogin(returned.request, client, returned.signIn, context, ports)
         }
-        context.report('sign_in_failed', { failure: returned.failure.failure, message: returned.failure.message })
+        context.report('sign_in_failed', {
+          failure: returned.failure.failure,
+          message: returned.failure.message,
+        })
         const failure = signInMessage(returned.failure)
         return renderLogin({ request: returned.request, client, binding, failure }, context, ports)
       },

@@ -7,7 +7,12 @@ export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 /** `/healthz`: the process answers. `/readyz`: the checks hold; 503 names the ones that do not. */
 export function createHealthEndpoints(basePath: string, checks: ReadinessChecks): Endpoint[] {
   return [
-    { path: `${basePath}/healthz`, cors: 'none', anyHost: true, methods: { GET: () => json({ status: 'ok' }) } },
+    {
+      path: `${basePath}/healthz`,
+      cors: 'none',
+      anyHost: true,
+      methods: { GET: () => json({ status: 'ok' }) },
+    },
     {
       path: `${basePath}/readyz`,
       cors: 'none',
@@ -24,7 +29,10 @@ export function createHealthEndpoints(basePath: string, checks: ReadinessChecks)
             }),
           )
           const ready = results.every(([, state]) => state === 'ok')
-          return json({ status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) }, ready ? 200 : 503)
+          return json(
+            { status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) },
+            ready ? 200 : 503,
+          )
         },
       },
     },

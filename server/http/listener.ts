@@ -18,7 +18,11 @@ export interface Listener {
 }
 
 /** Serves `fetch` over HTTP/1.1 on `host:port`; port 0 takes a free one. Rejects when the address cannot be bound. */
-export async function listen(fetch: FetchHandler, address: { host: string; port: number }): Promise<Listener> {
+export async function listen(
+  fetch: FetchHandler,
+  address: { host: string; port: number },
+): Promise<Listener> {
+  const listener = getRequestListener(fetch, { overrideGlobalObjects: false })
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
@@ -26,7 +30,7 @@ export async function listen(fetch: FetchHandler, address: { host: string; port:
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveTimeoutMs,
     },
-    getRequestListener(fetch, { overrideGlobalObjects: false }),
+    (request, response) => void listener(request, response),
   )
   server.on('clientError', answerClientError)
   await new Promise<void>((resolve, reject) => {
@@ -53,7 +57,10 @@ function drain(server: Server): Promise<void> {
 }
 
 const statusByFault: Readonly<Record<string, [status: number, description: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, `The headers are larger than ${maxHeaderBytes} bytes. Clear old cookies and try again.`],
+  HPE_HEADER_OVERFLOW: [
+    431,
+    `The headers are larger than ${maxHeaderBytes} bytes. Clear old cookies and try again.`,
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 

@@ -6,7 +6,7 @@ import { toolScope } from '../core/scope.ts'
 import { ProviderError, type SignIn } from '../core/session-provider.ts'
 import { type BrowserBinding, sealTransaction, type SignInPorts } from '../core/sign-in.ts'
 import { page } from './answer.ts'
-import { answerClient, authorizationResponseUrl, clientDisplayName } from './authorization-response.ts'
+import { answerClient, clientDisplayName } from './authorization-response.ts'
 import type { BindingCookie } from './browser-binding.ts'
 import type { RequestContext } from './endpoint.ts'
 import type { PublicUrls } from './metadata.ts'
@@ -74,7 +74,7 @@ export async function completeLogin(
 ): Promise<Response> {
   const code = await issueAuthorizationCode(request, signIn, ports.codes)
   context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
-  return answerClient(authorizationResponseUrl(request, { code }, ports.urls.issuer), client)
+  return answerClient(request, { code }, client, ports.urls.issuer)
 }
 
 function isLoopbackUri(uri: string): boolean {
@@ -83,9 +83,12 @@ function isLoopbackUri(uri: string): boolean {
 
 function permissionsOf(scope: string, sessionTtlSeconds: number): string[] {
   const days = Math.round(sessionTtlSeconds / dayInSeconds)
-  const lasting = days >= 1 ? `${days} ${days === 1 ? 'day' : 'days'}` : `${Math.ceil(sessionTtlSeconds / 60)} minutes`
+  const lasting =
+    days >= 1 ? `${days} ${days === 1 ? 'day' : 'days'}` : `${Math.ceil(sessionTtlSeconds / 60)} minutes`
   return [
-    ...(scope.split(' ').includes(toolScope) ? ['See and change what you can in this web app, through its tools'] : []),
+    ...(scope.split(' ').includes(toolScope)
+      ? ['See and change what you can in this web app, through its tools']
+      : []),
     `Stay connected for ${lasting}, without asking you again`,
   ]
 }

@@ -1,5 +1,5 @@
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
-import { sessionCookiePart } from '@drawbridge/shared/session-cookie-name.ts'
+import { isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie.ts'
 import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
 import {
@@ -86,8 +86,8 @@ async function answer(
 }
 
 function sessionCookies(request: Request, name: string): WireCookie[] {
-  return parseCookieHeader(request.headers.get('cookie') ?? '').filter(
-    (cookie) => sessionCookiePart(name, cookie.name) !== undefined,
+  return parseCookieHeader(request.headers.get('cookie') ?? '').filter((cookie) =>
+    isSessionCookieName(cookie.name, { name }),
   )
 }
 
@@ -114,9 +114,14 @@ function refuseCaller(
       })
     case 'unavailable':
       // No challenge: signing in again would not help while the provider is away.
-      return jsonError(503, 'temporarily_unavailable', 'The sign-in service cannot be reached. Try again soon.', {
-        'retry-after': String(found.retryAfterSeconds),
-      })
+      return jsonError(
+        503,
+        'temporarily_unavailable',
+        'The sign-in service cannot be reached. Try again soon.',
+        {
+          'retry-after': String(found.retryAfterSeconds),
+        },
+      )
   }
 }
 
@@ -127,13 +132,22 @@ async function serve(
   ports: McpPorts,
 ): Promise<Response> {
   if (!caller.scope.split(' ').includes(toolScope)) {
-    const challenge = { resourceMetadata: ports.urls.resourceMetadata, scope: toolScope, error: 'insufficient_scope' }
+    const challenge = {
+      resourceMetadata: ports.urls.resourceMetadata,
+      scope: toolScope,
+      error: 'insufficient_scope',
+    }
     return jsonError(403, 'insufficient_scope', `The access token lacks the scope ${toolScope}.`, {
       'www-authenticate': bearerChallenge(challenge),
     })
   }
   if (request.method !== 'POST') {
-    return jsonError(405, 'method_not_allowed', 'Send JSON-RPC messages with POST. There is no event stream.', allow)
+    return jsonError(
+      405,
+      'method_not_allowed',
+      'Send JSON-RPC messages with POST. There is no event stream.',
+      allow,
+    )
   }
   if (mediaType(request) !== 'application/json') {
     return jsonError(415, 'unsupported_media_type', 'Send the message as application/json.')
@@ -143,7 +157,8 @@ async function serve(
     return jsonError(413, 'content_too_large', `The message is larger than ${maxBodyBytes} bytes.`)
   }
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
-  if (message === undefined) return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not JSON.'), 400)
+  if (message === undefined)
+    return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not JSON.'), 400)
   const refused = refuseMessage(message)
   if (refused) return refused
   context.report('mcp_request', { credential: caller.credential })
@@ -154,7 +169,10 @@ async function serve(
 function refuseMessage(message: unknown): Response | undefined {
   const parsed = Array.isArray(message) ? undefined : parseJsonRpcMessage(message)
   return parsed?.kind === 'invalid'
-    ? json(jsonRpcError(parsed.id, jsonRpcCode.invalidRequest, `This is no JSON-RPC message: ${parsed.reason}.`), 400)
+    ? json(
+        jsonRpcError(parsed.id, jsonRpcCode.invalidRequest, `This is no JSON-RPC message: ${parsed.reason}.`),
+        400,
+      )
     : undefined
 }
 

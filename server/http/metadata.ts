@@ -1,4 +1,7 @@
-import type { AuthorizationServerMetadata, ProtectedResourceMetadata } from '@drawbridge/shared/oauth-metadata.ts'
+import type {
+  AuthorizationServerMetadata,
+  ProtectedResourceMetadata,
+} from '@drawbridge/shared/oauth-metadata.ts'
 import { clientAuthMethods, grantTypes } from '../core/client.ts'
 import { authorizationServerScopes, resourceScopes } from '../core/scope.ts'
 import type { Endpoint } from './endpoint.ts'

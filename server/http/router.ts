@@ -42,7 +42,8 @@ async function dispatch(
   if (!endpoint?.anyHost && !isOwnHost(request.headers.get('host') ?? new URL(request.url).host, baseUrl)) {
     return jsonError(421, 'misdirected_request', 'This server does not answer for that host name.')
   }
-  if (!endpoint) return withCors(jsonError(404, 'not_found', 'There is nothing at this path.'), { kind: 'everyone' })
+  if (!endpoint)
+    return withCors(jsonError(404, 'not_found', 'There is nothing at this path.'), { kind: 'everyone' })
   const response = await call(endpoint, request, context)
   return endpoint.cors === 'public' ? withCors(response, { kind: 'everyone' }) : response
 }
@@ -54,8 +55,11 @@ async function call(endpoint: Endpoint, request: Request, context: RequestContex
     : undefined
   const methods = Object.keys(endpoint.methods)
   if (!handler) {
-    if (method === 'OPTIONS' && endpoint.cors === 'public') return preflight(request, methods, { kind: 'everyone' })
-    return jsonError(405, 'method_not_allowed', `Use ${methods.join(' or ')} here.`, { allow: methods.join(', ') })
+    if (method === 'OPTIONS' && endpoint.cors === 'public')
+      return preflight(request, methods, { kind: 'everyone' })
+    return jsonError(405, 'method_not_allowed', `Use ${methods.join(' or ')} here.`, {
+      allow: methods.join(', '),
+    })
   }
   try {
     return await handler(request, context)
@@ -73,5 +77,9 @@ function answerError(error: unknown, request: Request, context: RequestContext):
   context.report('request_refused', { code: error.code, description: error.description })
   // RFC 6749 section 5.2: a client that used the Authorization header learns the scheme that is expected.
   const usedHeader = error.code === 'invalid_client' && request.headers.has('authorization')
-  return json(oauthErrorBody(error), error.status, usedHeader ? { 'www-authenticate': 'Basic realm="token"' } : {})
+  return json(
+    oauthErrorBody(error),
+    error.status,
+    usedHeader ? { 'www-authenticate': 'Basic realm="token"' } : {},
+  )
 }

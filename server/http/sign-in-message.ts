@@ -18,7 +18,10 @@ const messages: Readonly<Record<ProviderFailure, SignInMessage>> = {
   expired: { status: 400, text: 'That sign-in took too long. Start it again.' },
   denied: { status: 400, text: 'The sign-in was cancelled. Try again, or choose another way.' },
   terminal: { status: 400, text: 'This account cannot sign in. Ask the owner of the web app.' },
-  invalid_token: { status: 502, text: 'The sign-in service gave an answer that cannot be trusted. Try again later.' },
+  invalid_token: {
+    status: 502,
+    text: 'The sign-in service gave an answer that cannot be trusted. Try again later.',
+  },
   transient: { status: 503, text: 'The sign-in service cannot be reached right now. Try again in a moment.' },
   protocol: { status: 502, text: 'The sign-in service gave an unexpected answer. Try again later.' },
 }

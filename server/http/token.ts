@@ -31,7 +31,10 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
         const asked = required(form, 'grant_type')
         const grantType = grantTypes.find((known) => known === asked)
         if (!grantType) {
-          throw new OAuthError('unsupported_grant_type', `grant_type must be one of ${grantTypes.join(', ')}.`)
+          throw new OAuthError(
+            'unsupported_grant_type',
+            `grant_type must be one of ${grantTypes.join(', ')}.`,
+          )
         }
         const credentials = readClientCredentials(request.headers.get('authorization'), form)
         const client = await authenticateClient(ports.clients, credentials)

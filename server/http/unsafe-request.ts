@@ -41,7 +41,8 @@ const texts: Readonly<Record<StrandedReason, StrandedText>> = {
     status: 400,
     title: 'This app wants to return to an unknown address',
     message: 'The address in the link is not one that the app registered. Sending you there could be unsafe.',
-    nextStep: 'In the app, remove this connector and add it again. If that does not help, tell the makers of the app.',
+    nextStep:
+      'In the app, remove this connector and add it again. If that does not help, tell the makers of the app.',
   },
   parameter_repeated: {
     status: 400,

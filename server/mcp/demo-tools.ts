@@ -39,12 +39,18 @@ export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>)
     defineTool({
       name: 'whoami',
       title: 'Who am I',
-      description: 'Tells which account of the web app this connection acts as, and how it was authenticated.',
+      description:
+        'Tells which account of the web app this connection acts as, and how it was authenticated.',
       input: z.object({}),
       annotations: { readOnlyHint: true, openWorldHint: false },
       call: async (_input, { caller }) => {
         const { sub, email, name } = caller.user
-        const identity = { sub, ...(email && { email }), ...(name && { name }), credential: caller.credential }
+        const identity = {
+          sub,
+          ...(email && { email }),
+          ...(name && { name }),
+          credential: caller.credential,
+        }
         return textResult(`You are ${email ?? sub}.`, identity)
       },
     }),
@@ -55,7 +61,7 @@ export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>)
       input: z.object({}),
       annotations: { readOnlyHint: true, openWorldHint: false },
       call: (_input, context) =>
-        answering(callNotes(context, "GET", notesUrl), async (response) => {
+        answering(callNotes(context, 'GET', notesUrl), async (response) => {
           const { notes } = noteListSchema.parse(await response.json())
           const lines = notes.map(({ id, text }) => `${id}: ${text}`)
           return textResult(lines.length > 0 ? lines.join('\n') : 'There are no notes yet.', { notes })
@@ -65,8 +71,15 @@ export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>)
       name: 'add_note',
       title: 'Add a note',
       description: "Adds a note to the user's notes in the web app and answers its id.",
-      input: z.object({ text: z.string().trim().min(1).max(maxNoteLength).describe('The text of the note.') }),
-      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+      input: z.object({
+        text: z.string().trim().min(1).max(maxNoteLength).describe('The text of the note.'),
+      }),
+      annotations: {
+        readOnlyHint: false,
+        destructiveHint: false,
+        idempotentHint: false,
+        openWorldHint: false,
+      },
       call: ({ text }, context) =>
         answering(callNotes(context, 'POST', notesUrl, { text }), async (response) => {
           const note = noteSchema.parse(await response.json())
@@ -99,7 +112,9 @@ async function answering(
     return toolError('The web app cannot be reached right now. Try again in a moment.')
   }
   if (response.ok) {
-    return read(response).catch(() => toolError('The web app answered something unexpected. Try again later.'))
+    return read(response).catch(() =>
+      toolError('The web app answered something unexpected. Try again later.'),
+    )
   }
   await response.body?.cancel()
   switch (response.status) {
@@ -108,6 +123,8 @@ async function answering(
     case 404:
       return toolError('There is no such note. Call list_notes for the ids that exist.')
     default:
-      return toolError(`The web app refused with status ${response.status}. Check the arguments and try again.`)
+      return toolError(
+        `The web app refused with status ${response.status}. Check the arguments and try again.`,
+      )
   }
 }

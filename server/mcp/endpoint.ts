@@ -10,7 +10,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
-import { eraOfMessage, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ToolDefinition } from './tool.ts'
 
@@ -89,7 +89,8 @@ export function createMcpEndpoint(config: McpEndpointConfig): McpEndpoint {
 }
 
 function callerOf(extra: Record<string, unknown> | undefined): Caller {
-  if (!extra || !('caller' in extra)) throw new TypeError('An MCP request reached the endpoint without a caller.')
+  if (!extra || !('caller' in extra))
+    throw new TypeError('An MCP request reached the endpoint without a caller.')
   return extra['caller'] as Caller
 }
 
@@ -103,17 +104,22 @@ function asksForProgress(body: unknown): boolean {
  * otherwise old message, and hand-written calls send no Accept header or a wildcard. Both are read as they are meant.
  */
 function withLegacyHeaders(request: Request, body: unknown): Request {
-  const message = Array.isArray(body) ? undefined : (body as JsonRpcMessage)
-  if (message && (eraOfMessage(message) === 'modern' || request.headers.has('mcp-method'))) return request
-  if (message && 'method' in message && message.method === 'server/discover') return request
-  const accept = request.headers.get('accept') ?? '*/*'
-  const wrongVersion = request.headers.get('mcp-protocol-version') === modernRevision
-  const vagueAccept = !(accept.includes('application/json') && accept.includes('text/event-stream'))
+  if (isModernMessage(request, body)) return request
+  const accept = request.headers.get('accept') || '*/*'
+  const acceptsJson = /application\/json|\*\/\*/.test(accept)
+  const vagueAccept =
+    acceptsJson && !(accept.includes('application/json') && accept.includes('text/event-stream'))
+  const wrongVersion = request.headers.get(mcpHeader.protocolVersion) === modernRevision
   if (!wrongVersion && !vagueAccept) return request
   const headers = new Headers(request.headers)
-  if (wrongVersion) headers.delete('mcp-protocol-version')
-  if (vagueAccept && /application\/json|\*\/\*/.test(accept)) {
-    headers.set('accept', 'application/json, text/event-stream')
-  }
+  if (wrongVersion) headers.delete(mcpHeader.protocolVersion)
+  if (vagueAccept) headers.set('accept', 'application/json, text/event-stream')
   return new Request(request.url, { method: request.method, headers, signal: request.signal })
+}
+
+function isModernMessage(request: Request, body: unknown): boolean {
+  if (Array.isArray(body)) return false
+  const message = body as JsonRpcMessage
+  const discovers = 'method' in message && message.method === 'server/discover'
+  return discovers || eraOfMessage(message) === 'modern' || request.headers.has(mcpHeader.method)
 }

@@ -22,18 +22,18 @@ export interface GotrueRequest {
 }
 
 // Key: the code of a GoTrue error. What is not listed here is decided by its HTTP status.
-const failureByCode: Readonly<Record<string, ProviderFailure>> = {
-  invalid_credentials: 'invalid_credentials',
+const failureByCode: ReadonlyMap<string, ProviderFailure> = new Map([
+  ['invalid_credentials', 'invalid_credentials'],
   // Told apart on a sign-in form this would say which accounts exist.
-  user_banned: 'invalid_credentials',
-  email_not_confirmed: 'email_unconfirmed',
-  over_request_rate_limit: 'rate_limited',
-  email_provider_disabled: 'disabled',
-  provider_disabled: 'disabled',
-  flow_state_not_found: 'expired',
-  flow_state_expired: 'expired',
-  bad_code_verifier: 'expired',
-}
+  ['user_banned', 'invalid_credentials'],
+  ['email_not_confirmed', 'email_unconfirmed'],
+  ['over_request_rate_limit', 'rate_limited'],
+  ['email_provider_disabled', 'disabled'],
+  ['provider_disabled', 'disabled'],
+  ['flow_state_not_found', 'expired'],
+  ['flow_state_expired', 'expired'],
+  ['bad_code_verifier', 'expired'],
+])
 
 // Codes with which the provider says that a session is gone for good. Nothing else ever ends a grant.
 const terminalRefreshCodes = new Set([
@@ -56,10 +56,11 @@ export async function callGotrue(
   const text = await readText(response)
   const body = parseJson(text)
   if (response.ok) {
-    if (body === undefined) throw new ProviderError('protocol', 'The auth API answered something other than JSON.')
+    if (body === undefined)
+      throw new ProviderError('protocol', 'The auth API answered something other than JSON.')
     return body
   }
-  throw failureOf(request, response.status, body)
+  throw failureOf(request, response, body)
 }
 
 async function send(
@@ -102,17 +103,26 @@ function parseJson(text: string): unknown {
   }
 }
 
-function failureOf(request: GotrueRequest, status: number, body: unknown): ProviderError {
+function failureOf(request: GotrueRequest, response: Response, body: unknown): ProviderError {
+  const { status } = response
   const code = errorCode(body)
   const message = `The auth API refused ${request.method} ${request.path.replace(/\?.*/, '')}: ${status} ${code ?? ''}`
   if (request.path.includes('grant_type=refresh_token')) {
     const terminal = status >= 400 && status < 404 && code !== undefined && terminalRefreshCodes.has(code)
-    return new ProviderError(terminal ? 'terminal' : 'transient', message)
+    return new ProviderError(terminal ? 'terminal' : 'transient', message, retryAfter(response))
   }
-  const byCode = code === undefined ? undefined : failureByCode[code]
-  if (byCode) return new ProviderError(byCode, message)
-  if (status === 429) return new ProviderError('rate_limited', message)
-  return new ProviderError(status >= 500 || status === 408 || status === 409 ? 'transient' : 'protocol', message)
+  return new ProviderError(failureByCode.get(code ?? '') ?? failureOfStatus(status), message)
+}
+
+// GoTrue itself never says when to come back; a gateway in front of it may. A date is not worth a clock here.
+function retryAfter(response: Response): { retryAfterSeconds?: number } {
+  const text = response.headers.get('retry-after') ?? ''
+  return /^\d{1,6}$/.test(text) ? { retryAfterSeconds: Number(text) } : {}
+}
+
+function failureOfStatus(status: number): ProviderFailure {
+  if (status === 429) return 'rate_limited'
+  return status >= 500 || status === 408 || status === 409 ? 'transient' : 'protocol'
 }
 
 /** The string code of an error body, in any of the three shapes the API has had. */

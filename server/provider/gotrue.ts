@@ -69,11 +69,7 @@ export function createGotrueProvider(
     async socialFinish({ params, secret }) {
       const code = params.get('code')
       if (code) return signIn('/token?grant_type=pkce', { auth_code: code, code_verifier: secret })
-      const denied = params.get('error') === 'access_denied' || params.has('error')
-      throw new ProviderError(
-        denied ? 'denied' : 'expired',
-        denied ? 'The social sign-in was refused.' : 'The social sign-in returned neither a code nor an error.',
-      )
+      throw socialFailure(params)
     },
 
     async refresh(refreshToken) {
@@ -90,12 +86,27 @@ export function createGotrueProvider(
   }
 }
 
+/** Why a return from the social provider carries no code. */
+function socialFailure(params: URLSearchParams): ProviderError {
+  const error = params.get('error')
+  if (error === 'access_denied') return new ProviderError('denied', 'The social sign-in was refused.')
+  const over = ['flow_state_expired', 'flow_state_not_found', 'bad_oauth_state']
+  return error === null || over.includes(params.get('error_code') ?? '')
+    ? new ProviderError(
+        'expired',
+        'The social sign-in returned without a code: there is no such flow any more.',
+      )
+    : new ProviderError('protocol', 'The social sign-in failed at the auth API.')
+}
+
 function sessionOf(body: unknown, now: number): ProviderSession {
   const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = given
   if (typeof accessToken !== 'string' || typeof refreshToken !== 'string' || typeof expiresIn !== 'number') {
     throw new ProviderError('protocol', 'The auth API answered a session without its tokens.')
   }
+  if (expiresIn < 1)
+    throw new ProviderError('protocol', 'The auth API answered a session that has already ended.')
   // Counted from our own clock: the provider's may differ.
   return { accessToken, refreshToken, expiresAt: now + Math.floor(expiresIn) }
 }

@@ -6,6 +6,7 @@ const freshSeconds = 600
 const refetchPauseSeconds = 30
 const staleSeconds = 24 * 3600
 const maxKeys = 32
+const fetchTimeoutMs = 8000
 
 /** Verification keys of the provider, by `kid` and algorithm. */
 export interface KeySet {
@@ -20,23 +21,27 @@ interface Snapshot {
 
 /**
  * The keys under `url` (RFC 7517), cached for ten minutes. An unknown `kid` fetches again at most every 30 seconds; when
- * fetching fails the last keys serve for up to a day. A key that is no longer published stops verifying.
+ * fetching fails the last keys serve for up to a day, and a key that is not among them is `transient`, as it may be a
+ * new one. A key that is no longer published stops verifying.
  */
 export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'>): KeySet {
   let snapshot: Snapshot | undefined
   let lastTryAt = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | undefined
+  let failure: ProviderError | undefined
 
-  function load(): Promise<void> {
-    loading ??= fetchKeys(url, runtime)
-      .then((keys) => {
-        snapshot = { keys, fetchedAt: runtime.now() }
-      })
-      .finally(() => {
-        lastTryAt = runtime.now()
-        loading = undefined
-      })
-    return loading
+  /** Never rejects: what came of it is in `snapshot` and `failure`. */
+  async function fetchSnapshot(): Promise<void> {
+    try {
+      snapshot = { keys: await fetchKeys(url, runtime), fetchedAt: runtime.now() }
+      failure = undefined
+    } catch (cause) {
+      const message = 'The key set of the session provider cannot be read.'
+      failure = new ProviderError('transient', message, { cause })
+    } finally {
+      lastTryAt = runtime.now()
+      loading = undefined
+    }
   }
 
   return {
@@ -46,33 +51,44 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
       const fresh = snapshot !== undefined && now - snapshot.fetchedAt < freshSeconds
       const known = snapshot?.keys.get(name)
       if (fresh && known) return known
-      if (now - lastTryAt >= refetchPauseSeconds || snapshot === undefined) {
-        await load().catch((error: unknown) => {
-          if (snapshot === undefined || now - snapshot.fetchedAt > staleSeconds) throw error
-        })
-      }
-      const found = snapshot?.keys.get(name)
-      if (!found) throw new ProviderError('invalid_token', 'The token names a key the provider does not publish.')
-      return found
+      if (now - lastTryAt >= refetchPauseSeconds || snapshot === undefined)
+        await (loading ??= fetchSnapshot())
+      const usable = snapshot !== undefined && now - snapshot.fetchedAt <= staleSeconds
+      const found = usable ? snapshot?.keys.get(name) : undefined
+      if (found) return found
+      throw (
+        failure ?? new ProviderError('invalid_token', 'The token names a key the provider does not publish.')
+      )
     },
   }
 }
 
 async function fetchKeys(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<Map<string, CryptoKey>> {
+  const response = await runtime.fetch(
+    new Request(url, {
+      headers: { accept: 'application/json' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(fetchTimeoutMs),
+    }),
+  )
+  if (!response.ok) throw new TypeError(`The key set answered ${response.status}.`)
+  const body = (await response.json()) as { keys?: unknown }
+  if (!Array.isArray(body.keys)) throw new TypeError('The key set has no keys member.')
+  const imported = await Promise.all(body.keys.slice(0, maxKeys).map(importKey))
+  return new Map(imported.filter((entry) => entry !== undefined))
+}
+
+/** Undefined for a key that cannot be used: RFC 7517 section 5 says to ignore it, not the set. */
+async function importKey(given: unknown): Promise<[name: string, key: CryptoKey] | undefined> {
+  if (typeof given !== 'object' || given === null) return undefined
+  const jwk = given as JWK
+  const algorithm = algorithmOf(jwk)
+  if (!algorithm) return undefined
   try {
-    const response = await runtime.fetch(new Request(url, { headers: { accept: 'application/json' } }))
-    if (!response.ok) throw new TypeError(`The key set answered ${response.status}.`)
-    const body = (await response.json()) as { keys?: unknown }
-    if (!Array.isArray(body.keys)) throw new TypeError('The key set has no keys member.')
-    const keys = new Map<string, CryptoKey>()
-    for (const jwk of (body.keys as JWK[]).slice(0, maxKeys)) {
-      const algorithm = algorithmOf(jwk)
-      if (!algorithm) continue
-      keys.set(`${jwk.kid ?? ''} ${algorithm}`, (await importJWK(jwk, algorithm)) as CryptoKey)
-    }
-    return keys
-  } catch (error) {
-    throw new ProviderError('transient', 'The key set of the session provider cannot be read.', { cause: error })
+    const key = (await importJWK(jwk, algorithm)) as CryptoKey
+    return key.type === 'public' ? [`${jwk.kid ?? ''} ${algorithm}`, key] : undefined
+  } catch {
+    return undefined
   }
 }
 

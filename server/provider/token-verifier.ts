@@ -30,15 +30,15 @@ export function createTokenVerifier(
   runtime: Pick<Runtime, 'now' | 'fetch'>,
 ): TokenVerifier {
   const keySet = createKeySet(requirements.jwksUrl, runtime)
-  const secret =
-    requirements.hs256Secret === undefined ? undefined : encodeUtf8(requirements.hs256Secret)
+  const secret = requirements.hs256Secret === undefined ? undefined : encodeUtf8(requirements.hs256Secret)
   return async (accessToken) => {
     try {
       const { payload } = await jwtVerify(
         accessToken,
         (header) => {
           if (header.alg === 'HS256' && secret) return secret
-          return keySet.find(header.kid, header.alg)
+          // Nobody has checked the header yet: its kid may be any JSON value.
+          return keySet.find(typeof header.kid === 'string' ? header.kid : undefined, header.alg)
         },
         {
           algorithms: secret ? ['ES256', 'RS256', 'HS256'] : ['ES256', 'RS256'],

@@ -77,7 +77,7 @@ export function createMemoryStore(): Store {
     listSocialSignIns: async (bindingHash, now) =>
       [...socialSignIns.values()]
         .filter((pending) => pending.bindingHash === bindingHash && pending.expiresAt > now)
-        .reverse(),
+        .toReversed(),
     removeSocialSignIn: async (id) => socialSignIns.delete(id),
 
     addAuthorizationCode: async (code, session) =>

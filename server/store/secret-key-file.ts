@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -7,19 +7,40 @@ import { dirname } from 'node:path'
  */
 export function readOrCreateSecretKeys(path: string, create: () => string): string {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  let file: number
+  return read(path) ?? publish(path, create())
+}
+
+// The file appears complete or not at all: a link cannot replace one that another process has made meanwhile.
+function publish(path: string, text: string): string {
+  const draft = `${path}.${process.pid}.new`
+  writeDurably(draft, `${text}\n`)
   try {
-    file = openSync(path, 'wx', 0o600)
+    linkSync(draft, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return readFileSync(path, 'utf8').trim()
+  } finally {
+    rmSync(draft, { force: true })
   }
+  return readFileSync(path, 'utf8').trim()
+}
+
+function writeDurably(path: string, text: string): void {
+  // A draft of this name can only be left over from a process that died.
+  rmSync(path, { force: true })
+  const file = openSync(path, 'wx', 0o600)
   try {
-    const text = create()
-    writeSync(file, `${text}\n`)
+    writeSync(file, text)
     fsyncSync(file)
-    return text
   } finally {
     closeSync(file)
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return undefined
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../core/store.ts'
@@ -17,6 +17,8 @@ import { createTransaction } from './sqlite-transaction.ts'
  */
 export function openSqliteStore(path: string): Store {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  // SQLite gives its own files the mode of this one.
+  closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path, { timeout: 5000 })
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;')
   migrateSqlite(database)
@@ -27,16 +29,16 @@ export function openSqliteStore(path: string): Store {
     ['authorization_code', 'code_hash', codeRetentionSeconds],
     ['access_token', 'hash', 0],
     ['refresh_token', 'hash', 0],
-    ['grants', 'id', 0],
   ].map(([table, key, retention]) => ({
     retention: Number(retention),
     statement: database.prepare(
       `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
     ),
   }))
-  const orphans = database.prepare(
-    'DELETE FROM provider_session WHERE grant_id NOT IN (SELECT id FROM grants)',
+  const deleteGrants = database.prepare(
+    'DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_at <= ? LIMIT ?) RETURNING id',
   )
+  const deleteProviderSession = database.prepare('DELETE FROM provider_session WHERE grant_id = ?')
 
   return {
     ...createSqliteClients(database),
@@ -48,8 +50,11 @@ export function openSqliteStore(path: string): Store {
         for (const { statement, retention } of collectors) {
           if (deleted < limit) deleted += Number(statement.run(now - retention, limit - deleted).changes)
         }
-        if (deleted > 0) orphans.run()
-        return deleted
+        if (deleted >= limit) return deleted
+        // Last, when none of their tokens is left. Only their sessions are touched: looking for orphans reads every row.
+        const grants = deleteGrants.all(now, limit - deleted)
+        for (const { id } of grants) deleteProviderSession.run(id as string)
+        return deleted + grants.length
       }),
     close: async () => database.close(),
   }

@@ -87,7 +87,9 @@ interface Form {
 
 function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)].map(([, head = '', inner = '']) => {
-    const controls = [...inner.matchAll(/<(?:input|button|select|textarea)\b([^>]*)>/gs)].map(([, text = '']) => text)
+    const controls = [...inner.matchAll(/<(?:input|button|select|textarea)\b([^>]*)>/gs)].map(
+      ([, text = '']) => text,
+    )
     return {
       action: attribute(head, 'action') ?? '',
       hidden: controls

@@ -16,7 +16,8 @@ export function createFakeRuntime(start: number = Math.floor(Date.now() / 1000))
       milliseconds += ms
       await new Promise((resolve) => setImmediate(resolve))
     },
-    fetch: (request) => Promise.reject(new Error(`A test reached for the network: ${new URL(request.url).origin}`)),
+    fetch: (request) =>
+      Promise.reject(new Error(`A test reached for the network: ${new URL(request.url).origin}`)),
     advance(seconds) {
       milliseconds += seconds * 1000
     },

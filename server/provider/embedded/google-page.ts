@@ -15,14 +15,18 @@ form{display:grid;gap:10px;margin:0}
 button{font:inherit;color:inherit;text-align:left;cursor:pointer;display:flex;align-items:center;gap:14px;width:100%;min-height:64px;padding:10px 14px;background:transparent;border:1px solid var(--line);border-radius:12px}
 button:hover{background:var(--hover);border-color:var(--accent)}
 button:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-.face{flex:none;width:40px;height:40px;border-radius:50%;display:grid;place-items:center;font-weight:600;color:#fff;background:#1f6f54}
+.face{flex:none;font-style:normal;width:40px;height:40px;border-radius:50%;display:grid;place-items:center;font-weight:600;color:#fff;background:#1f6f54}
 .face.b{background:#8a3b64}
 .who{min-width:0}
 .who b,.who span{display:block;overflow-wrap:anywhere}
 .who b{font-weight:600}
 .who span{font-size:14px;color:var(--soft)}
+@media(max-width:359px){.body,.note{padding-inline:14px}button{gap:10px;padding-inline:10px}.who span{font-size:13px}}
 button.deny{justify-content:center;min-height:44px;margin-top:6px;border-color:transparent;color:var(--accent);font-weight:600}
 `
+
+// Whole, because its hash in the policy covers every space between the tags.
+const STYLE_ELEMENT = rawHtml(`<style>${STYLE}</style>`)
 
 /** Headers of the page. No `form-action`: browsers apply it to the redirects that lead back to any client. */
 export const PAGE_HEADERS: Record<string, string> = {
@@ -51,7 +55,7 @@ export function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml
         <input type="hidden" name="state" value="${state}" />
         ${accounts.map(
           ({ subject, name, email }, index) =>
-            html`<button name="account" value="${subject}" aria-label="Continue as ${name} <${email}>">
+            html`<button name="account" value="${subject}">
               <i class="face ${index % 2 === 1 && 'b'}" aria-hidden="true">${name.slice(0, 1)}</i>
               <span class="who"><b>Continue as ${name}</b><span>${email}</span></span>
             </button>`,
@@ -77,9 +81,7 @@ function frame(title: string, body: SafeHtml): SafeHtml {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} - stand-in Google</title>
-        <style>
-          ${rawHtml(STYLE)}
-        </style>
+        ${STYLE_ELEMENT}
       </head>
       <body>
         <main>

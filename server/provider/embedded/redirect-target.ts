@@ -6,6 +6,8 @@ export interface RedirectRule {
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+/** An address in decimal: `URL` reads it as an IP address, but nobody means it well. */
+const DECIMAL_HOST = /^[^:]+:\/\/\d+(?:[:/?#]|$)/
 const IP_LITERAL = /^(\d{1,3}(\.\d{1,3}){3}|\[.*\])$/
 
 /**
@@ -22,7 +24,7 @@ export function chooseRedirectTarget(
 
 function isAllowed(rule: RedirectRule, url: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
-  if (/[\u0000-\u0020\u007f]/.test(url) || !URL.canParse(url)) return false
+  if (/[\u0000-\u0020\u007f]/.test(url) || DECIMAL_HOST.test(url) || !URL.canParse(url)) return false
   const target = new URL(url)
   const site = new URL(rule.siteUrl)
   const sameSite =

@@ -1,0 +1,79 @@
+import { connect } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Listener, listen } from './listener.ts'
+
+let listener: Listener
+afterEach(() => listener.close())
+
+/** Sends bytes as they are and answers all that comes back. */
+function exchange(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk.toString()
+    })
+    socket.on('close', () => resolve(received))
+    socket.on('error', reject)
+  })
+}
+
+describe('listen', () => {
+  it('takes a session cookie of 64 KiB, which the default of Node refuses', async () => {
+    listener = await listen(
+      async (request) => new Response(String(request.headers.get('cookie')?.length)),
+      { host: '127.0.0.1', port: 0 },
+    )
+    const response = await fetch(`http://127.0.0.1:${listener.port}/`, { headers: { cookie: 'x'.repeat(65_536) } })
+    expect(await response.text()).toBe('65536')
+  })
+
+  it('more than 80 KiB of headers is 431 with a reason', async () => {
+    listener = await listen(async () => new Response('never'), { host: '127.0.0.1', port: 0 })
+    const answer = await exchange(listener.port, `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(90_000)}\r\n\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /)
+    expect(answer).toContain('larger than 81920 bytes')
+  })
+
+  it.each<[string, string]>([
+    ['no HTTP', 'hello\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['length and chunks', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ])('%s is 400 with JSON, and the connection ends', async (_name, text) => {
+    listener = await listen(async () => new Response('never'), { host: '127.0.0.1', port: 0 })
+    const answer = await exchange(listener.port, text)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('{"error":"invalid_request"')
+  })
+
+  it('closing lets a running request end', async () => {
+    let finish = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    let begin = (): void => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    listener = await listen(
+      async () => {
+        begin()
+        await held
+        return new Response('done')
+      },
+      { host: '127.0.0.1', port: 0 },
+    )
+    const running = fetch(`http://127.0.0.1:${listener.port}/`)
+    await begun
+    const closing = listener.close()
+    finish()
+    expect(await (await running).text()).toBe('done')
+    await closing
+  })
+
+  it('a taken port is an error that names it', async () => {
+    listener = await listen(async () => new Response(''), { host: '127.0.0.1', port: 0 })
+    const again = listen(async () => new Response(''), { host: '127.0.0.1', port: listener.port })
+    await expect(again).rejects.toThrow(String(listener.port))
+  })
+})

@@ -1,0 +1,453 @@
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { writeSessionCookies } from '@drawbridge/shared/session-cookie-write.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { account, appUrl, baseUrl, type DrawbridgeFixture, startDrawbridge } from '../testing/drawbridge-fixture.ts'
+
+const cookieName = 'sb-localhost-auth-token'
+const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']
+
+let drawbridge: DrawbridgeFixture
+beforeEach(async () => {
+  drawbridge = await startDrawbridge()
+})
+afterEach(() => drawbridge.close())
+
+interface ProviderSession extends Record<string, unknown> {
+  access_token: string
+}
+
+/** A session as the web app has it after signing in. */
+async function providerSession(): Promise<ProviderSession> {
+  const response = await drawbridge.app.embedded?.fetch(
+    new Request(`${appUrl}/auth/v1/token?grant_type=password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(account),
+    }),
+  )
+  return (await response?.json()) as ProviderSession
+}
+
+function cookieHeader(session: object): string {
+  return writeSessionCookies(session, { name: cookieName })
+    .map(({ name, value }) => `${name}=${value}`)
+    .join('; ')
+}
+
+async function toolList(response: Response): Promise<string[]> {
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toContain('application/json')
+  const body = (await response.json()) as { result: { tools: { name: string }[] } }
+  return body.result.tools.map(({ name }) => name)
+}
+
+describe('401 with a challenge before anything else', () => {
+  const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
+
+  it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT'])('%s without a credential: a challenge without an error', async (method) => {
+    const response = await drawbridge.fetch('/mcp', { method })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}", scope="mcp"`)
+    expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+  })
+
+  it.each<[string, string]>([
+    ['an unknown token of ours', `Bearer mcpa_${'A'.repeat(43)}`],
+    ['no token', 'Bearer '],
+    ['another scheme', 'Basic YTpi'],
+    ['two tokens', 'Bearer a b'],
+    ['something that is no token', 'Bearer opaque'],
+    ['a token of 20 kB', `Bearer ${'a'.repeat(20_000)}`],
+  ])('%s: error="invalid_token"', async (_name, authorization) => {
+    const response = await drawbridge.mcp(listTools, { authorization })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    expect(response.headers.get('www-authenticate')).toContain(`resource_metadata="${metadata}"`)
+  })
+
+  it('neither the body nor the content type is looked at first', async () => {
+    expect((await drawbridge.mcp('not json', { 'content-type': 'text/plain' })).status).toBe(401)
+    expect((await drawbridge.mcp('x'.repeat(5_000_000))).status).toBe(401)
+  })
+
+  it('a refresh token is no access token', async () => {
+    const { tokens } = await drawbridge.connect()
+    const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.refresh_token}` })
+    expect(response.status).toBe(401)
+  })
+
+  it('an access token ends after an hour', async () => {
+    const { tokens } = await drawbridge.connect()
+    drawbridge.runtime.advance(3599)
+    const headers = { authorization: `Bearer ${tokens.access_token}` }
+    expect((await drawbridge.mcp(listTools, headers)).status).toBe(200)
+    drawbridge.runtime.advance(1)
+    expect((await drawbridge.mcp(listTools, headers)).status).toBe(401)
+  })
+})
+
+describe('credential (a): an access token of this server', () => {
+  it('a bare tools/list, as the requirement shows it, is answered with JSON', async () => {
+    const { tokens } = await drawbridge.connect()
+    const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.access_token}` })
+    expect(await toolList(response)).toEqual(toolNames)
+  })
+
+  it.each(['*/*', 'application/json', ''])('also with Accept "%s"', async (accept) => {
+    const { tokens } = await drawbridge.connect()
+    const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.access_token}`, accept })
+    expect(await toolList(response)).toEqual(toolNames)
+  })
+
+  it('the scheme is not case-sensitive', async () => {
+    const { tokens } = await drawbridge.connect()
+    const response = await drawbridge.mcp(listTools, { authorization: `bearer ${tokens.access_token}` })
+    expect(response.status).toBe(200)
+  })
+
+  it('a token narrowed to other scopes gets 403 with the scope that is missing', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    const { url } = await drawbridge.signIn(clientId, undefined, { scope: 'mcp offline_access' })
+    const redeemed = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+    const { refresh_token: refreshToken } = (await redeemed.json()) as { refresh_token: string }
+    const narrowed = await drawbridge.refresh(clientId, refreshToken, { scope: 'offline_access' })
+    const { access_token: token } = (await narrowed.json()) as { access_token: string }
+    const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` })
+    expect(response.status).toBe(403)
+    expect(response.headers.get('www-authenticate')).toContain('error="insufficient_scope"')
+    expect(response.headers.get('www-authenticate')).toContain('scope="mcp"')
+  })
+})
+
+describe('the provider session behind an access token', () => {
+  it('fifty calls when it has expired cause one refresh and fifty answers', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    drawbridge.runtime.advance(3600)
+    const refreshed = await drawbridge.refresh(clientId, tokens.refresh_token)
+    const { access_token: token } = (await refreshed.json()) as { access_token: string }
+    const admin = drawbridge.app.embedded?.provider.admin
+    admin?.resetCounters()
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, () => drawbridge.mcp(listTools, { authorization: `Bearer ${token}` })),
+    )
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200))
+    expect(admin?.counters.token.refresh_token).toBe(1)
+  })
+
+  it('an outage is served from the token that still lives, then 503 without a challenge, never a logout', async () => {
+    const other = await startDrawbridge({ accessTokenTtl: '30d' })
+    const { tokens } = await other.connect()
+    const headers = { authorization: `Bearer ${tokens.access_token}` }
+    const admin = other.app.embedded?.provider.admin
+    admin?.setFaults({ failNext: { status: 503, count: 1000 } })
+    other.runtime.advance(3570)
+    expect((await other.mcp(listTools, headers)).status).toBe(200)
+    other.runtime.advance(60)
+    const away = await other.mcp(listTools, headers)
+    expect(away.status).toBe(503)
+    expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(away.headers.get('www-authenticate')).toBeNull()
+    admin?.setFaults({})
+    other.runtime.advance(6)
+    expect((await other.mcp(listTools, headers)).status).toBe(200)
+    await other.close()
+  })
+
+  it('a session that the provider ended is 401, and the refresh token says invalid_grant', async () => {
+    const other = await startDrawbridge({ accessTokenTtl: '30d' })
+    const { clientId, tokens } = await other.connect()
+    const admin = other.app.embedded?.provider.admin
+    const user = admin?.findUser(account.email)
+    for (const { id } of admin?.listSessions(user?.id ?? '') ?? []) admin?.endSession(id)
+    other.runtime.advance(3600)
+    const response = await other.mcp(listTools, { authorization: `Bearer ${tokens.access_token}` })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    const refreshed = await other.refresh(clientId, tokens.refresh_token)
+    expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' })
+    await other.close()
+  })
+})
+
+describe('credential (b): an access token of the provider', () => {
+  it('requirement 5.4: lists the tools, and acts as its user', async () => {
+    const { access_token: token } = await providerSession()
+    expect(await toolList(await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` }))).toEqual(toolNames)
+    expect((await drawbridge.callTool(token, 'whoami')).text).toBe(`You are ${account.email}.`)
+  })
+
+  it('is refused once it has expired, and is never refreshed', async () => {
+    const { access_token: token } = await providerSession()
+    drawbridge.runtime.advance(3631)
+    expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` })).status).toBe(401)
+  })
+
+  it.each<[rule: string, change: (claims: Record<string, unknown>) => Record<string, unknown>]>([
+    ['another issuer', (claims) => ({ ...claims, iss: 'https://evil.example/auth/v1' })],
+    ['another audience', (claims) => ({ ...claims, aud: 'another' })],
+    ['no audience', ({ aud: _, ...claims }) => claims],
+    ['the anon key', ({ sub: _, session_id: __, ...claims }) => ({ ...claims, role: 'anon' })],
+    ['the service role', (claims) => ({ ...claims, role: 'service_role' })],
+    ['no session', ({ session_id: _, ...claims }) => claims],
+    ['an anonymous user', (claims) => ({ ...claims, is_anonymous: true })],
+    ['a token of another OAuth client', (claims) => ({ ...claims, client_id: 'x' })],
+    ['no end', ({ exp: _, ...claims }) => claims],
+  ])('refuses a well-signed token with %s', async (_rule, change) => {
+    const admin = drawbridge.app.embedded?.provider.admin
+    const { access_token: token } = await providerSession()
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
+    const good = (await admin?.signClaims(claims)) ?? ''
+    expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${good}` })).status).toBe(200)
+    const forged = (await admin?.signClaims(change(claims))) ?? ''
+    expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${forged}` })).status).toBe(401)
+  })
+
+  it.each(['none', 'HS256 with the public key', 'a key of their own', 'a changed payload'])(
+    'refuses a token signed with %s',
+    async (how) => {
+      const { access_token: token } = await providerSession()
+      const [head = '', payload = '', signature = ''] = token.split('.')
+      const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as Record<string, unknown>
+      const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+      const jwks = await drawbridge.app.embedded?.fetch(new Request(`${appUrl}/auth/v1/.well-known/jwks.json`))
+      const forged = {
+        none: () => `${encode({ ...header, alg: 'none' })}.${payload}.`,
+        'HS256 with the public key': (text: string) => {
+          const input = `${encode({ ...header, alg: 'HS256' })}.${payload}`
+          return `${input}.${createHmac('sha256', text).update(input).digest('base64url')}`
+        },
+        'a key of their own': () => {
+          const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          const input = Buffer.from(`${head}.${payload}`)
+          const own = sign('sha256', input, { key: privateKey, dsaEncoding: 'ieee-p1363' })
+          return `${head}.${payload}.${own.toString('base64url')}`
+        },
+        'a changed payload': () => {
+          const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>
+          return `${head}.${encode({ ...claims, email: 'eve@example.com' })}.${signature}`
+        },
+      }[how]
+      const bearer = forged?.((await jwks?.text()) ?? '') ?? ''
+      expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${bearer}` })).status).toBe(401)
+    },
+  )
+
+  it('SESSION_TOKENS=off refuses it, and the cookie too', async () => {
+    const other = await startDrawbridge({ sessionTokens: 'off' })
+    const { access_token: token, ...session } = await providerSession()
+    expect((await other.mcp(listTools, { authorization: `Bearer ${token}` })).status).toBe(401)
+    const cookie = cookieHeader({ access_token: token, ...session })
+    expect((await other.mcp(listTools, { cookie, origin: appUrl })).status).toBe(401)
+    await other.close()
+  })
+})
+
+describe('credential (c): the session cookie', () => {
+  it.each<[string, Record<string, string>]>([
+    ['from the web app', { origin: appUrl, 'sec-fetch-site': 'same-site' }],
+    ['from this origin', { origin: baseUrl, 'sec-fetch-site': 'same-origin' }],
+    ['by hand, without any origin', {}],
+  ])('requirement 5.3: is used when there is no Authorization header, %s', async (_name, headers) => {
+    const cookie = cookieHeader(await providerSession())
+    expect(await toolList(await drawbridge.mcp(listTools, { cookie, ...headers }))).toEqual(toolNames)
+  })
+
+  it('a trusted origin may read the answer with credentials, and nobody else', async () => {
+    const cookie = cookieHeader(await providerSession())
+    const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
+    expect(response.headers.get('access-control-allow-origin')).toBe(appUrl)
+    expect(response.headers.get('access-control-allow-credentials')).toBe('true')
+    expect(response.headers.get('vary')).toContain('Origin')
+    const preflight = await drawbridge.fetch('/mcp', { method: 'OPTIONS', headers: { origin: appUrl } })
+    expect(preflight.headers.get('access-control-allow-credentials')).toBe('true')
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['a foreign origin', { origin: 'https://evil.example' }],
+    ['an opaque origin', { origin: 'null' }],
+    ['another page on this computer', { origin: 'http://localhost:3000' }],
+    ['a browser extension', { origin: 'chrome-extension://abcdefghijklmnopabcdefghijklmnop' }],
+    ['a cross-site request', { 'sec-fetch-site': 'cross-site' }],
+    ['a navigation', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }],
+    ['a no-cors request', { origin: appUrl, 'sec-fetch-mode': 'no-cors' }],
+  ])('refuses %s with 403', async (_name, headers) => {
+    const cookie = cookieHeader(await providerSession())
+    const response = await drawbridge.mcp(listTools, { cookie, ...headers })
+    expect(response.status).toBe(403)
+    const readable = headers['origin'] === appUrl ? 'true' : null
+    expect(response.headers.get('access-control-allow-credentials')).toBe(readable)
+  })
+
+  it.each<[string, string]>([
+    ['an unknown token', `Bearer mcpa_${'B'.repeat(43)}`],
+    ['an empty header', ''],
+    ['Basic', 'Basic YTpi'],
+  ])('never helps a bad header: %s is 401', async (_name, authorization) => {
+    const cookie = cookieHeader(await providerSession())
+    expect((await drawbridge.mcp(listTools, { cookie, authorization, origin: appUrl })).status).toBe(401)
+  })
+
+  it('only JSON by POST: other types are 415, GET is 405', async () => {
+    const cookie = cookieHeader(await providerSession())
+    const text = await drawbridge.mcp(listTools, { cookie, origin: appUrl, 'content-type': 'text/plain' })
+    expect(text.status).toBe(415)
+    const get = await drawbridge.fetch('/mcp', { headers: { cookie } })
+    expect(get.status).toBe(405)
+    expect(get.headers.get('allow')).toBe('POST')
+  })
+
+  it('an expired one is 401, and the provider is not asked to refresh it', async () => {
+    const cookie = cookieHeader(await providerSession())
+    const admin = drawbridge.app.embedded?.provider.admin
+    admin?.resetCounters()
+    drawbridge.runtime.advance(3700)
+    const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
+    expect(response.status).toBe(401)
+    expect(await response.json()).toMatchObject({ error_description: expect.stringContaining('expired') })
+    expect(admin?.counters.token.refresh_token).toBe(0)
+  })
+
+  it.each<[string, string]>([
+    ['malformed', `${cookieName}=base64-%%%`],
+    ['no JSON', `${cookieName}=base64-AAAA`],
+    ['a chunk missing', `${cookieName}.1=base64-AAAA`],
+    ['over 64 KiB', `${cookieName}=base64-${'A'.repeat(70_000)}`],
+  ])('a cookie that is %s is 401 with the reason', async (_name, cookie) => {
+    const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
+    expect(response.status).toBe(401)
+    expect(await response.json()).toMatchObject({ error_description: expect.stringContaining('cookie') })
+  })
+
+  it("another project's cookie is not looked at", async () => {
+    const cookie = cookieHeader(await providerSession()).replaceAll('sb-localhost', 'sb-other')
+    const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).not.toContain('error=')
+  })
+})
+
+describe('origins with a bearer', () => {
+  it.each<[string, number, string | null]>([
+    [appUrl, 200, appUrl],
+    ['http://localhost:6274', 200, '*'],
+    ['http://127.0.0.1:6274', 200, '*'],
+    ['chrome-extension://abcdefghijklmnopabcdefghijklmnop', 200, '*'],
+    ['https://evil.example', 403, null],
+    ['http://localhost.evil.example', 403, null],
+    ['null', 403, null],
+  ])('%s: %i', async (origin, status, allowed) => {
+    const { tokens } = await drawbridge.connect()
+    const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.access_token}`, origin })
+    expect(response.status).toBe(status)
+    expect(response.headers.get('access-control-allow-origin')).toBe(allowed)
+    const preflight = await drawbridge.fetch('/mcp', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-headers': 'authorization,mcp-param-region' },
+    })
+    expect(preflight.status).toBe(status === 200 ? 204 : 403)
+    if (status === 200) expect(preflight.headers.get('access-control-allow-headers')).toContain('mcp-param-region')
+  })
+})
+
+describe('the message', () => {
+  async function send(message: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    const { tokens } = await drawbridge.connect()
+    return drawbridge.mcp(message, { authorization: `Bearer ${tokens.access_token}`, ...headers })
+  }
+
+  it.each<[rule: string, message: unknown, code: number]>([
+    ['no JSON', '{"jsonrpc"', -32_700],
+    ['an empty body', '', -32_700],
+    ['null', 'null', -32_600],
+    ['a text', '"tools/list"', -32_600],
+    ['no version', { id: 1, method: 'tools/list' }, -32_600],
+    ['another version', { jsonrpc: '1.0', id: 1, method: 'tools/list' }, -32_600],
+    ['a method that is no text', { jsonrpc: '2.0', id: 1, method: 5 }, -32_600],
+    ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'tools/list' }, -32_600],
+    ['params that are a text', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: 'x' }, -32_600],
+  ])('%s is 400 with a JSON-RPC error', async (_rule, message, code) => {
+    const response = await send(message)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code } })
+  })
+
+  it('over 4 MiB is 413, another type 415', async () => {
+    expect((await send(`{"jsonrpc":"2.0","pad":"${'x'.repeat(4_300_000)}"}`)).status).toBe(413)
+    expect((await send(listTools, { 'content-type': 'text/plain' })).status).toBe(415)
+  })
+
+  it.each(['GET', 'DELETE'])('%s is 405 for a signed-in caller', async (method) => {
+    const { tokens } = await drawbridge.connect()
+    const headers = { authorization: `Bearer ${tokens.access_token}` }
+    expect((await drawbridge.fetch('/mcp', { method, headers })).status).toBe(405)
+  })
+
+  it('an unknown tool and bad arguments say what to do', async () => {
+    const call = (name: string, input: unknown): unknown => ({
+      jsonrpc: '2.0',
+      id: 7,
+      method: 'tools/call',
+      params: { name, arguments: input },
+    })
+    expect(await (await send(call('nothing', {}))).json()).toMatchObject({
+      id: 7,
+      error: { message: expect.stringContaining('tools/list') },
+    })
+    expect(await (await send(call('add_note', { text: '' }))).json()).toMatchObject({
+      id: 7,
+      result: { isError: true, content: [{ text: expect.stringContaining('text') }] },
+    })
+  })
+
+  it('a version header of 2026-07-28 on an older message is overlooked', async () => {
+    const response = await send(listTools, { 'mcp-protocol-version': '2026-07-28' })
+    expect(await toolList(response)).toEqual(toolNames)
+  })
+
+  it('2026-07-28: answers with JSON, a result type and private caching', async () => {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+    const response = await send({ ...listTools, params: { _meta: meta } }, headers)
+    expect(await response.json()).toMatchObject({
+      result: { resultType: 'complete', cacheScope: 'private', ttlMs: 0, tools: { length: 4 } },
+    })
+  })
+
+  it('initialize of 2025-11-25 works without a session', async () => {
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+    const response = await send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+    expect(response.headers.get('mcp-session-id')).toBeNull()
+    expect(await response.json()).toMatchObject({
+      result: { protocolVersion: '2025-11-25', serverInfo: { name: 'drawbridge' } },
+    })
+    expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
+  })
+})
+
+describe('the demo tools', () => {
+  it('notes belong to their user, and go when they are deleted', async () => {
+    const { tokens } = await drawbridge.connect()
+    const admin = drawbridge.app.embedded?.provider.admin
+    await admin?.createUser({ email: 'eve@example.com', password: account.password })
+    const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'Ünï <b>note</b>' })
+    const id = /note (\S+)\.$/.exec(added.text)?.[1] ?? ''
+    expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('Ünï <b>note</b>')
+    const eve = await drawbridge.app.embedded?.fetch(
+      new Request(`${appUrl}/auth/v1/token?grant_type=password`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...account, email: 'eve@example.com' }),
+      }),
+    )
+    const { access_token: eveToken } = (await eve?.json()) as { access_token: string }
+    expect((await drawbridge.callTool(eveToken, 'list_notes')).text).toBe('There are no notes yet.')
+    expect((await drawbridge.callTool(eveToken, 'delete_note', { id })).isError).toBe(true)
+    expect((await drawbridge.callTool(tokens.access_token, 'delete_note', { id })).isError).toBe(false)
+    expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toBe('There are no notes yet.')
+  })
+})

@@ -1,0 +1,81 @@
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { describe, expect, it } from 'vitest'
+import type { Endpoint } from './endpoint.ts'
+import { createRouter } from './router.ts'
+
+const reported: [string, unknown][] = []
+
+function route(endpoints: Endpoint[], baseUrl = 'https://mcp.example.com'): (path: string, init?: RequestInit) => Promise<Response> {
+  const fetch = createRouter(endpoints, {
+    baseUrl,
+    createContext: () => ({ id: 'request-1', report: (event, fields) => void reported.push([event, fields]) }),
+  })
+  return (path, init) => fetch(new Request(baseUrl + path, init))
+}
+
+const failing: Endpoint = {
+  path: '/fails',
+  cors: 'none',
+  methods: {
+    GET: () => {
+      throw new Error('the database password is hunter2')
+    },
+    POST: () => {
+      throw new OAuthError('invalid_request', 'Say it better.')
+    },
+  },
+}
+const fine: Endpoint = { path: '/fine', cors: 'public', methods: { GET: () => new Response('fine') } }
+const probe: Endpoint = { path: '/probe', cors: 'none', anyHost: true, methods: { GET: () => new Response('ok') } }
+
+describe('createRouter', () => {
+  it('a failure is 500 without a word about its cause, which goes to the log', async () => {
+    const response = await route([failing])('/fails')
+    expect(response.status).toBe(500)
+    const text = await response.text()
+    expect(text).not.toContain('hunter2')
+    expect(text).toContain('request-1')
+    expect(reported.at(-1)?.[0]).toBe('request_failed')
+  })
+
+  it('an OAuth failure is its JSON', async () => {
+    const response = await route([failing])('/fails', { method: 'POST' })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: 'invalid_request', error_description: 'Say it better.' })
+  })
+
+  it.each<[string, string, number]>([
+    ['GET', '/fine', 200],
+    ['GET', '/fine/', 200],
+    ['HEAD', '/fine', 200],
+    ['POST', '/fine', 405],
+    ['GET', '/Fine', 404],
+    ['GET', '//fine', 404],
+    ['GET', '/fine/..%2ffails', 404],
+    ['GET', '/constructor', 404],
+  ])('%s %s is %i', async (method, path, status) => {
+    expect((await route([fine, failing])(path, { method })).status).toBe(status)
+  })
+
+  it('every answer is nosniff, names its request, and asks for https where the base URL has it', async () => {
+    const secure = await route([fine])('/fine')
+    expect(Object.fromEntries(secure.headers)).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-request-id': 'request-1',
+      'strict-transport-security': 'max-age=31536000',
+    })
+    const local = await route([fine], 'http://localhost:8787')('/fine')
+    expect(local.headers.has('strict-transport-security')).toBe(false)
+  })
+
+  it('DNS rebinding: another host name is 421, but for probes', async () => {
+    const fetch = createRouter([fine, probe], {
+      baseUrl: 'http://localhost:8787',
+      createContext: () => ({ id: 'request-1', report: () => {} }),
+    })
+    const at = (path: string): Promise<Response> => fetch(new Request(`http://evil.example:8787${path}`))
+    expect((await at('/fine')).status).toBe(421)
+    expect((await at('/nothing')).status).toBe(421)
+    expect((await at('/probe')).status).toBe(200)
+  })
+})

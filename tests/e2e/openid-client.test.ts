@@ -1,0 +1,97 @@
+import * as openid from 'openid-client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPerson, type Person } from './person.ts'
+import { callTool, redirectUri } from './plain-client.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+let server: ServerProcess
+let person: Person
+
+beforeAll(async () => {
+  server = await startServer()
+  person = await createPerson(server)
+})
+afterAll(() => server.close())
+
+function options(): openid.DynamicClientRegistrationRequestOptions {
+  return {
+    algorithm: 'oauth2',
+    execute: [openid.allowInsecureRequests],
+    [openid.customFetch]: (url, { body, ...init }) => server.fetch(url, { ...init, body: body ?? null }),
+  }
+}
+
+const authentications = [
+  { method: 'none', authenticate: () => openid.None() },
+  { method: 'client_secret_post', authenticate: () => openid.ClientSecretPost() },
+  { method: 'client_secret_basic', authenticate: () => openid.ClientSecretBasic() },
+]
+
+describe('openid-client', () => {
+  it.each(authentications)(
+    'registers with $method and goes the whole way, every check on',
+    async ({ method, authenticate }) => {
+      const configuration = await openid.dynamicClientRegistration(
+        new URL(server.baseUrl),
+        { client_name: 'Strict client', redirect_uris: [redirectUri], token_endpoint_auth_method: method },
+        authenticate(),
+        options(),
+      )
+      expect(configuration.serverMetadata().issuer).toBe(server.baseUrl)
+      expect(configuration.serverMetadata().supportsPKCE()).toBe(true)
+
+      const pkceCodeVerifier = openid.randomPKCECodeVerifier()
+      const expectedState = openid.randomState()
+      const url = openid.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope: 'mcp offline_access',
+        resource: server.mcpUrl,
+        code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: 'S256',
+        state: expectedState,
+      })
+      const callback = await person.allow(url)
+      // It insists on iss, because the metadata announces it (RFC 9207 section 2.4).
+      const tokens = await openid.authorizationCodeGrant(
+        configuration,
+        callback,
+        { pkceCodeVerifier, expectedState },
+        { resource: server.mcpUrl },
+      )
+      expect(tokens.token_type).toBe('bearer')
+      expect(tokens.scope).toBe('mcp offline_access')
+      expect(tokens.expiresIn()).toBeGreaterThan(3500)
+      expect(await callTool(server, tokens.access_token, 'whoami')).toContain(person.email)
+
+      const refreshed = await openid.refreshTokenGrant(configuration, tokens.refresh_token ?? '')
+      expect(refreshed.refresh_token).toBeDefined()
+      expect(refreshed.refresh_token).not.toBe(tokens.refresh_token)
+      expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
+    },
+  )
+
+  it('discovers the server for a client that is registered already', async () => {
+    const registered = await openid.dynamicClientRegistration(
+      new URL(server.baseUrl),
+      { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
+      openid.None(),
+      options(),
+    )
+    const { client_id: clientId } = registered.clientMetadata()
+    const discovered = await openid.discovery(new URL(server.baseUrl), clientId, undefined, openid.None(), options())
+    expect(discovered.serverMetadata()).toMatchObject({ token_endpoint: `${server.baseUrl}/oauth/token` })
+  })
+
+  it('understands a refusal', async () => {
+    const configuration = await openid.dynamicClientRegistration(
+      new URL(server.baseUrl),
+      { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
+      openid.None(),
+      options(),
+    )
+    await expect(openid.refreshTokenGrant(configuration, 'mcpr_nobody-has-ever-seen-this')).rejects.toMatchObject({
+      error: 'invalid_grant',
+      status: 400,
+    })
+  })
+})

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { type Browser, createBrowser } from '../../server/testing/browser.ts'
+import type { ServerProcess } from './server-process.ts'
+
+/** Somebody with an account in the web app, and a browser. */
+export interface Person {
+  email: string
+  password: string
+  browser: Browser
+  /** Opens an authorization request, signs in with the password, and answers where the browser was sent. */
+  allow(authorizationUrl: string | URL): Promise<URL>
+}
+
+/** Creates an account in the embedded provider, as the web app's sign-up does. */
+export async function createPerson(server: ServerProcess): Promise<Person> {
+  const email = `${randomUUID().slice(0, 8)}@example.com`
+  const password = `correct horse ${randomUUID()}`
+  const response = await server.fetch(`${server.appUrl}/auth/v1/signup`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  if (!response.ok) throw new Error(`Signing up answered ${response.status}.`)
+  const browser = createServerBrowser(server)
+  return {
+    email,
+    password,
+    browser,
+    async allow(authorizationUrl) {
+      const login = await browser.visit(authorizationUrl)
+      if (login.response?.status !== 200) {
+        throw new Error(`The login page answered ${login.response?.status} at ${login.url.pathname}.`)
+      }
+      const { url, response } = await browser.submit(login, 'password', { email, password })
+      if (response) throw new Error(`Signing in ended at ${url.pathname} with status ${response.status}.`)
+      return url
+    },
+  }
+}
+
+/** A browser that reaches the server and the web app, and stops at addresses of clients. */
+export function createServerBrowser(server: ServerProcess): Browser {
+  const served = new Set([server.baseUrl, server.appUrl])
+  return createBrowser((request) =>
+    served.has(new URL(request.url).origin) ? server.fetch(request) : undefined,
+  )
+}

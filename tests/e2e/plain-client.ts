@@ -1,0 +1,118 @@
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import { randomBytes } from 'node:crypto'
+import type { Person } from './person.ts'
+import type { ServerProcess } from './server-process.ts'
+
+/** Return address of every test client; nobody listens there. */
+export const redirectUri = 'http://127.0.0.1:4711/callback'
+
+/** What the token endpoint answers. */
+export interface Tokens {
+  access_token: string
+  refresh_token: string
+  expires_in: number
+  scope: string
+}
+
+/** A public OAuth client that speaks plain HTTP: for what the libraries would not do, such as everything at once. */
+export interface PlainClient {
+  id: string
+  /** An unused authorization code. */
+  code(person: Person): Promise<string>
+  redeem(code: string): Promise<Response>
+  refresh(refreshToken: string): Promise<Response>
+  /** Signs in and redeems. */
+  connect(person: Person): Promise<Tokens>
+}
+
+/** Registers a client at the server. */
+export async function registerPlainClient(server: ServerProcess): Promise<PlainClient> {
+  const codeVerifier = createCodeVerifier((length) => randomBytes(length))
+  const codeChallenge = await deriveCodeChallenge(codeVerifier)
+  const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: 'Plain client',
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: 'none',
+    }),
+  })
+  if (registered.status !== 201) throw new Error(`Registering answered ${registered.status}.`)
+  const { client_id: id } = (await registered.json()) as { client_id: string }
+
+  const askForTokens = (fields: Record<string, string>): Promise<Response> =>
+    server.fetch(`${server.baseUrl}/oauth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ client_id: id, resource: server.mcpUrl, ...fields }).toString(),
+    })
+
+  const client: PlainClient = {
+    id,
+    async code(person) {
+      const url = new URL(`${server.baseUrl}/oauth/authorize`)
+      url.search = new URLSearchParams({
+        response_type: 'code',
+        client_id: id,
+        redirect_uri: redirectUri,
+        scope: 'mcp',
+        resource: server.mcpUrl,
+        code_challenge: codeChallenge,
+        code_challenge_method: 'S256',
+      }).toString()
+      const code = (await person.allow(url)).searchParams.get('code')
+      if (code === null) throw new Error('Signing in gave no code.')
+      return code
+    },
+    redeem: (code) =>
+      askForTokens({
+        grant_type: 'authorization_code',
+        code,
+        code_verifier: codeVerifier,
+        redirect_uri: redirectUri,
+      }),
+    refresh: (refreshToken) => askForTokens({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+    async connect(person) {
+      const response = await client.redeem(await client.code(person))
+      if (response.status !== 200) throw new Error(`Redeeming the code answered ${response.status}.`)
+      return (await response.json()) as Tokens
+    },
+  }
+  return client
+}
+
+/** Posts one JSON-RPC request to `/mcp` with the content headers of a direct call, and `headers`. */
+export function postMcp(
+  server: ServerProcess,
+  message: { method: string; params?: unknown },
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return server.fetch(server.mcpUrl, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+  })
+}
+
+/** Calls a tool with an access token and answers the text of its result. Throws unless it succeeds. */
+export async function callTool(
+  server: ServerProcess,
+  accessToken: string,
+  name: string,
+  input: Record<string, unknown> = {},
+): Promise<string> {
+  const message = { method: 'tools/call', params: { name, arguments: input } }
+  const response = await postMcp(server, message, { authorization: `Bearer ${accessToken}` })
+  const body = await response.text()
+  if (response.status !== 200) throw new Error(`${name} answered ${response.status}: ${body}`)
+  const { result } = JSON.parse(body) as {
+    result?: { isError?: boolean; content: { text: string }[] }
+  }
+  if (!result || result.isError) throw new Error(`${name} failed: ${body}`)
+  return result.content.map(({ text }) => text).join('\n')
+}

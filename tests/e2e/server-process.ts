@@ -1,0 +1,215 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort } from './free-port.ts'
+import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
+
+const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
+const bundle = fileURLToPath(new URL('../../server/dist/main.mjs', import.meta.url))
+const startTimeoutMs = 15_000
+const stopTimeoutMs = 15_000
+
+/** Settings by variable name without the prefix, such as `{ ACCESS_TOKEN_TTL: '2s' }`. */
+export type ServerSettings = Readonly<Record<string, string>>
+
+/** How a process ended. */
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** One line of the structured log. */
+export type LogLine = Readonly<Record<string, unknown>> & { event: string }
+
+/** A built server in a process of its own, with its own ports, data folder and empty home. */
+export interface ServerProcess {
+  readonly baseUrl: string
+  readonly appUrl: string
+  readonly mcpUrl: string
+  /** Working directory; the data is in `.drawbridge/` below it. */
+  readonly directory: string
+  /** Everything secret that tests sent or received through {@link fetch}. */
+  readonly secrets: SecretLedger
+  fetch: SecretLedger['fetch']
+  /** What all runs of the process wrote so far. */
+  stdout(): string
+  stderr(): string
+  /** Log lines of that event, in order. */
+  events(event: string): LogLine[]
+  /** Resolves when the log has a line of that event. */
+  waitForEvent(event: string): Promise<LogLine>
+  /** Sends the signal and waits for the end. */
+  kill(signal: NodeJS.Signals): Promise<Exit>
+  /** Starts again after {@link kill}, on the same ports and data. */
+  start(): Promise<void>
+  /**
+   * Ends the process and removes its folder. Throws when it did not end by itself on SIGTERM, when its output contains
+   * a secret of the ledger, or when it logged a failure that no test provoked.
+   */
+  close(): Promise<void>
+}
+
+/** How a process that is expected to end by itself did so. */
+export interface Finished extends Exit {
+  stdout: string
+  stderr: string
+}
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** Starts the built server with debug logging and waits for its ready line. */
+export async function startServer(settings: ServerSettings = {}): Promise<ServerProcess> {
+  if (!existsSync(bundle)) throw new Error('There is no built server. Run npm run build first.')
+  const directory = mkdtempSync(join(tmpdir(), 'drawbridge-e2e-'))
+  const port = await freePort()
+  const baseUrl = `http://localhost:${port}`
+  const appUrl = `http://localhost:${await freePort()}`
+  const environment = childEnvironment(directory, {
+    BASE_URL: baseUrl,
+    LISTEN: `127.0.0.1:${port}`,
+    APP_URL: appUrl,
+    LOG: 'debug',
+    ...settings,
+  })
+  const secrets = createSecretLedger()
+  let stdout = ''
+  let stderr = ''
+  let child: ChildProcess | undefined
+  let ended: Promise<Exit> = Promise.resolve({ code: null, signal: null })
+
+  const server: ServerProcess = {
+    baseUrl,
+    appUrl,
+    mcpUrl: `${baseUrl}/mcp`,
+    directory,
+    secrets,
+    fetch: secrets.fetch,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    events: (event) => logLines(stderr).filter((line) => line.event === event),
+    async waitForEvent(event) {
+      await until(() => server.events(event).length > 0, `the log line ${event}`)
+      return server.events(event)[0] as LogLine
+    },
+    async kill(signal) {
+      child?.kill(signal)
+      const exit = await Promise.race([ended, timeout(stopTimeoutMs)])
+      if (exit) return exit
+      child?.kill('SIGKILL')
+      throw new Error(`The server did not end within ${stopTimeoutMs} ms of ${signal}.\n${stderr}`)
+    },
+    async start() {
+      const before = stdout.length
+      child = spawn(process.execPath, [launcher, '--json'], { cwd: directory, env: environment })
+      child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+      child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+      ended = endOf(child)
+      let exit: Exit | undefined
+      void ended.then((how) => (exit = how))
+      await until(
+        () => exit !== undefined || stdout.slice(before).includes('"event":"ready"'),
+        () => `the ready line; the server said:\n${stdout.slice(before)}${stderr}`,
+      )
+      if (exit) throw new Error(`The server ended with ${exit.code ?? exit.signal} at its start:\n${stderr}`)
+    },
+    async close() {
+      try {
+        if (child?.exitCode === null && child.signalCode === null) {
+          const { code } = await server.kill('SIGTERM')
+          if (code !== 0) throw new Error(`The server ended with ${code} on SIGTERM:\n${stderr}`)
+        }
+        const leaked = secrets.findIn(stdout + stderr)
+        if (leaked.length > 0) throw new Error(`The output of the server contains: ${leaked.join(', ')}.`)
+        const failures = [...server.events('request_failed'), ...server.events('mcp_error')]
+        if (failures.length > 0) throw new Error(`The server failed: ${JSON.stringify(failures, undefined, 2)}`)
+      } finally {
+        rmSync(directory, { recursive: true, force: true })
+      }
+    },
+  }
+  await server.start()
+  return server
+}
+
+/**
+ * Runs the built server's command line to its end. Give `node` to run it on another Node, `settings` without prefix;
+ * `environment` is passed as it is.
+ */
+export async function runServer(
+  given: {
+    argv?: readonly string[]
+    settings?: ServerSettings
+    environment?: Readonly<Record<string, string>>
+    node?: string
+  } = {},
+): Promise<Finished> {
+  const directory = mkdtempSync(join(tmpdir(), 'drawbridge-e2e-'))
+  const env = { ...childEnvironment(directory, given.settings ?? {}), ...given.environment }
+  try {
+    const child = spawn(given.node ?? process.execPath, [launcher, ...(given.argv ?? [])], {
+      cwd: directory,
+      env,
+    })
+    const output = { stdout: '', stderr: '' }
+    child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))
+    const exit = await Promise.race([endOf(child), timeout(startTimeoutMs)])
+    if (exit) return { ...exit, ...output }
+    child.kill('SIGKILL')
+    throw new Error(`The command did not end.\n${output.stdout}${output.stderr}`)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Waits until `condition` holds, looking often; rejects after 15 seconds, naming what was awaited. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  awaited: string | (() => string),
+): Promise<void> {
+  const end = Date.now() + startTimeoutMs
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`Waited in vain for ${typeof awaited === 'string' ? awaited : awaited()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** Nothing of the caller's environment: no setting, proxy or home of this machine gets into a test. */
+function childEnvironment(directory: string, settings: ServerSettings): Record<string, string> {
+  const home = join(directory, 'home')
+  mkdirSync(home)
+  const given = Object.entries(settings).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])
+  return { PATH: process.env['PATH'] ?? '', HOME: home, ...Object.fromEntries(given) }
+}
+
+function endOf(child: ChildProcess): Promise<Exit> {
+  running.add(child)
+  return new Promise((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      resolve({ code, signal })
+    })
+  })
+}
+
+function timeout(ms: number): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(undefined), ms).unref()
+  })
+}
+
+/** The complete JSON lines of a log; the last line of a killed process may be cut. */
+function logLines(text: string): LogLine[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      return line.startsWith('{') ? [JSON.parse(line) as LogLine] : []
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,227 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
+import { parseCookieHeader, readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
+import { createBrowserClient, createServerClient } from '@supabase/ssr'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPerson, createServerBrowser, type Person } from './person.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+const publishableKey = 'sb_publishable_for_tests'
+const shortSeconds = 2
+
+let server: ServerProcess
+let shortLived: ServerProcess
+
+beforeAll(async () => {
+  server = await startServer()
+  shortLived = await startServer({ EMBEDDED_TOKEN_TTL: `${shortSeconds}s` })
+})
+afterAll(async () => {
+  await server.close()
+  await shortLived.close()
+})
+
+/** A cookie jar as a browser has one for the host name of the web app and the server. */
+class CookieJar {
+  readonly cookies = new Map<string, string>()
+
+  getAll(): { name: string; value: string }[] {
+    return [...this.cookies].map(([name, value]) => ({ name, value }))
+  }
+
+  setAll(written: readonly { name: string; value: string; options: { maxAge?: number } }[]): void {
+    for (const { name, value, options } of written) {
+      if (options.maxAge === 0) this.cookies.delete(name)
+      else this.cookies.set(name, value)
+    }
+  }
+
+  header(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+}
+
+/** Signs in to the web app with the vendor's own library, which leaves the session in cookies. */
+async function signInToApp(at: ServerProcess, metadata?: object): Promise<{ person: Person; jar: CookieJar }> {
+  const person = await createPerson(at)
+  const jar = new CookieJar()
+  const supabase = createBrowserClient(at.appUrl, publishableKey, {
+    isSingleton: false,
+    auth: { autoRefreshToken: false, detectSessionInUrl: false },
+    global: { fetch: at.fetch },
+    cookies: { getAll: () => jar.getAll(), setAll: (written) => jar.setAll(written) },
+  })
+  const { error } = await supabase.auth.signInWithPassword(person)
+  if (error) throw error
+  if (metadata) {
+    const updated = await supabase.auth.updateUser({ data: metadata })
+    if (updated.error) throw updated.error
+  }
+  return { person, jar }
+}
+
+/** Section 5.4: what the popup, or a person in the developer console, takes out of the cookies. */
+function accessTokenIn(at: ServerProcess, jar: CookieJar): string {
+  const name = defaultSessionCookieName(at.appUrl)
+  const reading = readSessionCookie(parseCookieHeader(jar.header()), { name, now: Date.now() / 1000 })
+  if (reading.kind !== 'session') throw new Error(`The cookies hold no session: ${reading.kind}`)
+  return reading.accessToken
+}
+
+const listTools = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+/** The headers of section 4, and nothing else. */
+const contentHeaders = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+}
+
+interface Answer {
+  status: number
+  contentType: string
+  body: { id?: number; error?: string; result?: { tools: { name: string }[] } }
+}
+
+const curl = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, process.platform === 'win32' ? 'curl.exe' : 'curl'))
+  .find((path) => existsSync(path))
+
+/** `POST /mcp` with curl, as a tester does; with fetch where there is no curl. */
+async function call(at: ServerProcess, headers: Record<string, string>): Promise<Answer> {
+  if (curl === undefined) {
+    const response = await at.fetch(at.mcpUrl, { method: 'POST', headers, body: listTools })
+    const contentType = response.headers.get('content-type') ?? ''
+    return { status: response.status, contentType, body: (await response.json()) as Answer['body'] }
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (name === 'Authorization' || name === 'Cookie') at.secrets.note(name, value.replace(/^[^ =]+[ =]/, ''))
+  }
+  const { stdout } = await promisify(execFile)(curl, [
+    ...['--silent', '--show-error', '--noproxy', '*', '--max-time', '10'],
+    ...['--write-out', '\n%{http_code}\n%{content_type}'],
+    ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
+    ...['--data', listTools, at.mcpUrl],
+  ])
+  const [body = '', status, contentType = ''] = stdout.split('\n')
+  return { status: Number(status), contentType, body: JSON.parse(body) as Answer['body'] }
+}
+
+const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']
+
+function expectTools({ status, contentType, body }: Answer): void {
+  expect(status).toBe(200)
+  expect(contentType).toMatch(/^application\/json/)
+  expect(body.id).toBe(1)
+  expect(body.result?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(toolNames))
+}
+
+describe('a token taken out of the cookies of the web app (5.4)', () => {
+  it('lists the tools with exactly the headers of section 4', async () => {
+    const { jar } = await signInToApp(server)
+    const token = accessTokenIn(server, jar)
+    expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
+  })
+
+  it('is found when the session is split over several cookies', async () => {
+    const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
+    const names = [...jar.cookies.keys()]
+    expect(names.length).toBeGreaterThan(2)
+    expect(names.every((name) => /^sb-localhost-auth-token\.\d+$/.test(name))).toBe(true)
+    const token = accessTokenIn(server, jar)
+    expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
+  })
+
+  it('works until it expires', async () => {
+    const { jar } = await signInToApp(shortLived)
+    const headers = { Authorization: `Bearer ${accessTokenIn(shortLived, jar)}`, ...contentHeaders }
+    expectTools(await call(shortLived, headers))
+    await delay(shortSeconds * 1000 + 50)
+    const { status, body } = await call(shortLived, headers)
+    expect([status, body.error]).toEqual([401, 'invalid_token'])
+    const { status: withCookie } = await call(shortLived, { Cookie: jar.header(), ...contentHeaders })
+    expect(withCookie).toBe(401)
+  })
+})
+
+describe('the cookies themselves, without an Authorization header (5.3)', () => {
+  it.each([
+    { from: 'no page', headers: () => ({}) },
+    { from: 'a page of the server', headers: () => ({ Origin: server.baseUrl, 'Sec-Fetch-Site': 'same-origin' }) },
+    { from: 'a page of the web app', headers: () => ({ Origin: server.appUrl, 'Sec-Fetch-Site': 'same-site' }) },
+  ])('list the tools when sent from $from', async ({ headers }) => {
+    const { jar } = await signInToApp(server)
+    expectTools(await call(server, { Cookie: jar.header(), ...contentHeaders, ...headers() }))
+  })
+
+  it('list the tools when split over several cookies', async () => {
+    const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
+    expectTools(await call(server, { Cookie: jar.header(), ...contentHeaders }))
+  })
+
+  it.each([
+    { what: 'a foreign page', headers: { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' } },
+    { what: 'a foreign page in an old browser', headers: { Origin: 'https://evil.example' } },
+    { what: 'a sandboxed page', headers: { Origin: 'null' } },
+    { what: 'another port of this machine', headers: { Origin: 'http://localhost:1', 'Sec-Fetch-Site': 'same-site' } },
+    { what: 'a cross-site request that hides its origin', headers: { 'Sec-Fetch-Site': 'cross-site' } },
+  ])('are refused to $what', async ({ headers }) => {
+    const { jar } = await signInToApp(server)
+    const { status, body } = await call(server, { Cookie: jar.header(), ...contentHeaders, ...headers })
+    expect(status).toBe(403)
+    expect(body.result).toBeUndefined()
+  })
+
+  it('do not help a bad bearer token', async () => {
+    const { jar } = await signInToApp(server)
+    const token = accessTokenIn(server, jar)
+    for (const authorization of [`Bearer ${token}x`, 'Bearer mcpa_unknown', 'Bearer', 'Basic Og==', '']) {
+      const headers = { Authorization: authorization, Cookie: jar.header(), ...contentHeaders }
+      // curl leaves a header without a value out, so that one goes by fetch.
+      const status = authorization === '' ? await statusByFetch(headers) : (await call(server, headers)).status
+      expect([authorization, status]).toEqual([authorization, 401])
+    }
+  })
+
+  it('are not needed by anyone who signed out: nothing gives 401 with the way in', async () => {
+    const response = await server.fetch(server.mcpUrl, { method: 'POST', headers: contentHeaders, body: listTools })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toContain(
+      `resource_metadata="${server.baseUrl}/.well-known/oauth-protected-resource/mcp"`,
+    )
+  })
+})
+
+async function statusByFetch(headers: Record<string, string>): Promise<number> {
+  const response = await server.fetch(server.mcpUrl, { method: 'POST', headers, body: listTools })
+  await response.body?.cancel()
+  return response.status
+}
+
+describe("the web app's own sign-in", () => {
+  it.each([
+    { form: '/', field: 'password', action: 'sign-in' },
+    { form: '/sign-up', field: 'password', action: 'sign-up' },
+  ])('by $action writes cookies that the vendor library and /mcp read', async ({ form, field, action }) => {
+    const person = await createPerson(server)
+    const browser = createServerBrowser(server)
+    const email = action === 'sign-up' ? `new-${person.email}` : person.email
+    const page = await browser.visit(`${server.appUrl}${form}`)
+    const { url } = await browser.submit(page, field, { email, password: person.password })
+    expect(url.pathname).toBe('/notes')
+    const cookies = browser.cookieHeader(server.appUrl)
+
+    const supabase = createServerClient(server.appUrl, publishableKey, {
+      global: { fetch: server.fetch },
+      cookies: { getAll: () => parseCookieHeader(cookies), setAll: () => undefined },
+    })
+    const { data, error } = await supabase.auth.getUser()
+    expect(error).toBeNull()
+    expect(data.user?.email).toBe(email)
+
+    expectTools(await call(server, { Cookie: cookies, ...contentHeaders }))
+  })
+})
