@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['{shared,server,bridge,extension,tests}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     environment: 'node',
-    testTimeout: 20_000,
+    testTimeout: 30_000,
     hookTimeout: 60_000,
   },
 })

@@ -4,8 +4,8 @@ import { readSettings } from './configuration-source.ts'
 import { serve } from './serve.ts'
 import { version } from './version.ts'
 
-/** Exit codes of every command: stable, and told apart by scripts. */
-export const exitCode = { ok: 0, failed: 1, usage: 2 } as const
+// Stable, so that scripts can tell them apart.
+const exitCode = { ok: 0, failed: 1, usage: 2 } as const
 
 const examples = `
 Examples:

@@ -89,37 +89,59 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
   }
 
   async function refresh(grantId: string): Promise<KeptSession> {
-    let failures = 0
-    let waitedMs = 0
-    let refreshed = false
+    const progress: RefreshProgress = { failures: 0, waitedMs: 0, refreshed: false }
     for (;;) {
+      // Whatever an attempt says, what is stored is what is true.
       const session = await ports.store.findProviderSession(grantId)
       if (!session) return { kind: 'ended' }
       const now = ports.runtime.now()
       if (!isDue(session, now)) return { kind: 'live', session }
       // A token that is due as soon as it is issued: asking for the next one would never end.
-      if (refreshed) return serveOrRefuse(session, now, failurePauseSeconds)
-      const outcome = await tryRefresh(session, ports)
-      if (outcome === 'held_elsewhere') {
-        if (session.expiresAt > now) return { kind: 'live', session }
-        if (waitedMs >= waitForOtherInstanceMs) return { kind: 'unavailable', retryAfterSeconds: 1 }
-        const delayMs = Math.min(50 + waitedMs, 250)
-        await ports.runtime.sleep(delayMs)
-        waitedMs += delayMs
-      } else if (outcome === 'unreadable') {
-        return { kind: 'unavailable', retryAfterSeconds: failurePauseSeconds }
-      } else if (outcome instanceof ProviderError) {
-        failures += 1
-        if (failures >= attemptsPerRefresh || outcome.retryAfterSeconds !== undefined) {
-          return giveUp(session, outcome)
-        }
-        await ports.runtime.sleep(200)
-      } else if (outcome === 'refreshed') {
-        refreshed = true
-        pausedUntil.delete(grantId)
-      }
-      // 'refreshed', 'superseded' and 'ended' are read back from the store: what is stored is what is true.
+      if (progress.refreshed) return serveOrRefuse(session, now, failurePauseSeconds)
+      const answer = await follow(await tryRefresh(session, ports), session, progress)
+      if (answer) return answer
     }
+  }
+
+  /** The answer that `outcome` settles; undefined to look at the store again. */
+  async function follow(
+    outcome: RefreshOutcome,
+    session: StoredProviderSession,
+    progress: RefreshProgress,
+  ): Promise<KeptSession | undefined> {
+    if (outcome instanceof ProviderError) {
+      progress.failures += 1
+      if (progress.failures >= attemptsPerRefresh || outcome.retryAfterSeconds !== undefined) {
+        return giveUp(session, outcome)
+      }
+      await ports.runtime.sleep(200)
+      return undefined
+    }
+    switch (outcome) {
+      case 'held_elsewhere':
+        return waitForHolder(session, progress)
+      case 'unreadable':
+        return { kind: 'unavailable', retryAfterSeconds: failurePauseSeconds }
+      case 'refreshed':
+        progress.refreshed = true
+        pausedUntil.delete(session.grantId)
+        return undefined
+      case 'superseded':
+      case 'ended':
+        return undefined
+    }
+  }
+
+  async function waitForHolder(
+    session: StoredProviderSession,
+    progress: RefreshProgress,
+  ): Promise<KeptSession | undefined> {
+    if (session.expiresAt > ports.runtime.now()) return { kind: 'live', session }
+    if (progress.waitedMs >= waitForOtherInstanceMs) return { kind: 'unavailable', retryAfterSeconds: 1 }
+    const delayMs = Math.min(50 + progress.waitedMs, 250)
+    await ports.runtime.sleep(delayMs)
+    progress.waitedMs += delayMs
+    return undefined
   }
 
   function giveUp(session: StoredProviderSession, failure: ProviderError): KeptSession {
@@ -146,6 +168,13 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
       return opened.accessToken
     },
   }
+}
+
+/** How far one call of `refresh` has come. */
+interface RefreshProgress {
+  failures: number
+  waitedMs: number
+  refreshed: boolean
 }
 
 type RefreshOutcome = 'refreshed' | 'superseded' | 'held_elsewhere' | 'ended' | 'unreadable' | ProviderError

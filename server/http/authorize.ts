@@ -15,7 +15,7 @@ import type { Endpoint, RequestContext } from './endpoint.ts'
 import { isOwnFormPost } from './guards.ts'
 import { completeLogin, type LoginPorts, renderLogin } from './login.ts'
 import { signInMessage } from './sign-in-message.ts'
-import { type StrandedReason, strandedPage } from './unsafe-request.ts'
+import { type StrandedReason, strandedPage } from './stranded-page.ts'
 
 const maxEmailLength = 320
 const maxPasswordLength = 1024

@@ -2,7 +2,7 @@ import { finishSocialSignIn } from '../core/sign-in.ts'
 import type { Endpoint } from './endpoint.ts'
 import { completeLogin, type LoginPorts, renderLogin } from './login.ts'
 import { signInMessage } from './sign-in-message.ts'
-import { strandedPage } from './unsafe-request.ts'
+import { strandedPage } from './stranded-page.ts'
 
 /**
  * `GET /oauth/callback`: the return from social sign-in, which goes on to the client without another click. A refusal

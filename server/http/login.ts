@@ -12,7 +12,7 @@ import type { RequestContext } from './endpoint.ts'
 import type { PublicUrls } from './metadata.ts'
 import { loginPage } from './pages/login-page.ts'
 import type { SignInMessage } from './sign-in-message.ts'
-import { strandedPage } from './unsafe-request.ts'
+import { strandedPage } from './stranded-page.ts'
 
 /** What the endpoints of the login flow share. */
 export interface LoginPorts {

@@ -6,8 +6,11 @@ export interface SignInMessage {
   text: string
 }
 
-// Wrong password, unknown account and banned account share one text: anything else would tell which accounts exist.
-const messages: Readonly<Record<ProviderFailure, SignInMessage>> = {
+/**
+ * What the login page says, by failure. Wrong password, unknown and banned account share one text: anything else would
+ * tell which accounts exist.
+ */
+export const signInMessages: Readonly<Record<ProviderFailure, SignInMessage>> = {
   invalid_credentials: { status: 400, text: 'Email or password is not right. Check both and try again.' },
   email_unconfirmed: {
     status: 400,
@@ -28,5 +31,5 @@ const messages: Readonly<Record<ProviderFailure, SignInMessage>> = {
 
 /** The {@link SignInMessage} for a provider failure. The error's own message never reaches a page. */
 export function signInMessage(error: ProviderError): SignInMessage {
-  return messages[error.failure]
+  return signInMessages[error.failure]
 }

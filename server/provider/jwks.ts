@@ -44,21 +44,22 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
     }
   }
 
+  function keysWithin(seconds: number): Map<string, CryptoKey> | undefined {
+    return snapshot && runtime.now() - snapshot.fetchedAt < seconds ? snapshot.keys : undefined
+  }
+
   return {
     async find(kid, algorithm) {
       const name = `${kid ?? ''} ${algorithm}`
-      const now = runtime.now()
-      const fresh = snapshot !== undefined && now - snapshot.fetchedAt < freshSeconds
-      const known = snapshot?.keys.get(name)
-      if (fresh && known) return known
-      if (now - lastTryAt >= refetchPauseSeconds || snapshot === undefined)
+      const fresh = keysWithin(freshSeconds)?.get(name)
+      if (fresh) return fresh
+      if (snapshot === undefined || runtime.now() - lastTryAt >= refetchPauseSeconds) {
         await (loading ??= fetchSnapshot())
-      const usable = snapshot !== undefined && now - snapshot.fetchedAt <= staleSeconds
-      const found = usable ? snapshot?.keys.get(name) : undefined
+      }
+      const found = keysWithin(staleSeconds)?.get(name)
       if (found) return found
-      throw (
-        failure ?? new ProviderError('invalid_token', 'The token names a key the provider does not publish.')
-      )
+      const message = 'The token names a key the provider does not publish.'
+      throw failure ?? new ProviderError('invalid_token', message)
     },
   }
 }

@@ -159,7 +159,7 @@ describe('the cookies themselves, without an Authorization header (5.3)', () => 
 
   it('list the tools when split over several cookies', async () => {
     const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
-    expectTools(await call(server, { Cookie: jar.header(), ...contentHeaders }))
+    const a = await call(server, { Cookie: jar.header(), ...contentHeaders }); console.log(JSON.stringify(a), jar.header().length, [...jar.cookies.keys()], jar.header().slice(0,60)); expectTools(a)
   })
 
   it.each([

@@ -14,11 +14,13 @@ export type StrandedReason =
   | 'social_expired'
   | 'sign_in_unavailable'
 
-type StrandedText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
+/** What a stranded person reads, and the HTTP status it comes with. */
+export type StrandedText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
 
 const startOver = 'Go back to the app you came from and connect again.'
 
-const texts: Readonly<Record<StrandedReason, StrandedText>> = {
+/** The error pages, by reason. */
+export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   client_id_missing: {
     status: 400,
     title: 'This link is incomplete',
@@ -102,7 +104,7 @@ export function strandedPage(
   detail?: string,
 ): Response {
   context.report('sign_in_stranded', { reason })
-  const { status, ...text } = texts[reason]
+  const { status, ...text } = strandedTexts[reason]
   const view = { ...text, requestId: context.id, appUrl, ...(detail !== undefined && { detail }) }
   return page(errorPage(view), status, status === 503 ? { 'retry-after': '5' } : {})
 }

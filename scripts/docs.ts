@@ -1,0 +1,77 @@
+// Writes the documents that have a table in the code behind them.
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { oauthErrorStatus } from '@drawbridge/shared/oauth-error.ts'
+import { flagOf, settings, variablePrefix } from '../server/config.ts'
+import { signInMessages } from '../server/http/sign-in-message.ts'
+import { strandedTexts } from '../server/http/stranded-page.ts'
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function write(name: string, text: string): void {
+  writeFileSync(fileURLToPath(new URL(`../docs/${name}`, import.meta.url)), text)
+}
+
+write(
+  'configuration.md',
+  `# Configuration of drawbridge-server
+
+Made by \`npm run docs\` from the table of settings in \`server/config.ts\`.
+
+A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
+fault, and every fault is reported at once (exit code 2). \`createDrawbridge\` takes the same settings by field name.
+
+${table(
+  ['variable', 'flag', 'field', 'default', 'meaning'],
+  settings.map((setting) => [
+    `\`${variablePrefix}${setting.variable}\``,
+    `\`${flagOf(setting)}\``,
+    `\`${setting.field}\``,
+    setting.defaultText,
+    setting.doc,
+  ]),
+)}
+`,
+)
+
+write(
+  'errors.md',
+  `# What goes wrong, and the next step
+
+Made by \`npm run docs\` from the tables in \`server/http\` and \`shared/oauth-error.ts\`.
+
+## Pages a person sees
+
+The reason is in the log, under the request id that the page shows.
+
+${table(
+  ['reason', 'status', 'page', 'next step'],
+  Object.entries(strandedTexts).map(([reason, { status, title, nextStep }]) => [
+    `\`${reason}\``,
+    String(status),
+    title,
+    nextStep,
+  ]),
+)}
+
+## What the login page says
+
+${table(
+  ['failure', 'status', 'text'],
+  Object.entries(signInMessages).map(([failure, { status, text }]) => [`\`${failure}\``, String(status), text]),
+)}
+
+## Codes a client gets
+
+JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), or the same as parameters of the redirect.
+
+${table(
+  ['code', 'status'],
+  Object.entries(oauthErrorStatus).map(([code, status]) => [`\`${code}\``, String(status)]),
+)}
+`,
+)
