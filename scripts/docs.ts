@@ -8,7 +8,7 @@ import { strandedTexts } from '../server/http/stranded-page.ts'
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`
+    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
@@ -29,7 +29,7 @@ ${table(
   ['variable', 'flag', 'field', 'default', 'meaning'],
   settings.map((setting) => [
     `\`${variablePrefix}${setting.variable}\``,
-    `\`${flagOf(setting)}\``,
+    setting.secret ? 'none: it would be visible to others' : `\`${flagOf(setting)}\``,
     `\`${setting.field}\``,
     setting.defaultText,
     setting.doc,
@@ -62,7 +62,11 @@ ${table(
 
 ${table(
   ['failure', 'status', 'text'],
-  Object.entries(signInMessages).map(([failure, { status, text }]) => [`\`${failure}\``, String(status), text]),
+  Object.entries(signInMessages).map(([failure, { status, text }]) => [
+    `\`${failure}\``,
+    String(status),
+    text,
+  ]),
 )}
 
 ## Codes a client gets

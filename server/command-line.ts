@@ -46,7 +46,7 @@ function createProgram(start: (options: Options) => Promise<void>): Command {
     .command('serve', { isDefault: true })
     .description('Serve until SIGINT or SIGTERM (default).')
   command.option('--json', 'print the ready line as JSON on stdout')
-  for (const setting of settings) {
+  for (const setting of settings.filter(({ secret }) => !secret)) {
     command.option(`${flagOf(setting)} <value>`, `${setting.doc} (default: ${setting.defaultText})`)
   }
   command.addHelpText('after', examples).exitOverride()

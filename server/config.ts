@@ -60,6 +60,7 @@ export interface Setting {
   /** Text of the default, or what decides it, for help and documentation. */
   defaultText: string
   doc: string
+  /** Has no flag, because a command line is visible to every user of the machine; never repeated in a message. */
   secret?: boolean
 }
 

@@ -74,6 +74,7 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
     ['an empty string is no URL', { registration_endpoint: '' }, {}],
     ['a relative URL counts as absent', { token_endpoint: '/token' }, {}],
     ['script is no endpoint', { authorization_endpoint: 'javascript:alert(1)' }, {}],
+    ['nor with an address in it', { authorization_endpoint: 'javascript:https://a.example' }, {}],
     ['a file is no endpoint', { authorization_endpoint: 'file:///etc/passwd' }, {}],
     ['a URL without a host counts as absent', { token_endpoint: 'https://' }, {}],
     ['a list of other things counts as absent', { scopes_supported: ['a', 1] }, {}],

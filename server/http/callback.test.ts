@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { baseUrl, type DrawbridgeFixture, redirectUri, startDrawbridge } from '../testing/drawbridge-fixture.ts'
+import {
+  baseUrl,
+  type DrawbridgeFixture,
+  redirectUri,
+  startDrawbridge,
+} from '../testing/drawbridge-fixture.ts'
 import type { Browser, Visit } from '../testing/browser.ts'
 
 let drawbridge: DrawbridgeFixture

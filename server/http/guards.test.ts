@@ -48,7 +48,8 @@ describe('judgeOrigin', () => {
 })
 
 describe('refuseCookieUse', () => {
-  const request = (headers: Record<string, string>): Request => new Request('http://localhost/mcp', { headers })
+  const request = (headers: Record<string, string>): Request =>
+    new Request('http://localhost/mcp', { headers })
   it.each<[string, Record<string, string>, 'absent' | 'trusted' | 'bearer_only' | 'foreign', boolean]>([
     ['no browser at all', {}, 'absent', true],
     ['a trusted page', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }, 'trusted', true],

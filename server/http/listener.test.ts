@@ -20,17 +20,22 @@ function exchange(port: number, text: string): Promise<string> {
 
 describe('listen', () => {
   it('takes a session cookie of 64 KiB, which the default of Node refuses', async () => {
-    listener = await listen(
-      async (request) => new Response(String(request.headers.get('cookie')?.length)),
-      { host: '127.0.0.1', port: 0 },
-    )
-    const response = await fetch(`http://127.0.0.1:${listener.port}/`, { headers: { cookie: 'x'.repeat(65_536) } })
+    listener = await listen(async (request) => new Response(String(request.headers.get('cookie')?.length)), {
+      host: '127.0.0.1',
+      port: 0,
+    })
+    const response = await fetch(`http://127.0.0.1:${listener.port}/`, {
+      headers: { cookie: 'x'.repeat(65_536) },
+    })
     expect(await response.text()).toBe('65536')
   })
 
   it('more than 80 KiB of headers is 431 with a reason', async () => {
     listener = await listen(async () => new Response('never'), { host: '127.0.0.1', port: 0 })
-    const answer = await exchange(listener.port, `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(90_000)}\r\n\r\n`)
+    const answer = await exchange(
+      listener.port,
+      `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(90_000)}\r\n\r\n`,
+    )
     expect(answer).toMatch(/^HTTP\/1\.1 431 /)
     expect(answer).toContain('larger than 81920 bytes')
   })
@@ -38,7 +43,10 @@ describe('listen', () => {
   it.each<[string, string]>([
     ['no HTTP', 'hello\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
-    ['length and chunks', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    [
+      'length and chunks',
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
   ])('%s is 400 with JSON, and the connection ends', async (_name, text) => {
     listener = await listen(async () => new Response('never'), { host: '127.0.0.1', port: 0 })
     const answer = await exchange(listener.port, text)

@@ -9,6 +9,7 @@ const headersTimeoutMs = 15_000
 const requestTimeoutMs = 60_000
 const keepAliveTimeoutMs = 65_000
 const drainMs = 10_000
+const sweepEveryMs = 50
 
 /** An open port. */
 export interface Listener {
@@ -48,11 +49,13 @@ export async function listen(
 function drain(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
+    // A connection becomes idle when its last request ends, and would then be kept alive for a minute.
+    const sweep = setInterval(() => server.closeIdleConnections(), sweepEveryMs)
     server.close(() => {
       clearTimeout(cut)
+      clearInterval(sweep)
       resolve()
     })
-    server.closeIdleConnections()
   })
 }
 

@@ -41,17 +41,20 @@ describe('discovery at the root', () => {
     })
   })
 
-  it.each(protectedResourcePaths)('RFC 9728: %s is the one resource document, without offline_access', async (path) => {
-    const response = await drawbridge.fetch(path)
-    expect(response.status).toBe(200)
-    expect(await response.json()).toEqual({
-      resource: `${baseUrl}/mcp`,
-      authorization_servers: [baseUrl],
-      scopes_supported: ['mcp'],
-      bearer_methods_supported: ['header'],
-      resource_name: 'Drawbridge',
-    })
-  })
+  it.each(protectedResourcePaths)(
+    'RFC 9728: %s is the one resource document, without offline_access',
+    async (path) => {
+      const response = await drawbridge.fetch(path)
+      expect(response.status).toBe(200)
+      expect(await response.json()).toEqual({
+        resource: `${baseUrl}/mcp`,
+        authorization_servers: [baseUrl],
+        scopes_supported: ['mcp'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'Drawbridge',
+      })
+    },
+  )
 
   it.each(['/.well-known/nothing', '/.well-known/oauth-protected-resource/other', '/.well-known/'])(
     'an unknown well-known path is 404 with JSON: %s',
@@ -69,7 +72,11 @@ describe('discovery at the root', () => {
     expect(get.headers.get('access-control-allow-credentials')).toBeNull()
     const options = await drawbridge.fetch('/oauth/token', {
       method: 'OPTIONS',
-      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
     })
     expect(options.status).toBe(204)
     expect(options.headers.get('access-control-allow-methods')).toContain('POST')

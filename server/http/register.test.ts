@@ -40,10 +40,13 @@ describe('POST /oauth/register (RFC 7591)', () => {
     expect(body).not.toHaveProperty('client_secret')
   })
 
-  it.each(['client_secret_basic', 'client_secret_post', undefined])('gives a secret for %s', async (method) => {
-    const registered = await drawbridge.register({ token_endpoint_auth_method: method })
-    expect(registered.client_secret).toMatch(/^mcps_[A-Za-z0-9_-]{43}$/)
-  })
+  it.each(['client_secret_basic', 'client_secret_post', undefined])(
+    'gives a secret for %s',
+    async (method) => {
+      const registered = await drawbridge.register({ token_endpoint_auth_method: method })
+      expect(registered.client_secret).toMatch(/^mcps_[A-Za-z0-9_-]{43}$/)
+    },
+  )
 
   it("registers Cursor's three addresses, one of a private scheme, in one request", async () => {
     const uris = [
@@ -65,11 +68,31 @@ describe('POST /oauth/register (RFC 7591)', () => {
     ['a fragment', '{"redirect_uris":["https://a.example/cb#x"]}', 'invalid_redirect_uri'],
     ['a script', '{"redirect_uris":["javascript:alert(1)"]}', 'invalid_redirect_uri'],
     ['an unknown private scheme', '{"redirect_uris":["evil://cb"]}', 'invalid_redirect_uri'],
-    ['one bad among good', `{"redirect_uris":["${redirectUri}","http://example.com"]}`, 'invalid_redirect_uri'],
-    ['an unknown method', `{"redirect_uris":["${redirectUri}"],"token_endpoint_auth_method":"x"}`, 'invalid_client_metadata'],
-    ['only unsupported grants', `{"redirect_uris":["${redirectUri}"],"grant_types":["password"]}`, 'invalid_client_metadata'],
-    ['only the implicit response', `{"redirect_uris":["${redirectUri}"],"response_types":["token"]}`, 'invalid_client_metadata'],
-    ['a name that is no string', `{"redirect_uris":["${redirectUri}"],"client_name":{}}`, 'invalid_client_metadata'],
+    [
+      'one bad among good',
+      `{"redirect_uris":["${redirectUri}","http://example.com"]}`,
+      'invalid_redirect_uri',
+    ],
+    [
+      'an unknown method',
+      `{"redirect_uris":["${redirectUri}"],"token_endpoint_auth_method":"x"}`,
+      'invalid_client_metadata',
+    ],
+    [
+      'only unsupported grants',
+      `{"redirect_uris":["${redirectUri}"],"grant_types":["password"]}`,
+      'invalid_client_metadata',
+    ],
+    [
+      'only the implicit response',
+      `{"redirect_uris":["${redirectUri}"],"response_types":["token"]}`,
+      'invalid_client_metadata',
+    ],
+    [
+      'a name that is no string',
+      `{"redirect_uris":["${redirectUri}"],"client_name":{}}`,
+      'invalid_client_metadata',
+    ],
   ])('refuses %s', async (_rule, body, error) => {
     const response = await post(body)
     expect(response.status).toBe(400)

@@ -5,10 +5,16 @@ import { createRouter } from './router.ts'
 
 const reported: [string, unknown][] = []
 
-function route(endpoints: Endpoint[], baseUrl = 'https://mcp.example.com'): (path: string, init?: RequestInit) => Promise<Response> {
+function route(
+  endpoints: Endpoint[],
+  baseUrl = 'https://mcp.example.com',
+): (path: string, init?: RequestInit) => Promise<Response> {
   const fetch = createRouter(endpoints, {
     baseUrl,
-    createContext: () => ({ id: 'request-1', report: (event, fields) => void reported.push([event, fields]) }),
+    createContext: () => ({
+      id: 'request-1',
+      report: (event, fields) => void reported.push([event, fields]),
+    }),
   })
   return (path, init) => fetch(new Request(baseUrl + path, init))
 }
@@ -26,7 +32,12 @@ const failing: Endpoint = {
   },
 }
 const fine: Endpoint = { path: '/fine', cors: 'public', methods: { GET: () => new Response('fine') } }
-const probe: Endpoint = { path: '/probe', cors: 'none', anyHost: true, methods: { GET: () => new Response('ok') } }
+const probe: Endpoint = {
+  path: '/probe',
+  cors: 'none',
+  anyHost: true,
+  methods: { GET: () => new Response('ok') },
+}
 
 describe('createRouter', () => {
   it('a failure is 500 without a word about its cause, which goes to the log', async () => {

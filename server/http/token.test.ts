@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type DrawbridgeFixture, redirectUri, startDrawbridge, type Tokens } from '../testing/drawbridge-fixture.ts'
+import {
+  type DrawbridgeFixture,
+  redirectUri,
+  startDrawbridge,
+  type Tokens,
+} from '../testing/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeEach(async () => {
@@ -37,8 +42,8 @@ describe('grant_type=authorization_code', () => {
     const responses = await Promise.all(Array.from({ length: 10 }, () => drawbridge.redeem(clientId, code)))
     const good = responses.filter(({ status }) => status === 200)
     expect(good).toHaveLength(1)
-    const { access_token: token } = (await good[0]?.json()) as Tokens
-    expect((await drawbridge.callTool(token, 'whoami')).isError).toBe(false)
+    const [winner] = await Promise.all(good.map(tokensOf))
+    expect((await drawbridge.callTool(winner?.access_token ?? '', 'whoami')).isError).toBe(false)
   })
 
   it('RFC 9700 2.1.1: a code that comes back later ends what it gave', async () => {
@@ -49,7 +54,10 @@ describe('grant_type=authorization_code', () => {
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
     const after = await drawbridge.mcp({}, { authorization: `Bearer ${tokens.access_token}` })
     expect(after.status).toBe(401)
-    expect(await errorOf(await drawbridge.refresh(clientId, tokens.refresh_token))).toEqual([400, 'invalid_grant'])
+    expect(await errorOf(await drawbridge.refresh(clientId, tokens.refresh_token))).toEqual([
+      400,
+      'invalid_grant',
+    ])
   })
 
   it('a code lasts 60 seconds', async () => {
@@ -75,7 +83,12 @@ describe('grant_type=authorization_code', () => {
     ['no code', { code: '' }, 400, 'invalid_request'],
     ['no grant type', { grant_type: '' }, 400, 'invalid_request'],
     ['another grant type', { grant_type: 'password' }, 400, 'unsupported_grant_type'],
-    ['a grant type named like a member of every object', { grant_type: 'constructor' }, 400, 'unsupported_grant_type'],
+    [
+      'a grant type named like a member of every object',
+      { grant_type: 'constructor' },
+      400,
+      'unsupported_grant_type',
+    ],
     ['no client', { client_id: '' }, 401, 'invalid_client'],
     ['an unknown client', { client_id: 'nobody' }, 401, 'invalid_client'],
   ])('refuses %s', async (_rule, fields, status, error) => {
@@ -133,9 +146,14 @@ describe('grant_type=refresh_token', () => {
     expect(replayed).toEqual({ ...first, expires_in: first.expires_in - 120 })
     drawbridge.runtime.advance(1)
     const reused = await drawbridge.refresh(clientId, tokens.refresh_token)
-    expect(await reused.clone().json()).toMatchObject({ error_description: expect.stringContaining('used before') })
+    expect(await reused.clone().json()).toMatchObject({
+      error_description: expect.stringContaining('used before'),
+    })
     expect(await errorOf(reused)).toEqual([400, 'invalid_grant'])
-    expect(await errorOf(await drawbridge.refresh(clientId, first.refresh_token))).toEqual([400, 'invalid_grant'])
+    expect(await errorOf(await drawbridge.refresh(clientId, first.refresh_token))).toEqual([
+      400,
+      'invalid_grant',
+    ])
     expect((await drawbridge.mcp({}, { authorization: `Bearer ${first.access_token}` })).status).toBe(401)
   })
 
@@ -146,7 +164,10 @@ describe('grant_type=refresh_token', () => {
     const last = await tokensOf(await drawbridge.refresh(clientId, tokens.refresh_token))
     expect(last.expires_in).toBe(1)
     runtime.advance(1)
-    expect(await errorOf(await drawbridge.refresh(clientId, last.refresh_token))).toEqual([400, 'invalid_grant'])
+    expect(await errorOf(await drawbridge.refresh(clientId, last.refresh_token))).toEqual([
+      400,
+      'invalid_grant',
+    ])
     expect((await drawbridge.mcp({}, { authorization: `Bearer ${last.access_token}` })).status).toBe(401)
   })
 
@@ -165,14 +186,20 @@ describe('grant_type=refresh_token', () => {
     ['an unknown client', { client_id: 'nobody' }, 401, 'invalid_client'],
   ])('refuses %s, and the token stays good', async (_rule, fields, status, error) => {
     const { clientId, tokens } = await drawbridge.connect()
-    expect(await errorOf(await drawbridge.refresh(clientId, tokens.refresh_token, fields))).toEqual([status, error])
+    expect(await errorOf(await drawbridge.refresh(clientId, tokens.refresh_token, fields))).toEqual([
+      status,
+      error,
+    ])
     expect((await drawbridge.refresh(clientId, tokens.refresh_token)).status).toBe(200)
   })
 
   it("refuses another client's token", async () => {
     const { clientId, tokens } = await drawbridge.connect()
     const { client_id: other } = await drawbridge.register()
-    expect(await errorOf(await drawbridge.refresh(other, tokens.refresh_token))).toEqual([400, 'invalid_grant'])
+    expect(await errorOf(await drawbridge.refresh(other, tokens.refresh_token))).toEqual([
+      400,
+      'invalid_grant',
+    ])
     expect((await drawbridge.refresh(clientId, tokens.refresh_token)).status).toBe(200)
   })
 })
@@ -196,7 +223,11 @@ describe('client authentication (RFC 6749 2.3)', () => {
     const fields = { grant_type: 'refresh_token', refresh_token: refreshToken }
     const byHeader = await drawbridge.postForm('/oauth/token', fields, basic(id, secret))
     expect(byHeader.status).toBe(200)
-    const byBody = await drawbridge.postForm('/oauth/token', { ...fields, client_id: id, client_secret: secret })
+    const byBody = await drawbridge.postForm('/oauth/token', {
+      ...fields,
+      client_id: id,
+      client_secret: secret,
+    })
     expect(byBody.status).toBe(200)
   })
 
@@ -241,17 +272,25 @@ describe('client authentication (RFC 6749 2.3)', () => {
 })
 
 describe('the request itself', () => {
-  it.each(['grant_type', 'code', 'client_id', 'code_verifier'])('RFC 6749 3.2: a repeated %s is refused', async (name) => {
-    const { client_id: clientId } = await drawbridge.register()
-    const body = new URLSearchParams({ grant_type: 'authorization_code', client_id: clientId, code: 'x', code_verifier: 'y' })
-    body.append(name, body.get(name) ?? '')
-    const response = await drawbridge.fetch('/oauth/token', {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: body.toString(),
-    })
-    expect(await errorOf(response)).toEqual([400, 'invalid_request'])
-  })
+  it.each(['grant_type', 'code', 'client_id', 'code_verifier'])(
+    'RFC 6749 3.2: a repeated %s is refused',
+    async (name) => {
+      const { client_id: clientId } = await drawbridge.register()
+      const body = new URLSearchParams({
+        grant_type: 'authorization_code',
+        client_id: clientId,
+        code: 'x',
+        code_verifier: 'y',
+      })
+      body.append(name, body.get(name) ?? '')
+      const response = await drawbridge.fetch('/oauth/token', {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: body.toString(),
+      })
+      expect(await errorOf(response)).toEqual([400, 'invalid_request'])
+    },
+  )
 
   it.each<[rule: string, init: RequestInit, status: number]>([
     ['JSON', { headers: { 'content-type': 'application/json' }, body: '{}' }, 415],
@@ -263,7 +302,10 @@ describe('the request itself', () => {
     ],
     [
       'bytes that are no UTF-8',
-      { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: new Uint8Array([0xff, 0xfe]) },
+      {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new Uint8Array([0xff, 0xfe]),
+      },
       400,
     ],
   ])('refuses a body of %s', async (_rule, init, status) => {

@@ -4,7 +4,6 @@ import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { type Identity, ProviderError } from '../core/session-provider.ts'
 import { createKeySet } from './jwks.ts'
 
-const clockToleranceSeconds = 30
 const maxIssuedAheadSeconds = 60
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -22,7 +21,7 @@ export type TokenVerifier = (accessToken: string) => Promise<Identity>
 
 /**
  * Creates the verifier: signature by an allowed algorithm, issuer, audience, time, and that it is a signed-in person's
- * own session. API keys signed with the same secret (`anon`, `service_role`), anonymous users and tokens that another
+ * own session. `exp` counts to the second, as it does for the cookie. API keys signed with the same secret (`anon`, `service_role`), anonymous users and tokens that another
  * OAuth client obtained are refused. Whether the session was signed out meanwhile is not checked.
  */
 export function createTokenVerifier(
@@ -44,7 +43,6 @@ export function createTokenVerifier(
           algorithms: secret ? ['ES256', 'RS256', 'HS256'] : ['ES256', 'RS256'],
           issuer: requirements.issuer,
           audience: requirements.audience,
-          clockTolerance: clockToleranceSeconds,
           currentDate: new Date(runtime.now() * 1000),
           requiredClaims: ['exp', 'sub'],
         },

@@ -1,0 +1,85 @@
+import type {
+  AuthorizationCodeRecord,
+  Grant,
+  GrantStore,
+  MintedTokens,
+  StoredProviderSession,
+} from '../core/grant.ts'
+
+/** The time at which every sample begins, epoch seconds. */
+export const start = 1_800_000_000
+
+/** Life of a sample's grant. */
+export const grantSeconds: number = 30 * 86_400
+
+/** One connection as the store sees it. Everything in it is named after `name`, so that samples never collide. */
+export interface GrantSample {
+  grant: Grant
+  code: AuthorizationCodeRecord
+  session: StoredProviderSession
+  tokens: MintedTokens & { refreshHash: string }
+}
+
+/** A connection named `name`; `grant` overrides members of its grant. */
+export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSample {
+  const whole: Grant = {
+    id: `grant ${name}`,
+    user: { id: `https://provider#${name}`, sub: name, email: `${name}@example.com`, name: `User ${name}` },
+    clientId: `client ${name}`,
+    resource: 'https://mcp.example.com/mcp',
+    scope: 'mcp offline_access',
+    createdAt: start,
+    expiresAt: start + grantSeconds,
+    ...grant,
+  }
+  return {
+    grant: whole,
+    code: {
+      codeHash: `code ${name}`,
+      grant: whole,
+      redirectUri: 'http://127.0.0.1:4711/callback',
+      codeChallenge: `challenge ${name}`,
+      expiresAt: start + 60,
+    },
+    session: {
+      grantId: whole.id,
+      sealed: `sealed ${name} 1`,
+      issuedAt: start,
+      expiresAt: start + 3600,
+      version: 1,
+    },
+    tokens: mintedSample(`${name} 1`),
+  }
+}
+
+/** Stored form of a token pair; its hashes are named after `name`. */
+export function mintedSample(
+  name: string,
+  overrides: Partial<MintedTokens> = {},
+): MintedTokens & { refreshHash: string } {
+  return {
+    scope: 'mcp',
+    accessHash: `access ${name}`,
+    accessExpiresAt: start + 3600,
+    ...overrides,
+    refreshHash: overrides.refreshHash ?? `refresh ${name}`,
+  }
+}
+
+/** A {@link mintedSample} as the successor of a refresh token. */
+export function successorSample(name: string): MintedTokens & { refreshHash: string; sealedTokens: string } {
+  return { ...mintedSample(name), sealedTokens: `sealed pair ${name}` }
+}
+
+/** Stores `sample` and redeems its code at `start`. */
+export async function addGrant(store: GrantStore, sample: GrantSample): Promise<GrantSample> {
+  await store.addAuthorizationCode(sample.code, sample.session)
+  const redemption = await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, start)
+  if (redemption.kind !== 'redeemed') throw new Error(`The sample's code is ${redemption.kind}.`)
+  return sample
+}
+
+/** Runs `work` fifty times at once, with the number of the run. */
+export function race<Result>(work: (index: number) => Promise<Result>): Promise<Result[]> {
+  return Promise.all(Array.from({ length: 50 }, (_, index) => work(index)))
+}

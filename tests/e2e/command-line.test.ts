@@ -1,0 +1,120 @@
+import { createServer, type Server } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { freePort } from './free-port.ts'
+import { runServer } from './server-process.ts'
+
+let occupant: Server | undefined
+afterEach(() => {
+  occupant?.close()
+  occupant = undefined
+})
+
+/** Listens on a free port, so that nobody else can. */
+async function occupyPort(): Promise<number> {
+  const port = await freePort()
+  occupant = createServer()
+  await new Promise<void>((resolve) => occupant?.listen(port, '127.0.0.1', resolve))
+  return port
+}
+
+describe('drawbridge-server', () => {
+  it('--help has examples, every flag, and exits 0', async () => {
+    const { code, stdout, stderr } = await runServer({ argv: ['--help'] })
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('Examples:')
+    expect(stdout).toMatch(/^ +drawbridge-server /m)
+    expect(stdout).toContain('Exit codes:')
+    const serve = await runServer({ argv: ['serve', '--help'] })
+    expect(serve.code).toBe(0)
+    for (const flag of ['--base-url', '--listen', '--store', '--access-token-ttl', '--json']) {
+      expect(serve.stdout).toContain(flag)
+    }
+  })
+
+  it('--version prints one version', async () => {
+    const { code, stdout, stderr } = await runServer({ argv: ['--version'] })
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('an unknown command or flag exits 2 and says how to go on', async () => {
+    for (const argv of [['--bas-url', 'http://localhost:1'], ['serv']]) {
+      const { code, stdout, stderr } = await runServer({ argv })
+      expect([argv, code, stdout]).toEqual([argv, 2, ''])
+      expect(stderr).toMatch(/unknown option|unknown command|too many arguments/)
+      expect(stderr).toContain('--help')
+    }
+  })
+})
+
+describe('a wrong configuration', () => {
+  it('is told with every fault at once, and exits 2', async () => {
+    const { code, stdout, stderr } = await runServer({
+      argv: ['--access-token-ttl', 'soon'],
+      settings: {
+        BASE_URL: 'http://mcp.example.com',
+        LISTEN: 'nowhere',
+        STORE: 'mysql:',
+        SECRET_KEYS: 'one:dG9vIHNob3J0IHRvIGJlIGEga2V5',
+        LOG: 'verbose',
+      },
+    })
+    expect([code, stdout]).toEqual([2, ''])
+    const faults = stderr.split('\n').filter((line) => line.startsWith('  - '))
+    expect(faults).toHaveLength(6)
+    for (const name of ['BASE_URL', 'LISTEN', 'STORE', 'SECRET_KEYS', 'LOG']) {
+      expect(stderr).toContain(`DRAWBRIDGE_${name}: expected`)
+    }
+    expect(stderr).toContain('--access-token-ttl: expected')
+    // A key that does not fit may still be a secret.
+    expect(stderr).not.toContain('dG9vIHNob3J0')
+  })
+
+  it('is a misspelt setting too, with the nearest name', async () => {
+    const { code, stderr } = await runServer({ settings: { BASE_URI: 'http://localhost:9000' } })
+    expect(code).toBe(2)
+    expect(stderr).toContain('DRAWBRIDGE_BASE_URI')
+    expect(stderr).toContain('Did you mean DRAWBRIDGE_BASE_URL?')
+  })
+
+  it('is the embedded provider in production', async () => {
+    const { code, stdout, stderr } = await runServer({ environment: { NODE_ENV: 'production' } })
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('NODE_ENV=production')
+  })
+
+  it('is the embedded provider on an address that others reach', async () => {
+    const { code, stderr } = await runServer({ settings: { LISTEN: '0.0.0.0:8787' } })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/LISTEN.*loopback/)
+  })
+})
+
+describe('a port that is in use', () => {
+  it.each([
+    { what: 'the server', settings: (taken: number, free: number) => ({ taken, free }) },
+    { what: 'the web app', settings: (taken: number, free: number) => ({ taken: free, free: taken }) },
+  ])('of $what ends the start with 1 and a next step', async ({ settings }) => {
+    const { taken, free } = settings(await occupyPort(), await freePort())
+    const { code, stdout, stderr } = await runServer({
+      settings: {
+        LISTEN: `127.0.0.1:${taken}`,
+        BASE_URL: `http://localhost:${taken}`,
+        APP_URL: `http://localhost:${free}`,
+      },
+    })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('EADDRINUSE')
+    expect(stderr).toMatch(/choose another/)
+    expect(stderr).not.toMatch(/^ +at /m)
+  })
+})
+
+describe('a store that cannot be opened', () => {
+  it('ends the start with 1, a reason and no stack trace', async () => {
+    const { code, stdout, stderr } = await runServer({ settings: { STORE: 'sqlite:/dev/null/server.db' } })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('drawbridge-server did not start.')
+    expect(stderr).not.toMatch(/^ +at /m)
+  })
+})

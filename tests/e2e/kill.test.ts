@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPerson, type Person } from './person.ts'
+import { callTool, type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+const rounds = 8
+const connections = 3
+
+let server: ServerProcess
+let person: Person
+
+beforeAll(async () => {
+  // Provider tokens live so short that the kills also hit the moments in which one is being replaced.
+  server = await startServer({ EMBEDDED_TOKEN_TTL: '2s' })
+  person = await createPerson(server)
+})
+afterAll(() => server.close())
+
+/** Whether nobody answered: the server was killed before or while it answered. Everything else is a real failure. */
+function isConnectionLoss(error: unknown): boolean {
+  return error instanceof TypeError && /fetch failed|terminated/.test(error.message)
+}
+
+/** One connected client, which remembers only what it last received completely. */
+interface Connection {
+  client: PlainClient
+  tokens: Tokens
+  refreshes: number
+  calls: number
+}
+
+/** Refreshes with the token in hand and calls a tool, until nobody answers or `stopped` says so. */
+async function keepWorking(connection: Connection, stopped: () => boolean): Promise<void> {
+  try {
+    while (!stopped()) {
+      const response = await connection.client.refresh(connection.tokens.refresh_token)
+      const body = await response.text()
+      if (response.status !== 200) throw new Error(`A refresh answered ${response.status}: ${body}`)
+      connection.tokens = JSON.parse(body) as Tokens
+      connection.refreshes += 1
+      await callTool(server, connection.tokens.access_token, 'list_notes')
+      connection.calls += 1
+    }
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error
+  }
+}
+
+/** The same sequence in every run (mulberry32), from 0 up to 1. */
+function createChance(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d_2b_79_f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+describe('kill -9', () => {
+  it('at any moment loses no connection: clients go on with what they hold', { timeout: 60_000 }, async () => {
+    const all: Connection[] = []
+    for (let index = 0; index < connections; index += 1) {
+      const client = await registerPlainClient(server)
+      all.push({ client, tokens: await client.connect(person), refreshes: 0, calls: 0 })
+    }
+    await callTool(server, all[0]?.tokens.access_token ?? '', 'add_note', { text: 'survives' })
+
+    const chance = createChance(20_261_121)
+    for (let round = 0; round < rounds; round += 1) {
+      const refreshesBefore = all.map(({ refreshes }) => refreshes)
+      let stopped = false
+      const work = all.map((connection) => keepWorking(connection, () => stopped))
+      // At least one of them is at work when the kill comes.
+      await delay(100 + chance() * 500)
+      const exit = await server.kill('SIGKILL')
+      stopped = true
+      expect(exit.signal).toBe('SIGKILL')
+      await Promise.all(work)
+      expect(all.some(({ refreshes }, index) => refreshes > (refreshesBefore[index] ?? 0))).toBe(true)
+      await server.start()
+    }
+
+    for (const { client, tokens } of all) {
+      const refreshed = await client.refresh(tokens.refresh_token)
+      expect(refreshed.status).toBe(200)
+      const { access_token: accessToken, refresh_token: refreshToken } = (await refreshed.json()) as Tokens
+      expect(await callTool(server, accessToken, 'whoami')).toContain(person.email)
+      expect(await callTool(server, accessToken, 'list_notes')).toContain('survives')
+      expect((await client.refresh(refreshToken)).status).toBe(200)
+    }
+    expect(server.events('provider_refreshed').length).toBeGreaterThan(0)
+    expect(server.events('provider_session_ended')).toEqual([])
+  })
+
+  it('right after an answer loses nothing of what was answered', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const client = await registerPlainClient(server)
+      const code = await client.code(person)
+      await server.kill('SIGKILL')
+      await server.start()
+      const tokens = (await (await client.redeem(code)).json()) as Tokens
+      await server.kill('SIGKILL')
+      await server.start()
+      const refreshed = (await (await client.refresh(tokens.refresh_token)).json()) as Tokens
+      await server.kill('SIGKILL')
+      await server.start()
+      expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
+      // The answer of a refresh can be had again, as if it had been lost on its way.
+      const again = (await (await client.refresh(tokens.refresh_token)).json()) as Tokens
+      expect(again.refresh_token).toBe(refreshed.refresh_token)
+    }
+  })
+})

@@ -1,0 +1,115 @@
+import { createConnection, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createPerson } from './person.ts'
+import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
+import { type ServerProcess, startServer, until } from './server-process.ts'
+
+let server: ServerProcess
+afterEach(() => server.close())
+
+/** A connection to the server that a test writes to piece by piece. */
+interface RawConnection {
+  socket: Socket
+  received(): string
+}
+
+async function connect(): Promise<RawConnection> {
+  const { port } = new URL(server.baseUrl)
+  const socket = createConnection({ host: '127.0.0.1', port: Number(port) })
+  let received = ''
+  socket.on('data', (chunk) => (received += chunk.toString()))
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve)
+    socket.once('error', reject)
+  })
+  return { socket, received: () => received }
+}
+
+function connectionIsRefused(): Promise<boolean> {
+  return connect().then(
+    ({ socket }) => {
+      socket.destroy()
+      return false
+    },
+    () => true,
+  )
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('lets a running request end, takes no new one, and exits 0', async () => {
+    server = await startServer()
+    const body = JSON.stringify({ redirect_uris: ['http://127.0.0.1/callback'] })
+    const { socket, received } = await connect()
+    socket.write(
+      [
+        'POST /oauth/register HTTP/1.1',
+        `Host: ${new URL(server.baseUrl).host}`,
+        'Content-Type: application/json',
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        'Expect: 100-continue',
+        '',
+        '',
+      ].join('\r\n'),
+    )
+    // The answer to Expect: the server has taken the request and waits for its body.
+    await until(() => received().includes('100 Continue'), 'the 100 Continue')
+
+    const ended = server.kill(signal)
+    expect(await server.waitForEvent('stopping')).toMatchObject({ signal })
+    await until(connectionIsRefused, 'a refused connection')
+    socket.write(body)
+    await until(() => received().includes('"client_id"'), 'the answer to the running request')
+    expect(received()).toContain('HTTP/1.1 201 Created')
+    const before = Date.now()
+    expect(await ended).toEqual({ code: 0, signal: null })
+    // The connection is kept alive by the client: that must not hold the server up.
+    expect(Date.now() - before).toBeLessThan(5000)
+    socket.destroy()
+  })
+
+  it('does not wait for idle connections', async () => {
+    server = await startServer()
+    const idle = await Promise.all([connect(), connect()])
+    await (await postMcp(server, { method: 'tools/list' })).body?.cancel()
+    const before = Date.now()
+    expect(await server.kill(signal)).toEqual({ code: 0, signal: null })
+    expect(Date.now() - before).toBeLessThan(5000)
+    for (const { socket } of idle) socket.destroy()
+  })
+})
+
+describe('a restart', () => {
+  it('forgets nothing: accounts, clients, grants, codes, tokens and notes', async () => {
+    server = await startServer()
+    const person = await createPerson(server)
+    const client = await registerPlainClient(server)
+    const tokens = await client.connect(person)
+    await callTool(server, tokens.access_token, 'add_note', { text: 'still here' })
+    const code = await client.code(person)
+
+    expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    await server.start()
+
+    expect(await callTool(server, tokens.access_token, 'list_notes')).toContain('still here')
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(200)
+    const fromCode = (await (await client.redeem(code)).json()) as Tokens
+    expect(await callTool(server, fromCode.access_token, 'whoami')).toContain(person.email)
+    // A login page from before the restart still works: its transaction is sealed, not remembered.
+    expect((await client.connect(person)).access_token).toMatch(/^mcpa_/)
+  })
+
+  it('says on one line what it listens on', async () => {
+    server = await startServer()
+    const lines = server.stdout().trim().split('\n')
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      event: 'ready',
+      mcp_url: server.mcpUrl,
+      metadata_url: `${server.baseUrl}/.well-known/oauth-authorization-server`,
+      app_url: server.appUrl,
+      provider: 'embedded',
+    })
+    const ready = await server.fetch(`${server.baseUrl}/readyz`)
+    expect(ready.status).toBe(200)
+  })
+})
