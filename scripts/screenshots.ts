@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { pageContentSecurityPolicy } from '../server/http/pages/layout.ts'
-import { findChromium, withChromium } from '../server/http/pages/testing/headless-chromium.ts'
+import { findChromium, withChromium } from '../server/testing/headless-chromium.ts'
 import { pageSamples } from '../server/http/pages/testing/page-sample.ts'
 import { servePages } from '../server/http/pages/testing/page-server.ts'
 import type { ServedPage } from '../server/http/pages/testing/page-server.ts'

@@ -1,6 +1,6 @@
 import { encodeBase64url, encodeUtf8 } from './base64url.ts'
+import type { WireCookie } from './cookie-header.ts'
 import { isSessionCookieName } from './session-cookie-name.ts'
-import type { WireCookie } from './session-cookie.ts'
 
 const maximumValueLength = 3180
 

@@ -3,8 +3,10 @@ import { describe, expect, it, test } from 'vitest'
 
 import { encodeBase64url, encodeUtf8 } from './base64url.ts'
 import { findSessionCookieNames } from './session-cookie-name.ts'
-import { parseCookieHeader, readSessionCookie } from './session-cookie.ts'
-import type { InvalidSessionReason, WireCookie } from './session-cookie.ts'
+import { parseCookieHeader } from './cookie-header.ts'
+import type { WireCookie } from './cookie-header.ts'
+import { readSessionCookie } from './session-cookie.ts'
+import type { InvalidSessionReason } from './session-cookie.ts'
 import file from './vectors/session-cookies.json' with { type: 'json' }
 
 const name = 'sb-abc-auth-token'
@@ -350,8 +352,8 @@ describe('why there is no session', () => {
     ['a gap', [first, ...others.slice(1)], 'missing-chunk'],
     ['JSON without a token says more than a gap', [{ name, value: '{}' }, ...others], 'no-access-token'],
     ['33 chunks', chunks('x'.repeat(33), 1), 'too-large'],
-    ['65537 characters', [{ name, value: 'x'.repeat(65_537) }], 'too-large'],
-    ['65537 characters in chunks', chunks('x'.repeat(65_537), 3180), 'too-large'],
+    ['131073 characters', [{ name, value: 'x'.repeat(131_073) }], 'too-large'],
+    ['131073 characters in chunks', chunks('x'.repeat(131_073), 4100), 'too-large'],
     ['too large says more than anything', [{ name, value: '{}' }, ...chunks('x'.repeat(40), 1)], 'too-large'],
   ])('%s', (_rule, cookies, reason) => {
     expect(read(cookies)).toEqual(invalid(reason))
@@ -364,29 +366,29 @@ describe('caps', () => {
     return value + ' '.repeat(length - value.length)
   }
 
-  test('32 chunks and 65536 characters are read', () => {
+  test('32 chunks and 131072 characters are read', () => {
     expect(read(chunks(filled(32), 1))).toEqual(session('t'))
-    expect(readValue(filled(65_536))).toEqual(session('t'))
-    expect(read(chunks(filled(65_536), 2048))).toEqual(session('t'))
+    expect(readValue(filled(131_072))).toEqual(session('t'))
+    expect(read(chunks(filled(131_072), 4096))).toEqual(session('t'))
   })
 
   test('a session beyond that is not read, even if it could be', () => {
     expect(read(chunks(filled(33), 1))).toEqual(invalid('too-large'))
-    expect(readValue(filled(65_537))).toEqual(invalid('too-large'))
-    expect(read(chunks(filled(65_537), 3180))).toEqual(invalid('too-large'))
+    expect(readValue(filled(131_073))).toEqual(invalid('too-large'))
+    expect(read(chunks(filled(131_073), 4100))).toEqual(invalid('too-large'))
   })
 
   test('any number of cookies is answered', () => {
-    const many = Array.from({ length: 200_000 }, (_, index) => ({ name: `${name}.${index}`, value: 'x' }))
+    const many = Array.from({ length: 130_000 }, (_, index) => ({ name: `${name}.${index}`, value: 'x' }))
     expect(read(many)).toEqual(invalid('too-large'))
-    const same = Array.from({ length: 200_000 }, () => ({ name: `${name}.0`, value: 'x' }))
+    const same = Array.from({ length: 130_000 }, () => ({ name: `${name}.0`, value: 'x' }))
     expect(read(same)).toEqual(invalid('malformed'))
   })
 
   test('a usable value beside one that is too large is read', () => {
     expect(
       read([
-        { name, value: filled(65_537) },
+        { name, value: filled(131_073) },
         { name, value: filled(30) },
       ]),
     ).toEqual(session('t'))
@@ -495,7 +497,7 @@ describe('hostile jars', () => {
         expect(reading).toMatchObject(readNaively(cookies))
         if (reading.kind === 'session') sessions++
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     )
     expect(sessions).toBeGreaterThan(100)
   })
@@ -541,10 +543,14 @@ describe('hostile jars', () => {
     ['padding', 'base64-===='],
     ['spaces', '{} '],
     ['length prefixes', 'base64l-0'],
-  ])('65536 characters of %s in 32 chunks, each name three times', (_rule, piece) => {
-    const long = piece.repeat(Math.ceil(65_536 / piece.length)).slice(0, 65_536)
-    for (const text of [long, `base64-${long}`.slice(0, 65_536), `base64-${base64(long)}`.slice(0, 65_536)]) {
-      const set = chunks(text, 2048)
+  ])('131072 characters of %s in 32 chunks, each name three times', (_rule, piece) => {
+    const long = piece.repeat(Math.ceil(131_072 / piece.length)).slice(0, 131_072)
+    for (const text of [
+      long,
+      `base64-${long}`.slice(0, 131_072),
+      `base64-${base64(long)}`.slice(0, 131_072),
+    ]) {
+      const set = chunks(text, 4096)
       expect(set).toHaveLength(32)
       expect(read([...set, ...set, ...set]).kind).toBe('invalid')
     }
@@ -561,12 +567,12 @@ describe('hostile jars', () => {
     try {
       read(chunks(nested, 2048))
       read(chunks(`base64-${base64(nested.slice(0, 40_000))}`, 2048))
-      read(chunks('['.repeat(65_536), 2048))
+      read(chunks('['.repeat(131_072), 2048))
     } finally {
       JSON.parse = parse
     }
     expect(parsed.length).toBeLessThanOrEqual(3)
-    expect(parsed.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(3 * 65_536)
+    expect(parsed.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(3 * 131_072)
   })
 
   test('the same answer without Buffer, atob and btoa, as in a browser without Node', () => {

@@ -1,16 +1,13 @@
+import type { WireCookie } from './cookie-header.ts'
 import { readJwt } from './jwt.ts'
 import { decodeSession } from './session-cookie-decode.ts'
 import type { DecodedSession } from './session-cookie-decode.ts'
 import { isSessionCookieName } from './session-cookie-name.ts'
 
-/** A cookie as it travels: the value still percent-encoded, possibly quoted. Browsers' cookie APIs agree. */
-export interface WireCookie {
-  name: string
-  value: string
-}
+export { staleSessionCookies, writeSessionCookies } from './session-cookie-write.ts'
 
 /**
- * Why cookies of the right name hold no session. `too-large`: over 32 chunks or 65536 characters.
+ * Why cookies of the right name hold no session. `too-large`: over 32 chunks or 131072 characters.
  * `no-access-token`: JSON without one. `missing-chunk`: a chunk before the last is gone. `malformed`: neither
  * base64, UTF-8 nor JSON fits.
  */
@@ -23,7 +20,7 @@ export type SessionCookieReading =
   | { kind: 'invalid'; reason: InvalidSessionReason }
 
 const maximumChunks = 32
-const maximumLength = 65_536
+const maximumLength = 131_072
 const maximumRepeats = 3
 
 /**
@@ -55,18 +52,6 @@ export function readSessionCookie(
     expired ??= reading
   }
   return expired ?? { kind: 'invalid', reason: tellingFault(faults) }
-}
-
-/**
- * Splits a `Cookie` header into its pairs (RFC 6265 section 4.2.1), duplicates and order kept, values
- * untouched. Text without `=` is skipped. A list and not an object, because a browser may send one name twice
- * and a cookie may be called `__proto__`.
- */
-export function parseCookieHeader(header: string): WireCookie[] {
-  return header.split(';').flatMap((pair) => {
-    const equals = pair.indexOf('=')
-    return equals === -1 ? [] : [{ name: trim(pair.slice(0, equals)), value: trim(pair.slice(equals + 1)) }]
-  })
 }
 
 /** Non-empty values by cookie name, for the base name and its chunk names only. */
@@ -131,17 +116,4 @@ function describe(session: DecodedSession, now: number): Extract<SessionCookieRe
 function tellingFault(faults: ReadonlySet<InvalidSessionReason>): InvalidSessionReason {
   const order: InvalidSessionReason[] = ['too-large', 'no-access-token', 'missing-chunk']
   return order.find((reason) => faults.has(reason)) ?? 'malformed'
-}
-
-/** Removes spaces and tabs only: other white space is part of a (broken) value. No pattern, to stay linear. */
-function trim(text: string): string {
-  let start = 0
-  let end = text.length
-  while (start < end && isSpaceOrTab(text[start])) start++
-  while (end > start && isSpaceOrTab(text[end - 1])) end--
-  return text.slice(start, end)
-}
-
-function isSpaceOrTab(character: string | undefined): boolean {
-  return character === ' ' || character === '\t'
 }

@@ -1,6 +1,7 @@
+import type { WireCookie } from '@drawbridge/shared/cookie-header.ts'
 import { readJwt } from '@drawbridge/shared/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { readSessionCookie, type WireCookie } from '@drawbridge/shared/session-cookie.ts'
+import { readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
 import { type GrantStore, type User, userOf } from './grant.ts'
 import { resourceScopes } from './scope.ts'
 import { hashSecret } from './seal.ts'

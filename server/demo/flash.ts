@@ -1,4 +1,4 @@
-import { parseCookieHeader } from '@drawbridge/shared/session-cookie.ts'
+import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
 
 const COOKIE = 'fieldnotes-flash'
 

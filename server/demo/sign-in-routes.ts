@@ -1,6 +1,6 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { parseCookieHeader } from '@drawbridge/shared/session-cookie.ts'
+import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
 import { Hono, type Context } from 'hono'
 import type { AuthClient, AuthFault } from './auth-client.ts'
 import type { BrowserSessions } from './browser-session.ts'

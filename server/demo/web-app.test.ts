@@ -285,6 +285,7 @@ describe('a form', () => {
     { from: 'another port, in an old browser', headers: { origin: 'http://localhost:9999' } },
     { from: 'a sandboxed page', headers: { origin: 'null', 'sec-fetch-site': 'cross-site' } },
     { from: 'nowhere', headers: {} },
+    { from: 'another port, whatever Origin says', headers: { origin: SITE, 'sec-fetch-site': 'same-site' } },
     {
       from: 'a page that claims both',
       headers: { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },

@@ -1,4 +1,4 @@
-import { parseCookieHeader } from '@drawbridge/shared/session-cookie.ts'
+import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
 import type { BrowserBinding } from '../core/sign-in.ts'
 
 const maxAgeSeconds = 24 * 3600

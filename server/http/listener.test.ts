@@ -19,25 +19,25 @@ function exchange(port: number, text: string): Promise<string> {
 }
 
 describe('listen', () => {
-  it('takes a session cookie of 64 KiB, which the default of Node refuses', async () => {
+  it('takes a session cookie of 128 KiB, which the default of Node refuses', async () => {
     listener = await listen(async (request) => new Response(String(request.headers.get('cookie')?.length)), {
       host: '127.0.0.1',
       port: 0,
     })
     const response = await fetch(`http://127.0.0.1:${listener.port}/`, {
-      headers: { cookie: 'x'.repeat(65_536) },
+      headers: { cookie: 'x'.repeat(131_072) },
     })
-    expect(await response.text()).toBe('65536')
+    expect(await response.text()).toBe('131072')
   })
 
-  it('more than 80 KiB of headers is 431 with a reason', async () => {
+  it('more than 144 KiB of headers is 431 with a reason', async () => {
     listener = await listen(async () => new Response('never'), { host: '127.0.0.1', port: 0 })
     const answer = await exchange(
       listener.port,
-      `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(90_000)}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(150_000)}\r\n\r\n`,
     )
     expect(answer).toMatch(/^HTTP\/1\.1 431 /)
-    expect(answer).toContain('larger than 81920 bytes')
+    expect(answer).toContain('larger than 147456 bytes')
   })
 
   it.each<[string, string]>([

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { FetchHandler } from './router.ts'
 
-/** All headers of one request: a full session cookie is 64 KiB, and Node's default refuses it at six chunks. */
-const maxHeaderBytes = 80 * 1024
+/** All headers of one request: a session cookie may be 128 KiB, and Node's default refuses it at six chunks. */
+const maxHeaderBytes = 144 * 1024
 const headersTimeoutMs = 15_000
 const requestTimeoutMs = 60_000
 const keepAliveTimeoutMs = 65_000

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import { writeSessionCookies } from '@drawbridge/shared/session-cookie-write.ts'
+import { writeSessionCookies } from '@drawbridge/shared/session-cookie.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   account,
@@ -346,7 +346,7 @@ describe('credential (c): the session cookie', () => {
     ['malformed', `${cookieName}=base64-%%%`],
     ['no JSON', `${cookieName}=base64-AAAA`],
     ['a chunk missing', `${cookieName}.1=base64-AAAA`],
-    ['over 64 KiB', `${cookieName}=base64-${'A'.repeat(70_000)}`],
+    ['over 128 KiB', `${cookieName}=base64-${'A'.repeat(140_000)}`],
   ])('a cookie that is %s is 401 with the reason', async (_name, cookie) => {
     const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
     expect(response.status).toBe(401)

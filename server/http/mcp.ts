@@ -1,6 +1,6 @@
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
+import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/cookie-header.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
-import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie.ts'
 import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
 import {
   type Caller,

@@ -20,6 +20,15 @@ export function openSqliteStore(path: string): Store {
   // SQLite gives its own files the mode of this one.
   closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path, { timeout: 5000 })
+  try {
+    return createStore(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function createStore(database: DatabaseSync): Store {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;')
   migrateSqlite(database)
   database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')

@@ -1,4 +1,4 @@
-import { parseCookieHeader } from '@drawbridge/shared/session-cookie.ts'
+import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
 
 /** Where a navigation came to rest. `response` is undefined when that is an address nobody here serves. */
 export interface Visit {

@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await startServer({ EMBEDDED_TOKEN_TTL: `${providerTokenSeconds}s` })
   person = await createPerson(server)
 })
-afterAll(() => server.close())
+afterAll(() => server?.close())
 
 function times<Value>(count: number, work: (index: number) => Promise<Value>): Promise<Value[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => work(index)))

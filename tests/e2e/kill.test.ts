@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = await startServer({ EMBEDDED_TOKEN_TTL: '2s' })
   person = await createPerson(server)
 })
-afterAll(() => server.close())
+afterAll(() => server?.close())
 
 /** Whether nobody answered: the server was killed before or while it answered. Everything else is a real failure. */
 function isConnectionLoss(error: unknown): boolean {
@@ -59,40 +59,44 @@ function createChance(seed: number): () => number {
 }
 
 describe('kill -9', () => {
-  it('at any moment loses no connection: clients go on with what they hold', { timeout: 60_000 }, async () => {
-    const all: Connection[] = []
-    for (let index = 0; index < connections; index += 1) {
-      const client = await registerPlainClient(server)
-      all.push({ client, tokens: await client.connect(person), refreshes: 0, calls: 0 })
-    }
-    await callTool(server, all[0]?.tokens.access_token ?? '', 'add_note', { text: 'survives' })
+  it(
+    'at any moment loses no connection: clients go on with what they hold',
+    { timeout: 60_000 },
+    async () => {
+      const all: Connection[] = []
+      for (let index = 0; index < connections; index += 1) {
+        const client = await registerPlainClient(server)
+        all.push({ client, tokens: await client.connect(person), refreshes: 0, calls: 0 })
+      }
+      await callTool(server, all[0]?.tokens.access_token ?? '', 'add_note', { text: 'survives' })
 
-    const chance = createChance(20_261_121)
-    for (let round = 0; round < rounds; round += 1) {
-      const refreshesBefore = all.map(({ refreshes }) => refreshes)
-      let stopped = false
-      const work = all.map((connection) => keepWorking(connection, () => stopped))
-      // At least one of them is at work when the kill comes.
-      await delay(100 + chance() * 500)
-      const exit = await server.kill('SIGKILL')
-      stopped = true
-      expect(exit.signal).toBe('SIGKILL')
-      await Promise.all(work)
-      expect(all.some(({ refreshes }, index) => refreshes > (refreshesBefore[index] ?? 0))).toBe(true)
-      await server.start()
-    }
+      const chance = createChance(20_261_121)
+      for (let round = 0; round < rounds; round += 1) {
+        const refreshesBefore = all.map(({ refreshes }) => refreshes)
+        let stopped = false
+        const work = all.map((connection) => keepWorking(connection, () => stopped))
+        // At least one of them is at work when the kill comes.
+        await delay(100 + chance() * 500)
+        const exit = await server.kill('SIGKILL')
+        stopped = true
+        expect(exit.signal).toBe('SIGKILL')
+        await Promise.all(work)
+        expect(all.some(({ refreshes }, index) => refreshes > (refreshesBefore[index] ?? 0))).toBe(true)
+        await server.start()
+      }
 
-    for (const { client, tokens } of all) {
-      const refreshed = await client.refresh(tokens.refresh_token)
-      expect(refreshed.status).toBe(200)
-      const { access_token: accessToken, refresh_token: refreshToken } = (await refreshed.json()) as Tokens
-      expect(await callTool(server, accessToken, 'whoami')).toContain(person.email)
-      expect(await callTool(server, accessToken, 'list_notes')).toContain('survives')
-      expect((await client.refresh(refreshToken)).status).toBe(200)
-    }
-    expect(server.events('provider_refreshed').length).toBeGreaterThan(0)
-    expect(server.events('provider_session_ended')).toEqual([])
-  })
+      for (const { client, tokens } of all) {
+        const refreshed = await client.refresh(tokens.refresh_token)
+        expect(refreshed.status).toBe(200)
+        const { access_token: accessToken, refresh_token: refreshToken } = (await refreshed.json()) as Tokens
+        expect(await callTool(server, accessToken, 'whoami')).toContain(person.email)
+        expect(await callTool(server, accessToken, 'list_notes')).toContain('survives')
+        expect((await client.refresh(refreshToken)).status).toBe(200)
+      }
+      expect(server.events('provider_refreshed').length).toBeGreaterThan(0)
+      expect(server.events('provider_session_ended')).toEqual([])
+    },
+  )
 
   it('right after an answer loses nothing of what was answered', { timeout: 60_000 }, async () => {
     for (let round = 0; round < 3; round += 1) {

@@ -5,7 +5,7 @@ import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-cli
 import { type ServerProcess, startServer, until } from './server-process.ts'
 
 let server: ServerProcess
-afterEach(() => server.close())
+afterEach(() => server?.close())
 
 /** A connection to the server that a test writes to piece by piece. */
 interface RawConnection {
@@ -79,13 +79,14 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 })
 
 describe('a restart', () => {
-  it('forgets nothing: accounts, clients, grants, codes, tokens and notes', async () => {
+  it('forgets nothing: accounts, notes, clients, grants, codes, tokens and open login pages', async () => {
     server = await startServer()
     const person = await createPerson(server)
     const client = await registerPlainClient(server)
     const tokens = await client.connect(person)
     await callTool(server, tokens.access_token, 'add_note', { text: 'still here' })
     const code = await client.code(person)
+    const openLoginPage = await person.browser.visit(client.authorizationUrl)
 
     expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     await server.start()
@@ -94,8 +95,9 @@ describe('a restart', () => {
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200)
     const fromCode = (await (await client.redeem(code)).json()) as Tokens
     expect(await callTool(server, fromCode.access_token, 'whoami')).toContain(person.email)
-    // A login page from before the restart still works: its transaction is sealed, not remembered.
-    expect((await client.connect(person)).access_token).toMatch(/^mcpa_/)
+    const { email, password, browser } = person
+    const { url } = await browser.submit(openLoginPage, 'password', { email, password })
+    expect(url.searchParams.get('code')).not.toBeNull()
   })
 
   it('says on one line what it listens on', async () => {

@@ -11,7 +11,7 @@ beforeAll(async () => {
   server = await startServer()
   person = await createPerson(server)
 })
-afterAll(() => server.close())
+afterAll(() => server?.close())
 
 function options(): openid.DynamicClientRegistrationRequestOptions {
   return {
@@ -78,7 +78,13 @@ describe('openid-client', () => {
       options(),
     )
     const { client_id: clientId } = registered.clientMetadata()
-    const discovered = await openid.discovery(new URL(server.baseUrl), clientId, undefined, openid.None(), options())
+    const discovered = await openid.discovery(
+      new URL(server.baseUrl),
+      clientId,
+      undefined,
+      openid.None(),
+      options(),
+    )
     expect(discovered.serverMetadata()).toMatchObject({ token_endpoint: `${server.baseUrl}/oauth/token` })
   })
 
@@ -89,7 +95,9 @@ describe('openid-client', () => {
       openid.None(),
       options(),
     )
-    await expect(openid.refreshTokenGrant(configuration, 'mcpr_nobody-has-ever-seen-this')).rejects.toMatchObject({
+    await expect(
+      openid.refreshTokenGrant(configuration, 'mcpr_nobody-has-ever-seen-this'),
+    ).rejects.toMatchObject({
       error: 'invalid_grant',
       status: 400,
     })

@@ -17,6 +17,7 @@ export interface Tokens {
 /** A public OAuth client that speaks plain HTTP: for what the libraries would not do, such as everything at once. */
 export interface PlainClient {
   id: string
+  authorizationUrl: URL
   /** An unused authorization code. */
   code(person: Person): Promise<string>
   redeem(code: string): Promise<Response>
@@ -48,20 +49,22 @@ export async function registerPlainClient(server: ServerProcess): Promise<PlainC
       body: new URLSearchParams({ client_id: id, resource: server.mcpUrl, ...fields }).toString(),
     })
 
+  const authorizationUrl = new URL(`${server.baseUrl}/oauth/authorize`)
+  authorizationUrl.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: id,
+    redirect_uri: redirectUri,
+    scope: 'mcp',
+    resource: server.mcpUrl,
+    code_challenge: codeChallenge,
+    code_challenge_method: 'S256',
+  }).toString()
+
   const client: PlainClient = {
     id,
+    authorizationUrl,
     async code(person) {
-      const url = new URL(`${server.baseUrl}/oauth/authorize`)
-      url.search = new URLSearchParams({
-        response_type: 'code',
-        client_id: id,
-        redirect_uri: redirectUri,
-        scope: 'mcp',
-        resource: server.mcpUrl,
-        code_challenge: codeChallenge,
-        code_challenge_method: 'S256',
-      }).toString()
-      const code = (await person.allow(url)).searchParams.get('code')
+      const code = (await person.allow(authorizationUrl)).searchParams.get('code')
       if (code === null) throw new Error('Signing in gave no code.')
       return code
     },

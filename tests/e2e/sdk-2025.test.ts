@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await startServer({ ACCESS_TOKEN_TTL: `${accessTokenSeconds}s` })
   person = await createPerson(server)
 })
-afterAll(() => server.close())
+afterAll(() => server?.close())
 
 function createTransport(authProvider?: MemoryOAuthProvider): StreamableHTTPClientTransport {
   const options = { fetch: server.fetch, ...(authProvider && { authProvider }) }
@@ -55,7 +55,9 @@ describe('@modelcontextprotocol/sdk, revision 2025-11-25', () => {
       const client = await signIn(provider)
       expect(client.getServerVersion()?.name).toBe('drawbridge')
       const { tools } = await client.listTools()
-      expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'list_notes', 'add_note']))
+      expect(tools.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['whoami', 'list_notes', 'add_note']),
+      )
       expect(await textOf(client, 'whoami')).toBe(`You are ${person.email}.`)
       await textOf(client, 'add_note', { text: `by ${method}` })
       expect(await textOf(client, 'list_notes')).toContain(`by ${method}`)

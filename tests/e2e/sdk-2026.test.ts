@@ -14,7 +14,7 @@ beforeAll(async () => {
   server = await startServer({ ACCESS_TOKEN_TTL: `${accessTokenSeconds}s` })
   person = await createPerson(server)
 })
-afterAll(() => server.close())
+afterAll(() => server?.close())
 
 const eras = [
   { mode: 'legacy', era: 'legacy', revision: '2025-11-25' },
@@ -59,7 +59,9 @@ describe.each(eras)('@modelcontextprotocol/client, negotiating $mode', ({ mode, 
     expect(client.getNegotiatedProtocolVersion()).toBe(revision)
     expect(client.getServerVersion()?.name).toBe('drawbridge')
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'list_notes', 'add_note']))
+    expect(tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['whoami', 'list_notes', 'add_note']),
+    )
     expect(await textOf(client, 'whoami')).toBe(`You are ${person.email}.`)
     await textOf(client, 'add_note', { text: `über ${era}` })
     expect(await textOf(client, 'list_notes')).toContain(`über ${era}`)

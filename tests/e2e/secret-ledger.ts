@@ -1,4 +1,4 @@
-import { parseCookieHeader } from '@drawbridge/shared/session-cookie.ts'
+import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
 
 const secretMembers = new Set([
   'access_token',
@@ -12,6 +12,12 @@ const secretMembers = new Set([
   'transaction',
 ])
 
+// What tests never see, because it stays inside the server, is recognised by its form.
+const secretForms = [
+  ['a token of this server', /\bmcp[ars]_[A-Za-z0-9_-]{20,}/],
+  ['a JWT', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]+\./],
+] as const
+
 // Shorter values are words, not secrets, and would be found everywhere.
 const shortestSecret = 12
 
@@ -20,7 +26,10 @@ export interface SecretLedger {
   note(name: string, value: string): void
   /** Sends a request as it is, and notes the secrets in it and in its answer. */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
-  /** The names of the noted secrets that `text` contains, plainly or as in a URL. Never the secrets themselves. */
+  /**
+   * The names of the noted secrets that `text` contains, plainly or as in a URL, and of anything that looks like one.
+   * Never the secrets themselves.
+   */
   findIn(text: string): string[]
   /** Names noted so far, for a test to prove that it looked for something. */
   names(): Set<string>
@@ -74,7 +83,8 @@ export function createSecretLedger(): SecretLedger {
 
       const response = await fetch(request)
       noteUrl(response.headers.get('location') ?? '', request.url)
-      for (const line of response.headers.getSetCookie()) noteCookies('set-cookie', line.split(';', 1)[0] ?? '')
+      for (const line of response.headers.getSetCookie())
+        noteCookies('set-cookie', line.split(';', 1)[0] ?? '')
       const type = response.headers.get('content-type') ?? ''
       // The answers of /mcp are not copied: they may be streams, and hold no credentials.
       if (type.startsWith('application/json') && !new URL(request.url).pathname.endsWith('/mcp')) {
@@ -88,6 +98,7 @@ export function createSecretLedger(): SecretLedger {
           .filter(([value]) => text.includes(value) || text.includes(encodeURIComponent(value)))
           .map(([, name]) => name),
       ),
+      ...secretForms.filter(([, form]) => form.test(text)).map(([name]) => name),
     ],
     names: () => new Set(nameByValue.values()),
   }

@@ -62,8 +62,11 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts the built server with debug logging and waits for its ready line. */
-export async function startServer(settings: ServerSettings = {}): Promise<ServerProcess> {
+/** Starts the built server with debug logging and waits for its ready line. Give `node` to run it on another Node. */
+export async function startServer(
+  settings: ServerSettings = {},
+  { node = process.execPath }: { node?: string } = {},
+): Promise<ServerProcess> {
   if (!existsSync(bundle)) throw new Error('There is no built server. Run npm run build first.')
   const directory = mkdtempSync(join(tmpdir(), 'drawbridge-e2e-'))
   const port = await freePort()
@@ -105,7 +108,7 @@ export async function startServer(settings: ServerSettings = {}): Promise<Server
     },
     async start() {
       const before = stdout.length
-      child = spawn(process.execPath, [launcher, '--json'], { cwd: directory, env: environment })
+      child = spawn(node, [launcher, '--json'], { cwd: directory, env: environment })
       child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
       child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
       ended = endOf(child)
@@ -126,7 +129,8 @@ export async function startServer(settings: ServerSettings = {}): Promise<Server
         const leaked = secrets.findIn(stdout + stderr)
         if (leaked.length > 0) throw new Error(`The output of the server contains: ${leaked.join(', ')}.`)
         const failures = [...server.events('request_failed'), ...server.events('mcp_error')]
-        if (failures.length > 0) throw new Error(`The server failed: ${JSON.stringify(failures, undefined, 2)}`)
+        if (failures.length > 0)
+          throw new Error(`The server failed: ${JSON.stringify(failures, undefined, 2)}`)
       } finally {
         rmSync(directory, { recursive: true, force: true })
       }
@@ -174,7 +178,8 @@ export async function until(
 ): Promise<void> {
   const end = Date.now() + startTimeoutMs
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`Waited in vain for ${typeof awaited === 'string' ? awaited : awaited()}`)
+    if (Date.now() > end)
+      throw new Error(`Waited in vain for ${typeof awaited === 'string' ? awaited : awaited()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

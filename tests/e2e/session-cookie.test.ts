@@ -4,7 +4,8 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
-import { parseCookieHeader, readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
+import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
+import { readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
 import { createBrowserClient, createServerClient } from '@supabase/ssr'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, createServerBrowser, type Person } from './person.ts'
@@ -21,8 +22,8 @@ beforeAll(async () => {
   shortLived = await startServer({ EMBEDDED_TOKEN_TTL: `${shortSeconds}s` })
 })
 afterAll(async () => {
-  await server.close()
-  await shortLived.close()
+  await server?.close()
+  await shortLived?.close()
 })
 
 /** A cookie jar as a browser has one for the host name of the web app and the server. */
@@ -46,7 +47,10 @@ class CookieJar {
 }
 
 /** Signs in to the web app with the vendor's own library, which leaves the session in cookies. */
-async function signInToApp(at: ServerProcess, metadata?: object): Promise<{ person: Person; jar: CookieJar }> {
+async function signInToApp(
+  at: ServerProcess,
+  metadata?: object,
+): Promise<{ person: Person; jar: CookieJar }> {
   const person = await createPerson(at)
   const jar = new CookieJar()
   const supabase = createBrowserClient(at.appUrl, publishableKey, {
@@ -134,14 +138,19 @@ describe('a token taken out of the cookies of the web app (5.4)', () => {
     const token = accessTokenIn(server, jar)
     expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
   })
-
 })
 
 describe('the cookies themselves, without an Authorization header (5.3)', () => {
   it.each([
     { from: 'no page', headers: () => ({}) },
-    { from: 'a page of the server', headers: () => ({ Origin: server.baseUrl, 'Sec-Fetch-Site': 'same-origin' }) },
-    { from: 'a page of the web app', headers: () => ({ Origin: server.appUrl, 'Sec-Fetch-Site': 'same-site' }) },
+    {
+      from: 'a page of the server',
+      headers: () => ({ Origin: server.baseUrl, 'Sec-Fetch-Site': 'same-origin' }),
+    },
+    {
+      from: 'a page of the web app',
+      headers: () => ({ Origin: server.appUrl, 'Sec-Fetch-Site': 'same-site' }),
+    },
   ])('list the tools when sent from $from', async ({ headers }) => {
     const { jar } = await signInToApp(server)
     expectTools(await call(server, { Cookie: jar.header(), ...contentHeaders, ...headers() }))
@@ -152,19 +161,28 @@ describe('the cookies themselves, without an Authorization header (5.3)', () => 
     expectTools(await call(server, { Cookie: jar.header(), ...contentHeaders }))
   })
 
-  it('work until the token in them expires', async () => {
+  it('work until the token in them expires, and so does the token by itself', async () => {
     const { jar } = await signInToApp(shortLived)
-    const headers = { Cookie: jar.header(), ...contentHeaders }
+    const token = accessTokenIn(shortLived, jar)
     await delay(shortSeconds * 1000 + 50)
-    const { status, body } = await call(shortLived, headers)
-    expect([status, body.error]).toEqual([401, 'invalid_token'])
+    for (const credential of [{ Cookie: jar.header() }, { Authorization: `Bearer ${token}` }]) {
+      const { status, body } = await call(shortLived, { ...credential, ...contentHeaders })
+      expect([Object.keys(credential), status, body.error]).toEqual([
+        Object.keys(credential),
+        401,
+        'invalid_token',
+      ])
+    }
   })
 
   it.each([
     { what: 'a foreign page', headers: { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' } },
     { what: 'a foreign page in an old browser', headers: { Origin: 'https://evil.example' } },
     { what: 'a sandboxed page', headers: { Origin: 'null' } },
-    { what: 'another port of this machine', headers: { Origin: 'http://localhost:1', 'Sec-Fetch-Site': 'same-site' } },
+    {
+      what: 'another port of this machine',
+      headers: { Origin: 'http://localhost:1', 'Sec-Fetch-Site': 'same-site' },
+    },
     { what: 'a cross-site request that hides its origin', headers: { 'Sec-Fetch-Site': 'cross-site' } },
   ])('are refused to $what', async ({ headers }) => {
     const { jar } = await signInToApp(server)
@@ -179,13 +197,18 @@ describe('the cookies themselves, without an Authorization header (5.3)', () => 
     for (const authorization of [`Bearer ${token}x`, 'Bearer mcpa_unknown', 'Bearer', 'Basic Og==', '']) {
       const headers = { Authorization: authorization, Cookie: jar.header(), ...contentHeaders }
       // curl leaves a header without a value out, so that one goes by fetch.
-      const status = authorization === '' ? await statusByFetch(headers) : (await call(server, headers)).status
+      const status =
+        authorization === '' ? await statusByFetch(headers) : (await call(server, headers)).status
       expect([authorization, status]).toEqual([authorization, 401])
     }
   })
 
   it('are not needed by anyone who signed out: nothing gives 401 with the way in', async () => {
-    const response = await server.fetch(server.mcpUrl, { method: 'POST', headers: contentHeaders, body: listTools })
+    const response = await server.fetch(server.mcpUrl, {
+      method: 'POST',
+      headers: contentHeaders,
+      body: listTools,
+    })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toContain(
       `resource_metadata="${server.baseUrl}/.well-known/oauth-protected-resource/mcp"`,

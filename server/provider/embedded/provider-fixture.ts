@@ -1,32 +1,20 @@
-import { randomBytes } from 'node:crypto'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
+import { createFakeRuntime, type FakeRuntime } from '../../testing/fake-runtime.ts'
 import {
   createEmbeddedProvider,
   type EmbeddedProvider,
   type EmbeddedProviderConfig,
 } from './embedded-provider.ts'
 
-/** A clock that only moves when a test says so; it starts at the host's time, which the real clients use. */
-export interface FakeRuntime extends Runtime {
-  advance(seconds: number): void
+/** A runtime for tests that also notes what was slept, in milliseconds. */
+export interface NotedRuntime extends FakeRuntime {
   slept: number[]
 }
 
-/** Runtime of the tests: real chance, no network, no waiting. */
-export function fakeRuntime(): FakeRuntime {
-  let now = Math.floor(Date.now() / 1000)
+/** Real chance, no network, a clock that starts at the host's time (which the real clients use) and no waiting. */
+export function fakeRuntime(): NotedRuntime {
   const slept: number[] = []
-  return {
-    now: () => now,
-    randomBytes: (length) => randomBytes(length),
-    sleep: async (ms) => void slept.push(ms),
-    fetch: () => Promise.reject(new Error('the provider calls nobody')),
-    advance(seconds) {
-      now += seconds
-    },
-    slept,
-  }
+  return { ...createFakeRuntime(), sleep: async (ms) => void slept.push(ms), slept }
 }
 
 /** Where the provider of the tests seems to live. */
@@ -37,7 +25,7 @@ export const AUTH: string = `${SITE}/auth/v1`
 
 /** A provider under test. */
 export interface ProviderFixture extends EmbeddedProvider {
-  runtime: FakeRuntime
+  runtime: NotedRuntime
   /** An unmodified client with its own memory; its network is the provider. */
   client: () => SupabaseClient
   /** A JSON request to the auth API in the dialect of current clients. */
@@ -47,7 +35,7 @@ export interface ProviderFixture extends EmbeddedProvider {
 /** A provider in memory, or in the given file. */
 export function startProvider(
   overrides: Partial<EmbeddedProviderConfig> = {},
-  runtime: FakeRuntime = fakeRuntime(),
+  runtime: NotedRuntime = fakeRuntime(),
 ): ProviderFixture {
   const config = {
     url: AUTH,

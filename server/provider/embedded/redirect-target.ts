@@ -32,7 +32,7 @@ function isAllowed(rule: RedirectRule, url: string): boolean {
     target.hostname === site.hostname &&
     // RFC 8252 section 7.3: a native app listens on whatever port is free.
     (target.port === site.port || LOOPBACK.test(target.hostname))
-  if (target.hostname === site.hostname) return true
+  if (sameSite) return true
   if (IP_LITERAL.test(target.hostname)) return LOOPBACK.test(target.hostname)
   const withoutFragment = url.split('#', 1)[0] ?? ''
   return rule.allowList.some((glob) => matchesGlob(glob, withoutFragment))

@@ -133,10 +133,10 @@ export function createSessions(database: Database, runtime: Runtime): Sessions {
       database.transaction(() => {
         const current = existing(id)
         const amr = [{ method: 'totp', timestamp: runtime.now() }, ...toSession(current).amr]
-        // Two steps, so that the token of the first step is not the parent of the new one.
+        // The floor keeps the token of the first step from being forgiven as the parent of the new one.
         database.run(
-          `UPDATE session SET aal = 'aal2', amr = ?, refresh_counter = refresh_counter + 2,
-             refresh_floor = refresh_counter + 2 WHERE id = ?`,
+          `UPDATE session SET aal = 'aal2', amr = ?, refresh_counter = refresh_counter + 1,
+             refresh_floor = refresh_counter + 1 WHERE id = ?`,
           JSON.stringify(
             amr.filter((entry, index) => amr.findIndex((e) => e.method === entry.method) === index),
           ),

@@ -13,7 +13,7 @@ export interface GoogleAccount {
 }
 
 /** The accounts that the stand-in Google offers. */
-export const GOOGLE_ACCOUNTS: readonly GoogleAccount[] = [
+const GOOGLE_ACCOUNTS: readonly GoogleAccount[] = [
   { subject: '100000000000000000001', name: 'Ada Example', email: 'ada@google.example' },
   { subject: '100000000000000000002', name: 'Grace Example', email: 'grace@google.example' },
 ]

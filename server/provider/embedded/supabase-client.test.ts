@@ -204,3 +204,37 @@ describe('a token whose user is no longer welcome', () => {
     expect((await client().auth.signInWithPassword(ADA)).error).toBeNull()
   })
 })
+
+describe('a deleted user', () => {
+  it('leaves nothing behind, and the address is free again', async () => {
+    const { admin, client } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    admin.enrollTotp(id)
+    const { data } = await client().auth.signInWithPassword(ADA)
+    admin.deleteUser(id)
+    expect(admin.findUser(ADA.email)).toBeUndefined()
+    expect(admin.listSessions(id)).toEqual([])
+    const token = data.session?.refresh_token ?? ''
+    const refreshed = await client().auth.refreshSession({ refresh_token: token })
+    expect(refreshed.error?.code).toBe('refresh_token_not_found')
+    const again = await client().auth.signUp(ADA)
+    expect(again.data.user?.id).not.toBe(id)
+    expect(again.data.user?.factors).toBeUndefined()
+  })
+})
+
+describe('an address without an account', () => {
+  it('costs about the work of a wrong password, so that time does not tell them apart', async () => {
+    const { admin, call } = startProvider()
+    await admin.createUser(ADA)
+    const cost = async (email: string): Promise<number> => {
+      const start = process.cpuUsage()
+      for (let round = 0; round < 5; round++) {
+        await call('POST', '/token?grant_type=password', { email, password: 'wrong horse' })
+      }
+      return process.cpuUsage(start).user
+    }
+    const wrongPassword = await cost(ADA.email)
+    expect(await cost('nobody@example.com')).toBeGreaterThan(wrongPassword / 3)
+  })
+})

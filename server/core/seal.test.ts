@@ -1,0 +1,103 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime } from '../testing/fake-runtime.ts'
+import { createSealer, hashSecret, openUnderSecret, sealUnderSecret, type SealingKey } from './seal.ts'
+
+const { randomBytes } = createFakeRuntime()
+const keyOf = (kid: string, fill: number): SealingKey => ({ kid, key: new Uint8Array(32).fill(fill) })
+const old = keyOf('old', 1)
+const current = keyOf('current', 2)
+const sealer = createSealer([current, old], randomBytes)
+const plaintext = 'access and refresh'
+
+/** `text` with the character at `index` replaced by another of the alphabet. */
+function damaged(text: string, index: number): string {
+  const at = index < 0 ? text.length + index : index
+  return text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
+}
+
+describe('createSealer', () => {
+  it('opens what it sealed, any text in any context', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (text, context) => {
+        expect(sealer.open(sealer.seal(text, context), context)).toBe(text)
+      }),
+    )
+  })
+
+  it('seals with the first key and names it', () => {
+    expect(sealer.seal(plaintext, 'c')).toMatch(/^current\.[A-Za-z0-9_-]+$/)
+  })
+
+  it('opens with every key of the ring', () => {
+    const sealed = createSealer([old], randomBytes).seal(plaintext, 'c')
+    expect(sealer.open(sealed, 'c')).toBe(plaintext)
+  })
+
+  it('never makes the same text twice, and none holds the plaintext', () => {
+    const sealed = new Set(Array.from({ length: 100 }, () => sealer.seal(plaintext, 'c')))
+    expect(sealed.size).toBe(100)
+    for (const text of sealed) expect(Buffer.from(text.slice(8), 'base64url').includes('access')).toBe(false)
+  })
+
+  const sealed = sealer.seal(plaintext, 'row 1 version 1')
+  it.each([
+    ['another row', sealed, 'row 2 version 1'],
+    ['another version', sealed, 'row 1 version 2'],
+    ['no context', sealed, ''],
+    ['a damaged IV', damaged(sealed, 'current.'.length), 'row 1 version 1'],
+    ['a damaged ciphertext', damaged(sealed, 'current.'.length + 20), 'row 1 version 1'],
+    ['a damaged tag', damaged(sealed, -5), 'row 1 version 1'],
+    ['a shortened tag', sealed.slice(0, -4), 'row 1 version 1'],
+    ['a longer text', `${sealed}AAAA`, 'row 1 version 1'],
+    ['padding', `${sealed}=`, 'row 1 version 1'],
+    ['a line end', `${sealed}\n`, 'row 1 version 1'],
+    ['the name of another key', sealed.replace('current', 'old'), 'row 1 version 1'],
+    ['a key that is not in the ring', sealed.replace('current', 'gone'), 'row 1 version 1'],
+    ['no key name', sealed.slice('current'.length), 'row 1 version 1'],
+    ['a member of every object as key name', sealed.replace('current', 'constructor'), 'row 1 version 1'],
+    ['nothing behind the dot', 'current.', 'row 1 version 1'],
+    ['less than IV and tag', 'current.AAAA', 'row 1 version 1'],
+    ['no dot', 'current', 'row 1 version 1'],
+    ['nothing', '', 'row 1 version 1'],
+  ])('does not open %s', (_what, text, context) => {
+    expect(sealer.open(text, context)).toBeUndefined()
+  })
+
+  it('does not open under another key of the same name', () => {
+    const replaced = createSealer([keyOf('current', 3)], randomBytes)
+    expect(replaced.open(sealed, 'row 1 version 1')).toBeUndefined()
+  })
+
+  it('refuses an empty ring', () => {
+    expect(() => createSealer([], randomBytes)).toThrow(TypeError)
+  })
+})
+
+describe('sealUnderSecret', () => {
+  const secret = 'mcpr_a-token-of-256-random-bits'
+  const sealed = sealUnderSecret(plaintext, secret, 'context', randomBytes)
+
+  it('opens with the secret', () => {
+    expect(openUnderSecret(sealed, secret, 'context')).toBe(plaintext)
+  })
+
+  it.each([
+    ['another secret', sealed, `${secret}x`, 'context'],
+    ['the stored hash of the secret', sealed, hashSecret(secret), 'context'],
+    ['another context', sealed, secret, 'other'],
+    ['a damaged text', damaged(sealed, 30), secret, 'context'],
+    ['no base64url', '%', secret, 'context'],
+    ['nothing', '', secret, 'context'],
+  ])('does not open with %s', (_what, text, presented, context) => {
+    expect(openUnderSecret(text, presented, context)).toBeUndefined()
+  })
+})
+
+describe('hashSecret', () => {
+  it('is SHA-256 in base64url', () => {
+    // FIPS 180-4, the example "abc".
+    const expected = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
+    expect(Buffer.from(hashSecret('abc'), 'base64url').toString('hex')).toBe(expected)
+  })
+})

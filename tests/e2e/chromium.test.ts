@@ -1,0 +1,152 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findChromium, type RunningChromium, startChromium } from '../../server/testing/headless-chromium.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+const executable = findChromium()
+const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
+const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+
+describe.skipIf(executable === undefined)('in a real browser', () => {
+  let server: ServerProcess
+  let chromium: RunningChromium
+  let client: Server
+  let clientOrigin: string
+  const codes: string[] = []
+
+  beforeAll(async () => {
+    server = await startServer()
+    chromium = await startChromium(executable ?? '')
+    client = createServer((request, response) => {
+      const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+      codes.push(url.search)
+      response.setHeader('content-type', 'text/html').end('<title>Client</title>Back at the client.')
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => client.once('listening', resolve))
+    clientOrigin = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
+  })
+  afterAll(async () => {
+    await chromium?.close()
+    client?.close()
+    await server?.close()
+  })
+
+  async function openLogin(page: Page, redirectUri: string = `${clientOrigin}/callback`): Promise<void> {
+    const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+    })
+    const { client_id: clientId } = (await registered.json()) as { client_id: string }
+    const verifier = createCodeVerifier((length) => crypto.getRandomValues(new Uint8Array(length)))
+    const url = new URL(`${server.baseUrl}/oauth/authorize`)
+    url.search = new URLSearchParams({
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      state: 'chromium',
+      code_challenge: await deriveCodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }).toString()
+    await page.goto(url.href)
+  }
+
+  it('sign up in the web app; its page calls /mcp with the cookie, and its token works by hand', async () => {
+    const page = await chromium.browser.newPage()
+    await page.goto(`${server.appUrl}/sign-up`)
+    await page.type('input[name=email]', account.email)
+    await page.type('input[name=password]', account.password)
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    expect(new URL(page.url()).pathname).toBe('/notes')
+
+    // A page of the app that runs script; the demo app's own pages forbid it.
+    await page.setBypassCSP(true)
+    await page.reload()
+    const byCookie = await page.evaluate(
+      async (url, body) => {
+        const response = await fetch(url, {
+          method: 'POST',
+          credentials: 'include',
+          headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+          body,
+        })
+        return { status: response.status, text: await response.text() }
+      },
+      server.mcpUrl,
+      JSON.stringify(listTools),
+    )
+    expect(byCookie.status).toBe(200)
+    expect(byCookie.text).toContain('"list_notes"')
+
+    const token = await page.evaluate(() => {
+      const [, value = ''] = /sb-localhost-auth-token=base64-([^;]*)/.exec(document.cookie) ?? []
+      const session = JSON.parse(atob(value.replaceAll('-', '+').replaceAll('_', '/'))) as Record<
+        string,
+        string
+      >
+      return session['access_token'] ?? ''
+    })
+    const byHand = await fetch(server.mcpUrl, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify(listTools),
+    })
+    expect(await byHand.text()).toContain('"list_notes"')
+    await page.close()
+  })
+
+  it('email and password: the form leads back to the client with a code', async () => {
+    const page = await chromium.browser.newPage()
+    await openLogin(page)
+    await page.type('input[name=email]', account.email)
+    await page.type('input[name=password]', account.password)
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
+    expect(codes.at(-1)).toContain('state=chromium')
+    await page.close()
+  })
+
+  it('Google: after the click on the account there is no other, and the client has its code', async () => {
+    const page = await chromium.browser.newPage()
+    await openLogin(page)
+    await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
+    expect(page.url()).toContain('/google')
+    await Promise.all([page.waitForNavigation(), page.click('button[name=account]')])
+    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
+    await page.close()
+  })
+
+  it('a private-use scheme ends on the page that says so', async () => {
+    const page = await chromium.browser.newPage()
+    await openLogin(page, 'cursor://anysphere.cursor-mcp/oauth/callback')
+    await page.type('input[name=email]', account.email)
+    await page.type('input[name=password]', account.password)
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    expect(await page.$eval('a[href^="cursor:"]', (link) => link.getAttribute('href'))).toContain('code=')
+    await page.close()
+  })
+
+  it('the login page does not load inside a frame of another page', async () => {
+    const page = await chromium.browser.newPage()
+    await openLogin(page)
+    const login = page.url()
+    await page.goto(`${clientOrigin}/`)
+    await page.evaluate(async (source) => {
+      const frame = document.createElement('iframe')
+      frame.src = source
+      const loaded = new Promise((resolve) => frame.addEventListener('load', resolve))
+      document.body.append(frame)
+      await loaded
+    }, login)
+    const framed = page.frames().find((frame) => frame !== page.mainFrame())
+    expect(framed?.url()).toMatch(/^chrome-error:/)
+    await page.close()
+  })
+})

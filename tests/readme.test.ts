@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import manifest from '../package.json' with { type: 'json' }
+import { createPerson } from './e2e/person.ts'
+import { registerPlainClient } from './e2e/plain-client.ts'
+import { type ServerProcess, startServer } from './e2e/server-process.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const documents = ['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+
+/** The first fenced block that contains `text`. */
+function block(text: string): string {
+  const found = [...readme.matchAll(/```\w*\n(.*?)```/gs)]
+    .map(([, body = '']) => body)
+    .find((body) => body.includes(text))
+  if (found === undefined) throw new Error(`The README has no block with ${text}.`)
+  return found
+}
+
+describe('the README', () => {
+  let server: ServerProcess
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.close())
+
+  it('shows what the server really prints', () => {
+    const printed = block('is ready').replaceAll(/\s+/g, ' ')
+    const help = readFileSync(join(root, 'server/serve.ts'), 'utf8')
+    for (const line of [
+      '1. Create an account',
+      '2. Add to an MCP client',
+      'and sign in once on the page that it opens.',
+    ]) {
+      expect(printed).toContain(line)
+      expect(help).toContain(line)
+    }
+  })
+
+  it('names only scripts that exist', () => {
+    const named = documents.flatMap((name) => [
+      ...readFileSync(join(root, name), 'utf8').matchAll(/`npm (?:run )?(?!run\b)([a-z]+)/g),
+    ])
+    const scripts = named.map(([, script = '']) => script).filter((script) => script !== 'ci')
+    expect(scripts.length).toBeGreaterThan(5)
+    for (const script of scripts) expect(manifest.scripts).toHaveProperty(script)
+  })
+
+  it.each(documents)('%s links only to files that exist', (name) => {
+    const links = [...readFileSync(join(root, name), 'utf8').matchAll(/\]\(([^)#]+)\)/g)]
+    for (const [, target = ''] of links) {
+      if (!target.startsWith('http')) expect(existsSync(join(root, target)), target).toBe(true)
+    }
+  })
+
+  it('its curl line lists the tools', async () => {
+    const { access_token: token } = await (
+      await registerPlainClient(server)
+    ).connect(await createPerson(server))
+    const command = block('tools/list').replace('http://localhost:8787', server.baseUrl)
+    const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+      env: { PATH: process.env['PATH'] ?? '', ACCESS_TOKEN: token },
+    })
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { tools: { length: 4 } } })
+  })
+
+  it('its program runs as it stands', async () => {
+    const folder = mkdtempSync(join(root, 'node_modules', '.cache-readme-'))
+    try {
+      writeFileSync(join(folder, 'mount.mjs'), block('createDrawbridge'))
+      const { stdout } = await promisify(execFile)(process.execPath, ['mount.mjs'], { cwd: folder })
+      expect(stdout).toContain('/oauth/token')
+      expect(readdirSync(join(folder, 'data'))).toContain('server.db')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('gives a reason for every dependency', () => {
+    const workspaces = [manifest, ...['server', 'shared'].map((name) => readManifest(name))]
+    const packages = new Set(workspaces.flatMap(({ devDependencies }) => Object.keys(devDependencies)))
+    for (const name of packages) {
+      if (!name.startsWith('@types/') && !name.startsWith('@drawbridge/'))
+        expect(readme).toContain(`\`${name}\``)
+    }
+  })
+})
+
+function readManifest(workspace: string): { devDependencies: Record<string, string> } {
+  return JSON.parse(readFileSync(join(root, workspace, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>
+  }
+}
