@@ -30,7 +30,7 @@ function parametersOf(changes: Changes): URLSearchParams {
   }
   return new URLSearchParams(
     Object.entries({ ...good, ...changes }).flatMap(([name, value]) =>
-      value === undefined ? [] : [value].flat().map((single) => [name, String(single)]),
+      value === undefined ? [] : [value].flat().map((single): [string, string] => [name, single]),
     ),
   )
 }

@@ -1,7 +1,11 @@
 import { decodeBase64url, decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/cookie-header.ts'
-import { readSessionCookie, staleSessionCookies, writeSessionCookies } from '@drawbridge/shared/session-cookie.ts'
+import {
+  readSessionCookie,
+  staleSessionCookies,
+  writeSessionCookies,
+} from '@drawbridge/shared/session-cookie.ts'
 import type { AuthClient, ProviderSession, User } from './auth-client.ts'
 
 /** Four hundred days, the longest life browsers grant; the library writes the same. */

@@ -24,7 +24,7 @@ export type TokenVerifier = (token: string) => Promise<Verification>
 export function createTokenVerifier(
   config: { authUrl: string },
   ports: {
-    auth: AuthClient
+    auth: Pick<AuthClient, 'user'>
     authFetch: (request: Request) => Promise<Response>
     runtime: Pick<Runtime, 'now'>
   },

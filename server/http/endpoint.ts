@@ -12,6 +12,8 @@ export interface Endpoint {
   /** Absolute path, the path of the base URL included. */
   path: string
   methods: Readonly<Record<string, EndpointHandler>>
+  /** Takes every other method; without it they are answered 405. */
+  otherMethods?: EndpointHandler
   /** `public`: any page may read the answers, without credentials. `own`: the handler sees to OPTIONS and headers. */
   cors: 'public' | 'none' | 'own'
   /** Liveness probes come by address: no Host rule for them. */

@@ -54,6 +54,18 @@ describe('listen', () => {
     expect(answer).toContain('{"error":"invalid_request"')
   })
 
+  it.each<[string, string]>([
+    ['a host with a blank', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
+    ['an empty host', 'GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
+    ['a port out of range', 'GET / HTTP/1.1\r\nHost: a:99999\r\nConnection: close\r\n\r\n'],
+    ['a path that is none', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+  ])('%s is 400 with JSON', async (_name, text) => {
+    listener = await listen(async (request) => new Response(request.url), { host: '127.0.0.1', port: 0 })
+    const answer = await exchange(listener.port, text)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('{"error":"invalid_request"')
+  })
+
   it('closing lets a running request end', async () => {
     let finish = (): void => {}
     const held = new Promise<void>((resolve) => {

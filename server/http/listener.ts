@@ -23,7 +23,7 @@ export async function listen(
   fetch: FetchHandler,
   address: { host: string; port: number },
 ): Promise<Listener> {
-  const listener = getRequestListener(fetch, { overrideGlobalObjects: false })
+  const listener = getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler: answerAdapterError })
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
@@ -57,6 +57,14 @@ function drain(server: Server): Promise<void> {
       resolve()
     })
   })
+}
+
+/** Answers a request whose host or path is no URL, and whatever else fails outside the handler. */
+function answerAdapterError(error: unknown): Response {
+  const malformed = error instanceof Error && error.name === 'RequestError'
+  return malformed
+    ? Response.json({ error: 'invalid_request', error_description: 'Host or path are not valid.' }, { status: 400 })
+    : Response.json({ error: 'server_error', error_description: 'Something went wrong here.' }, { status: 500 })
 }
 
 const statusByFault: Readonly<Record<string, [status: number, description: string]>> = {

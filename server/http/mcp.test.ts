@@ -56,7 +56,7 @@ async function toolList(response: Response): Promise<string[]> {
 describe('401 with a challenge before anything else', () => {
   const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
 
-  it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT'])(
+  it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT', 'PROPFIND'])(
     '%s without a credential: a challenge without an error',
     async (method) => {
       const response = await drawbridge.fetch('/mcp', { method })

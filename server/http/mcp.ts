@@ -58,7 +58,8 @@ export function createMcpEndpoint(ports: McpPorts): Endpoint {
   return {
     path,
     cors: 'own',
-    methods: { POST: handler, GET: handler, DELETE: handler, PUT: handler, PATCH: handler, OPTIONS: options },
+    methods: { OPTIONS: options },
+    otherMethods: handler,
   }
 }
 

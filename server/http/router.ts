@@ -52,7 +52,7 @@ async function call(endpoint: Endpoint, request: Request, context: RequestContex
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const handler: EndpointHandler | undefined = Object.hasOwn(endpoint.methods, method)
     ? endpoint.methods[method]
-    : undefined
+    : endpoint.otherMethods
   const methods = Object.keys(endpoint.methods)
   if (!handler) {
     if (method === 'OPTIONS' && endpoint.cors === 'public')

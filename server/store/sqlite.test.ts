@@ -66,7 +66,7 @@ describe('sqlite file', () => {
   it('writes ahead and syncs every commit', async () => {
     const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
     const store = openSqliteStore(newFile(fastDisk))
-    const connection = prepare.mock.contexts.at(-1)
+    const connection = prepare.mock.contexts.at(-1) as DatabaseSync | undefined
     expect(connection?.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
     expect(connection?.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     await store.close()

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
@@ -7,6 +8,7 @@ import { findChromium, type RunningChromium, startChromium } from '../../server/
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const executable = findChromium()
+const readme = new URL('../../README.md', import.meta.url)
 const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
@@ -81,14 +83,9 @@ describe.skipIf(executable === undefined)('in a real browser', () => {
     expect(byCookie.status).toBe(200)
     expect(byCookie.text).toContain('"list_notes"')
 
-    const token = await page.evaluate(() => {
-      const [, value = ''] = /sb-localhost-auth-token=base64-([^;]*)/.exec(document.cookie) ?? []
-      const session = JSON.parse(atob(value.replaceAll('-', '+').replaceAll('_', '/'))) as Record<
-        string,
-        string
-      >
-      return session['access_token'] ?? ''
-    })
+    // The line of the README, as one types it into the console.
+    const line = /^JSON\.parse\(atob.*$/m.exec(readFileSync(readme, 'utf8'))?.[0] ?? ''
+    const token = String(await page.evaluate(line))
     const byHand = await fetch(server.mcpUrl, {
       method: 'POST',
       headers: {
@@ -138,13 +135,7 @@ describe.skipIf(executable === undefined)('in a real browser', () => {
     await openLogin(page)
     const login = page.url()
     await page.goto(`${clientOrigin}/`)
-    await page.evaluate(async (source) => {
-      const frame = document.createElement('iframe')
-      frame.src = source
-      const loaded = new Promise((resolve) => frame.addEventListener('load', resolve))
-      document.body.append(frame)
-      await loaded
-    }, login)
+    await page.setContent(`<iframe src="${login.replaceAll('&', '&amp;')}"></iframe>`, { waitUntil: 'load' })
     const framed = page.frames().find((frame) => frame !== page.mainFrame())
     expect(framed?.url()).toMatch(/^chrome-error:/)
     await page.close()

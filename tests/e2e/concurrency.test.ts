@@ -4,7 +4,7 @@ import { createPerson, type Person } from './person.ts'
 import { callTool, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
-const providerTokenSeconds = 4
+const providerTokenSeconds = 5
 
 let server: ServerProcess
 let person: Person

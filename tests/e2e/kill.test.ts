@@ -11,8 +11,9 @@ let server: ServerProcess
 let person: Person
 
 beforeAll(async () => {
-  // Provider tokens live so short that the kills also hit the moments in which one is being replaced.
-  server = await startServer({ EMBEDDED_TOKEN_TTL: '2s' })
+  // Provider tokens live so short that the kills also hit the moments in which one is being replaced, yet long enough
+  // to be replaced before they expire under way.
+  server = await startServer({ EMBEDDED_TOKEN_TTL: '5s' })
   person = await createPerson(server)
 })
 afterAll(() => server?.close())

@@ -83,6 +83,7 @@ export async function startServer(
   let stdout = ''
   let stderr = ''
   let child: ChildProcess | undefined
+  let killed = false
   let ended: Promise<Exit> = Promise.resolve({ code: null, signal: null })
 
   const server: ServerProcess = {
@@ -100,6 +101,7 @@ export async function startServer(
       return server.events(event)[0] as LogLine
     },
     async kill(signal) {
+      killed = true
       child?.kill(signal)
       const exit = await Promise.race([ended, timeout(stopTimeoutMs)])
       if (exit) return exit
@@ -107,6 +109,7 @@ export async function startServer(
       throw new Error(`The server did not end within ${stopTimeoutMs} ms of ${signal}.\n${stderr}`)
     },
     async start() {
+      killed = false
       const before = stdout.length
       child = spawn(node, [launcher, '--json'], { cwd: directory, env: environment })
       child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
@@ -122,7 +125,9 @@ export async function startServer(
     },
     async close() {
       try {
-        if (child?.exitCode === null && child.signalCode === null) {
+        if (!killed) {
+          const how = child?.exitCode ?? child?.signalCode
+          if (how !== null) throw new Error(`The server ended by itself with ${how}:\n${stderr.slice(-4000)}`)
           const { code } = await server.kill('SIGTERM')
           if (code !== 0) throw new Error(`The server ended with ${code} on SIGTERM:\n${stderr}`)
         }

@@ -1,0 +1,191 @@
+import { createServerClient } from '@supabase/ssr'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { AuthClient, AuthResult, ProviderSession, User } from './auth-client.ts'
+import { createBrowserSessions, type BrowserSessions } from './browser-session.ts'
+
+const NAME = 'sb-localhost-auth-token'
+const NOW = 1_800_000_000
+
+const jwt = (exp: number): string =>
+  [{ alg: 'ES256' }, { exp }]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.') + '.c2ln'
+
+const session = (exp: number, extra: object = {}): ProviderSession => ({
+  access_token: jwt(exp),
+  refresh_token: `refresh-${exp}`,
+  ...{ expires_at: exp, expires_in: 3600, token_type: 'bearer', user: { id: 'u', ...extra } },
+})
+
+/** A browser's jar after the given `Set-Cookie` values. */
+function jarAfter(setCookies: readonly string[], jar: Map<string, string> = new Map()): Map<string, string> {
+  for (const line of setCookies) {
+    const [pair = ''] = line.split(';', 1)
+    const name = pair.slice(0, pair.indexOf('='))
+    if (line.includes('Max-Age=0')) jar.delete(name)
+    else jar.set(name, pair.slice(pair.indexOf('=') + 1))
+  }
+  return jar
+}
+
+const requestWith = (jar: Map<string, string>): Request =>
+  new Request('http://localhost:8788/', {
+    headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') },
+  })
+
+function open(answers: { user?: AuthResult<User>; refresh?: AuthResult<ProviderSession> } = {}): {
+  sessions: BrowserSessions
+  calls: string[]
+} {
+  const calls: string[] = []
+  const refused = { ok: false, fault: { kind: 'refused', code: 'bad_jwt' } } as const
+  const auth: Pick<AuthClient, 'user' | 'refresh' | 'signOut'> = {
+    async user(token) {
+      calls.push(`user ${token}`)
+      return answers.user ?? refused
+    },
+    async refresh(token) {
+      calls.push(`refresh ${token}`)
+      return answers.refresh ?? refused
+    },
+    async signOut(token) {
+      calls.push(`signOut ${token}`)
+    },
+  }
+  const unused = (): never => {
+    throw new Error('not part of a session')
+  }
+  const whole = { ...auth, signIn: unused, signUp: unused, exchangeCode: unused, googleUrl: unused }
+  return {
+    sessions: createBrowserSessions(
+      { cookieName: NAME, secure: false },
+      { auth: whole, runtime: { now: () => NOW } },
+    ),
+    calls,
+  }
+}
+
+const ADA: AuthResult<User> = { ok: true, value: { id: 'u', email: 'ada@example.com' } }
+
+describe('a visitor', () => {
+  it('without a cookie is nobody, and costs no call', async () => {
+    const { sessions, calls } = open()
+    expect(await sessions.visitor(requestWith(new Map()))).toEqual({ kind: 'nobody', setCookies: [] })
+    expect(calls).toEqual([])
+  })
+
+  it('with a living session is its user, and no cookie changes', async () => {
+    const { sessions, calls } = open({ user: ADA })
+    const jar = jarAfter(sessions.signIn(requestWith(new Map()), session(NOW + 1)))
+    expect(await sessions.visitor(requestWith(jar))).toMatchObject({
+      kind: 'user',
+      user: { email: 'ada@example.com' },
+      setCookies: [],
+    })
+    expect(calls).toEqual([`user ${jwt(NOW + 1)}`])
+  })
+
+  it('with an expired session gets a new one', async () => {
+    const renewed = session(NOW + 3600)
+    const { sessions, calls } = open({ user: ADA, refresh: { ok: true, value: renewed } })
+    const jar = jarAfter(sessions.signIn(requestWith(new Map()), session(NOW)))
+    const visitor = await sessions.visitor(requestWith(jar))
+    expect(visitor).toMatchObject({ kind: 'user', accessToken: renewed.access_token })
+    expect(calls).toEqual([`refresh refresh-${NOW}`, `user ${renewed.access_token}`])
+    const after = jarAfter(visitor.kind === 'user' ? visitor.setCookies : [], jar)
+    expect(after).toEqual(jarAfter(sessions.signIn(requestWith(new Map()), renewed)))
+  })
+
+  it.each([
+    { expires: NOW, answers: { refresh: { ok: false, fault: { kind: 'unavailable' } } } },
+    { expires: NOW + 1, answers: { user: { ok: false, fault: { kind: 'unavailable' } } } },
+  ] as const)('is unknown while the provider is silent', async ({ expires, answers }) => {
+    const { sessions } = open(answers)
+    const jar = jarAfter(sessions.signIn(requestWith(new Map()), session(expires)))
+    expect(await sessions.visitor(requestWith(jar))).toEqual({ kind: 'unknown' })
+  })
+
+  it.each([NOW, NOW + 1])('whose session has ended is nobody, and the cookies go', async (expires) => {
+    const { sessions } = open()
+    const large = session(expires, { padding: 'x'.repeat(9000) })
+    const jar = jarAfter(sessions.signIn(requestWith(new Map()), large))
+    expect(jar.size).toBeGreaterThan(3)
+    const visitor = await sessions.visitor(requestWith(jar))
+    expect(visitor.kind).toBe('nobody')
+    expect(jarAfter(visitor.kind === 'nobody' ? visitor.setCookies : [], jar).size).toBe(0)
+  })
+
+  it.each([
+    { what: 'JSON without base64', value: encodeURIComponent(JSON.stringify(session(NOW))) },
+    {
+      what: 'a session without a refresh token',
+      value: `base64-${Buffer.from(JSON.stringify({ access_token: jwt(NOW) })).toString('base64url')}`,
+    },
+  ])('with an expired session that the app did not write ($what) is nobody', async ({ value }) => {
+    const { sessions, calls } = open({ user: ADA })
+    expect((await sessions.visitor(requestWith(new Map([[NAME, value]])))).kind).toBe('nobody')
+    expect(calls).toEqual([])
+  })
+})
+
+describe('signing out', () => {
+  it('tells the provider and removes every part of the cookie, but nothing else', async () => {
+    const { sessions, calls } = open({ user: ADA })
+    const jar = jarAfter(
+      sessions.signIn(requestWith(new Map()), session(NOW + 1, { padding: 'x'.repeat(9000) })),
+    )
+    jar.set('other', '1').set(`${NAME}-code-verifier`, '2')
+    const after = jarAfter(await sessions.signOut(requestWith(jar)), jar)
+    expect([...after.keys()]).toEqual(['other', `${NAME}-code-verifier`])
+    expect(calls.at(-1)).toBe(`signOut ${jwt(NOW + 1)}`)
+  })
+
+  it('works without a session', async () => {
+    const { sessions, calls } = open()
+    expect(await sessions.signOut(requestWith(new Map()))).toEqual([])
+    expect(calls).toEqual([])
+  })
+})
+
+describe('the cookies', () => {
+  it('carry the attributes of the vendor library, and Secure on https', () => {
+    const [line] = open().sessions.signIn(requestWith(new Map()), session(NOW))
+    expect(line).toMatch(/; Max-Age=34560000; Path=\/; SameSite=Lax$/)
+    const ports = { auth: {} as AuthClient, runtime: { now: () => NOW } }
+    const secure = createBrowserSessions({ cookieName: NAME, secure: true }, ports)
+    expect(secure.signIn(requestWith(new Map()), session(NOW))[0]).toMatch(/; SameSite=Lax; Secure$/)
+  })
+
+  it('of any session, written over those of any other, are read by the vendor library', async () => {
+    const sizes = fc.tuple(
+      fc.integer({ min: 0, max: 14_000 }),
+      fc.integer({ min: 0, max: 14_000 }),
+      fc.string({ unit: 'binary' }),
+    )
+    await fc.assert(
+      fc.asyncProperty(sizes, async ([before, after, text]) => {
+        const { sessions } = open()
+        const live = Math.floor(Date.now() / 1000) + 3600
+        const jar = jarAfter(
+          sessions.signIn(requestWith(new Map()), session(live, { padding: 'x'.repeat(before) })),
+        )
+        const written = session(live + 1, { padding: 'y'.repeat(after), text })
+        jarAfter(sessions.signIn(requestWith(jar), written), jar)
+        for (const value of jar.values()) expect(value.length).toBeLessThanOrEqual(3180)
+        const client = createServerClient('http://localhost:8788', 'sb_publishable_test', {
+          cookieOptions: { name: NAME },
+          cookies: {
+            getAll: () => [...jar].map(([name, value]) => ({ name, value })),
+            setAll: () => undefined,
+          },
+          global: { fetch: () => Promise.reject(new Error('no network')) },
+        })
+        const { data } = await client.auth.getSession()
+        expect(data.session?.access_token).toBe(written.access_token)
+        expect(data.session?.refresh_token).toBe(written.refresh_token)
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
