@@ -28,6 +28,8 @@ async function picture(page: Page, name: string): Promise<void> {
   for (const { name: appearance, width, height, colorScheme } of appearances) {
     await page.setViewport({ width, height, deviceScaleFactor: 1 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: colorScheme }])
+    // Changing the colour scheme starts transitions of every colour.
+    await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished))')
     await page.screenshot({ path: `${folder}${name}-${appearance}.png`, fullPage: true })
   }
   console.log(name)
