@@ -12,11 +12,17 @@ const jwt = (exp: number): string =>
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.') + '.c2ln'
 
-const session = (exp: number, extra: object = {}): ProviderSession => ({
-  access_token: jwt(exp),
-  refresh_token: `refresh-${exp}`,
-  ...{ expires_at: exp, expires_in: 3600, token_type: 'bearer', user: { id: 'u', ...extra } },
-})
+function session(exp: number, extra: object = {}): ProviderSession {
+  const user = { id: 'u', ...extra }
+  const whole = {
+    access_token: jwt(exp),
+    refresh_token: `refresh-${exp}`,
+    expires_at: exp,
+    expires_in: 3600,
+    user,
+  }
+  return whole
+}
 
 /** A browser's jar after the given `Set-Cookie` values. */
 function jarAfter(setCookies: readonly string[], jar: Map<string, string> = new Map()): Map<string, string> {

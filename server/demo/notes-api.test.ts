@@ -13,6 +13,7 @@ interface Site {
   ) => Promise<Response>
   signIn: (email?: string) => Promise<string>
   jwksFetches: () => number
+  close: () => void
 }
 
 function openSite(): Site {
@@ -43,6 +44,7 @@ function openSite(): Site {
       return data.session?.access_token ?? ''
     },
     jwksFetches: () => provider.admin.counters.jwks,
+    close: () => app.close(),
   }
 }
 
@@ -113,6 +115,16 @@ describe('the notes API', () => {
     expect(response.status).toBe(status)
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
     expect(await response.json()).toEqual({ error, message: expect.any(String) })
+  })
+
+  it('answers a failure inside with JSON that shows nothing of it', async () => {
+    const { call, close, signIn } = openSite()
+    const token = await signIn()
+    close()
+    const response = await call('GET', '/api/notes', { token })
+    expect(response.status).toBe(500)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(await response.json()).toEqual({ error: 'internal', message: 'Something failed here. Try again.' })
   })
 
   it('takes a text of exactly 2000 characters', async () => {

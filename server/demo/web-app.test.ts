@@ -393,3 +393,58 @@ describe('every page', () => {
     expect(page.text).toContain('Nothing here')
   })
 })
+
+describe('many requests at once', () => {
+  it('with an expired session refresh it once and all succeed', async () => {
+    const { browser: open, provider, app } = openSite()
+    const browser = open()
+    await signUp(browser)
+    provider.runtime.advance(3600)
+    const cookie = [...browser.cookies].map(([name, { value }]) => `${name}=${value}`).join('; ')
+    const request = (): Request => new Request(`${SITE}/notes`, { headers: { cookie } })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => app.fetch(request())))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
+    expect(provider.admin.counters.rotations).toBe(1)
+    const tokens = answers.map((answer) => {
+      const value =
+        /^sb-localhost-auth-token=base64-([^;]*)/.exec(answer.headers.getSetCookie()[0] ?? '')?.[1] ?? ''
+      return JSON.parse(Buffer.from(value, 'base64url').toString()).refresh_token
+    })
+    expect(new Set(tokens).size).toBe(1)
+  })
+
+  it('whose first answer was lost still succeed with the old cookie', async () => {
+    const { browser: open, provider } = openSite()
+    const browser = open()
+    await signUp(browser)
+    provider.runtime.advance(3600)
+    provider.admin.setFaults({ dropReplyAfterRotation: 1 })
+    expect((await browser.get('/notes')).status).toBe(503)
+    provider.runtime.advance(86_400)
+    expect((await browser.get('/notes')).status).toBe(200)
+    expect(provider.admin.counters.rotations).toBe(1)
+  })
+})
+
+describe('the icon', () => {
+  it('is an image of our own that may be kept', async () => {
+    const { headers, text } = await openSite().browser().get('/favicon.svg')
+    expect(headers.get('content-type')).toBe('image/svg+xml')
+    expect(headers.get('cache-control')).toContain('max-age')
+    expect(text).toMatch(/^<svg /)
+    expect(text).not.toContain('script')
+  })
+})
+
+describe('a failure inside', () => {
+  it('is a page without details', async () => {
+    const { browser: open, app } = openSite()
+    const browser = open()
+    await signUp(browser)
+    app.close()
+    const page = await browser.get('/notes')
+    expect(page.status).toBe(500)
+    expect(page.text).toContain('That did not work')
+    expect(page.text).not.toMatch(/sqlite|at file|Error:/i)
+  })
+})

@@ -77,9 +77,11 @@ export function createWebApp(
   app.notFound((c) =>
     pages.show(c, plainPage('Nothing here', 'There is no page at this address.'), { status: 404 }),
   )
-  app.onError((_error, c) =>
-    pages.show(c, plainPage('That did not work', 'Something failed here. Try again.'), { status: 500 }),
-  )
+  app.onError((_error, c) => {
+    const text = 'Something failed here. Try again.'
+    if (c.req.path.startsWith('/api/')) return c.json({ error: 'internal', message: text }, 500)
+    return pages.show(c, plainPage('That did not work', text), { status: 500 })
+  })
 
   return { fetch: async (request) => app.fetch(request), close: () => notes.close() }
 }

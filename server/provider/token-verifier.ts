@@ -21,8 +21,9 @@ export type TokenVerifier = (accessToken: string) => Promise<Identity>
 
 /**
  * Creates the verifier: signature by an allowed algorithm, issuer, audience, time, and that it is a signed-in person's
- * own session. `exp` counts to the second, as it does for the cookie. API keys signed with the same secret (`anon`, `service_role`), anonymous users and tokens that another
- * OAuth client obtained are refused. Whether the session was signed out meanwhile is not checked.
+ * own session. `exp` counts to the second, as it does for the cookie. API keys signed with the same secret (`anon`,
+ * `service_role`), anonymous users and tokens that another OAuth client obtained are refused. Whether the session was
+ * signed out meanwhile is not checked.
  */
 export function createTokenVerifier(
   requirements: TokenRequirements,

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chooseRedirectTarget, matchesGlob } from './redirect-target.ts'
 
@@ -81,5 +82,32 @@ describe('a glob', () => {
     ['https://a.example/[x]', 'https://a.example/[x]', true],
   ])('%s and %s: %s', (glob, url, matches) => {
     expect(matchesGlob(glob, url)).toBe(matches)
+  })
+})
+
+describe('for any input', () => {
+  it('a URL without marks matches itself only', () => {
+    fc.assert(
+      fc.property(fc.webUrl(), fc.webUrl(), (one, two) => {
+        fc.pre(!one.includes('*') && !one.includes('?'))
+        expect(matchesGlob(one, one)).toBe(true)
+        expect(matchesGlob(one, two)).toBe(one === two)
+      }),
+    )
+  })
+
+  it('the target is the wanted URL, the Referer or the site, and never a foreign host', () => {
+    const url = fc.oneof(
+      fc.webUrl(),
+      fc.string(),
+      fc.webUrl().map((text) => `${SITE_URL}@${text.slice(8)}`),
+    )
+    fc.assert(
+      fc.property(url, fc.option(url, { nil: undefined }), (wanted, referer) => {
+        const target = chooseRedirectTarget({ siteUrl: SITE_URL, allowList: [] }, wanted, referer)
+        expect([wanted, referer, SITE_URL]).toContain(target)
+        expect(['app.example.com', '127.0.0.1', '[::1]']).toContain(new URL(target).hostname)
+      }),
+    )
   })
 })

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeRefreshToken, encodeRefreshToken, isRefreshToken } from './refresh-token.ts'
 
@@ -34,4 +35,16 @@ describe('a refresh token', () => {
       expect(isRefreshToken(text, KEY)).toBe(false)
     },
   )
+
+  it('of any session and turn is read back, by the key that made it only', () => {
+    const key = fc.uint8Array({ minLength: 32, maxLength: 32 })
+    fc.assert(
+      fc.property(fc.uuid(), fc.nat(0xffffffff), key, key, (sessionId, counter, one, two) => {
+        const token = encodeRefreshToken({ sessionId, counter }, one)
+        expect(decodeRefreshToken(token)).toEqual({ sessionId, counter })
+        expect(isRefreshToken(token, one)).toBe(true)
+        expect(isRefreshToken(token, two)).toBe(Buffer.compare(one, two) === 0)
+      }),
+    )
+  })
 })

@@ -36,15 +36,8 @@ interface KeyRow {
 export function createSigningKeys(database: Database, runtime: Runtime): SigningKeys {
   const parsed = new Map<string, { privateKey: KeyObject; publicKey: KeyObject }>()
 
-  function setting(name: string, initial: () => string): string {
-    return database.transaction(() => {
-      const row = database.get<{ value: string }>('SELECT value FROM setting WHERE name = ?', name)
-      if (row !== undefined) return row.value
-      const value = initial()
-      database.run('INSERT INTO setting (name, value) VALUES (?, ?)', name, value)
-      return value
-    })
-  }
+  const setting = (name: string): string | undefined =>
+    database.get<{ value: string }>('SELECT value FROM setting WHERE name = ?', name)?.value
 
   const rows = (): KeyRow[] =>
     database.all<KeyRow>('SELECT kid, private_jwk FROM signing_key ORDER BY created_order DESC')
@@ -73,8 +66,13 @@ export function createSigningKeys(database: Database, runtime: Runtime): Signing
     })
   }
 
-  const secret = setting('hs256_secret', () => Buffer.from(runtime.randomBytes(32)).toString('base64url'))
-  let algorithm: SigningAlgorithm = setting('algorithm', () => 'ES256') === 'HS256' ? 'HS256' : 'ES256'
+  // Read each time: another process on the same file may have changed it.
+  const algorithm = (): SigningAlgorithm => (setting('algorithm') === 'HS256' ? 'HS256' : 'ES256')
+  const secret = database.transaction(() => {
+    const made = Buffer.from(runtime.randomBytes(32)).toString('base64url')
+    database.run(`INSERT INTO setting (name, value) VALUES ('hs256_secret', ?) ON CONFLICT DO NOTHING`, made)
+    return setting('hs256_secret') ?? made
+  })
   if (rows().length === 0) rotate()
 
   function verificationKey(header: JWTHeaderParameters): KeyObject | Uint8Array {
@@ -89,9 +87,9 @@ export function createSigningKeys(database: Database, runtime: Runtime): Signing
     async sign(claims) {
       const newest = rows()[0]!
       const [header, key] =
-        algorithm === 'HS256'
-          ? [{ alg: algorithm, typ: 'JWT' }, Buffer.from(secret)]
-          : [{ alg: algorithm, typ: 'JWT', kid: newest.kid }, keyPair(newest).privateKey]
+        algorithm() === 'HS256'
+          ? [{ alg: 'HS256', typ: 'JWT' }, Buffer.from(secret)]
+          : [{ alg: 'ES256', typ: 'JWT', kid: newest.kid }, keyPair(newest).privateKey]
       return new SignJWT(claims).setProtectedHeader(header).sign(key)
     },
     async verify(token) {
@@ -103,13 +101,15 @@ export function createSigningKeys(database: Database, runtime: Runtime): Signing
       return payload
     },
     jwks: () => ({
-      keys: algorithm === 'HS256' ? [] : rows().map((row) => publicJwk(row.kid, keyPair(row).publicKey)),
+      keys: algorithm() === 'HS256' ? [] : rows().map((row) => publicJwk(row.kid, keyPair(row).publicKey)),
     }),
     rotate,
-    setAlgorithm(next) {
-      database.run(`UPDATE setting SET value = ? WHERE name = 'algorithm'`, next)
-      algorithm = next
-    },
+    setAlgorithm: (next) =>
+      void database.run(
+        `INSERT INTO setting (name, value) VALUES ('algorithm', ?)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        next,
+      ),
   }
 }
 

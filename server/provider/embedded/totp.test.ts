@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { computeTotp, decodeBase32, encodeBase32, totpUri, verifyTotp } from './totp.ts'
 
@@ -55,4 +56,12 @@ it('the URI names issuer, account and secret', () => {
   expect(decodeURIComponent(uri.pathname)).toContain('localhost:8788:ada@example.com')
   expect(uri.searchParams.get('secret')).toBe('MZXW6')
   expect(uri.searchParams.get('period')).toBe('30')
+})
+
+it('base32 of any bytes is read back', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+      expect(decodeBase32(encodeBase32(bytes))).toEqual(bytes)
+    }),
+  )
 })
