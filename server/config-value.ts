@@ -58,10 +58,11 @@ export function parseList(text: string): string[] {
     .filter(Boolean)
 }
 
-/** Comma-separated web origins, such as `https://app.example.com`. */
+/** Comma-separated web origins, such as `https://app.example.com`. No wildcards: a URL may hold `*`, no origin matches it. */
 export function parseOrigins(text: string): string[] {
   return parseList(text).map((origin) => {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin.replace(/\/$/, '').toLowerCase()) {
+    const exact = URL.canParse(origin) && new URL(origin).origin === origin.replace(/\/$/, '').toLowerCase()
+    if (!exact || origin.includes('*')) {
       throw new TypeError(`expected origins such as https://app.example.com, not ${JSON.stringify(origin)}`)
     }
     return new URL(origin).origin

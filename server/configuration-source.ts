@@ -1,18 +1,21 @@
-import { ConfigError, flagOf, type Setting, type Settings, settings, variablePrefix } from './config.ts'
+import {
+  ConfigError,
+  createConfig,
+  flagOf,
+  type Setting,
+  type Settings,
+  settings,
+  variablePrefix,
+} from './config.ts'
 
 /**
  * Settings from flags over environment. A variable with our prefix that names no setting is a fault, with the nearest
- * name beside it: a misspelt setting must not be silently ignored.
+ * name beside it: a misspelt setting must not be silently ignored. It is told together with every other fault.
  */
 export function readSettings(
   flags: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
 ): { given: Settings; name: (setting: Setting) => string } {
-  const problems = Object.keys(environment)
-    .filter((variable) => variable.startsWith(variablePrefix))
-    .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
-    .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`)
-  if (problems.length > 0) throw new ConfigError(problems)
   const given: Settings = {}
   const fromFlag = new Set<string>()
   for (const setting of settings) {
@@ -22,9 +25,30 @@ export function readSettings(
     if (flag !== undefined) fromFlag.add(setting.field)
     if (value !== undefined) given[setting.field] = value
   }
-  return {
-    given,
-    name: (setting) => (fromFlag.has(setting.field) ? flagOf(setting) : variablePrefix + setting.variable),
+  const name = (setting: Setting): string =>
+    fromFlag.has(setting.field) ? flagOf(setting) : variablePrefix + setting.variable
+  const unknown = unknownVariables(environment)
+  if (unknown.length > 0) {
+    const production = environment['NODE_ENV'] === 'production'
+    throw new ConfigError([...unknown, ...problemsOf(() => createConfig(given, { production }, name))])
+  }
+  return { given, name }
+}
+
+function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.keys(environment)
+    .filter((variable) => variable.startsWith(variablePrefix))
+    .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
+    .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`)
+}
+
+function problemsOf(check: () => unknown): readonly string[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems
   }
 }
 

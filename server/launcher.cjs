@@ -14,9 +14,14 @@ if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1
   )
   process.exit(1)
 }
+var bundle = require('path').join(__dirname, 'dist', 'main.mjs')
+if (!require('fs').existsSync(bundle)) {
+  process.stderr.write('drawbridge-server is not built yet. Run npm run build, or npm start, which builds it first.\n')
+  process.exit(1)
+}
 var nodeModule = require('module')
 if (nodeModule.enableCompileCache) nodeModule.enableCompileCache()
 // Built from a string, because old parsers refuse the word import.
 // oxlint-disable-next-line typescript/no-implied-eval
 var load = Function('path', 'return import(path)')
-load(require('url').pathToFileURL(require('path').join(__dirname, 'dist', 'main.mjs')).href)
+load(require('url').pathToFileURL(bundle).href)

@@ -17,6 +17,7 @@ import {
   type SessionKeeper,
   type SessionKeeperPorts,
 } from './session-keeper.ts'
+import { ProviderError } from './session-provider.ts'
 import type { Store } from './store.ts'
 
 const hour = 3600
@@ -100,7 +101,6 @@ describe('when a token is refreshed', () => {
   it.each(['-', '0', '9', 'A', 'M', 'Z', '_', 'a', 'm', 'z'])(
     'an hour: 90 to 150 seconds before its end, for a grant whose id begins with %s',
     async (id) => {
-      runtime = createFakeRuntime(start)
       const left = await margin(id, hour)
       expect(left).toBeGreaterThanOrEqual(90)
       expect(left).toBeLessThanOrEqual(150)
@@ -174,16 +174,26 @@ describe('a refresh', () => {
     expect(kept).toEqual(kept.map(() => ({ kind: 'live', session: expect.objectContaining({ version: 2 }) })))
   })
 
+  it('holds a lease of fifteen seconds, longer than any call to the provider, and gives it back', async () => {
+    const leases: number[] = []
+    const leaseProviderSession: Store['leaseProviderSession'] = (lease, now) => {
+      leases.push(lease.until - now)
+      return store.leaseProviderSession(lease, now)
+    }
+    await keep(keeperOf('one', { store: { ...store, leaseProviderSession } }))
+    expect(leases).toEqual([15])
+    const next = { grantId: 'grant a', version: 2, owner: 'two', until: runtime.now() + 15 }
+    expect(await store.leaseProviderSession(next, runtime.now())).toBe(true)
+  })
+
   it('every grant has its own', async () => {
-    const others = ['grant b', 'grant c']
-    const providers = new Map(others.map((id) => [id, createRotatingProvider(runtime)]))
-    for (const id of others) await connect(id)
+    const ids = ['grant a', 'grant b', 'grant c']
+    for (const id of ids.slice(1)) await connect(id)
     runtime.advance(hour)
-    const refresh = (token: string) => createRotatingProvider(runtime).refresh(token)
-    const keeper = keeperOf('one', { provider: { refresh } })
-    const kept = await Promise.all(['grant a', ...others].map((id) => keep(keeper, id)))
-    expect(kept.map(({ kind }) => kind)).toEqual(['live', 'live', 'live'])
-    expect(providers.size).toBe(2)
+    const separate = { refresh: (token: string) => createRotatingProvider(runtime).refresh(token) }
+    const keeper = keeperOf('one', { provider: separate })
+    const kept = await Promise.all(ids.flatMap((id) => [keep(keeper, id), keep(keeper, id)]))
+    expect(kept.map(({ kind }) => kind)).toEqual(Array.from({ length: 6 }, () => 'live'))
     expect(reports).toEqual(['provider_refreshed', 'provider_refreshed', 'provider_refreshed'])
   })
 
@@ -279,6 +289,7 @@ describe('the failure matrix', () => {
     expect(other).toEqual(kept)
     expect(kept).toEqual({ kind: 'live', session: await stored() })
     expect(await stored()).toMatchObject({ version: 2 })
+    expect(reports).toEqual(['provider_refreshed'])
     expect(provider.presented).toEqual(['refresh 1', 'refresh 1'])
     expect(opened(await stored())).toMatchObject({ refreshToken: provider.active() })
   })
@@ -369,12 +380,9 @@ describe('definitive and passing refusals', () => {
         await keep(fast)
       },
     })
-    // By now the token in flight is a grandparent; a provider that is strict about it must not cost the user the grant.
-    const strict = { refresh: (token: string) => provider.refresh(token) }
-    expect(await keep(keeperOf('stalled', { provider: strict }))).toMatchObject({
-      kind: 'live',
-      session: { version: 3 },
-    })
+    // By now the token in flight is a grandparent, and the provider refuses it for good.
+    expect(await keep(keeperOf('stalled'))).toMatchObject({ kind: 'live', session: { version: 3 } })
+    expect(provider.active()).toBeUndefined()
     expect(await store.findRefreshToken('refresh grant a 1')).toMatchObject({ endReason: undefined })
     expect(reports).not.toContain('provider_session_ended')
   })
@@ -447,7 +455,7 @@ describe('attempts that take their time', () => {
   const timeout = {
     async before(): Promise<void> {
       await runtime.sleep(8000)
-      failing('transient').before?.()
+      throw new ProviderError('transient', 'No answer within eight seconds.')
     },
   }
 

@@ -9,7 +9,6 @@ const headersTimeoutMs = 15_000
 const requestTimeoutMs = 60_000
 const keepAliveTimeoutMs = 65_000
 const drainMs = 10_000
-const sweepEveryMs = 50
 
 /** An open port. */
 export interface Listener {
@@ -23,7 +22,17 @@ export async function listen(
   fetch: FetchHandler,
   address: { host: string; port: number },
 ): Promise<Listener> {
-  const listener = getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler: answerAdapterError })
+  let draining = false
+  const answer = async (request: Request): Promise<Response> => {
+    const response = await fetch(request)
+    // The connection would otherwise be kept alive for a minute, and the drain would wait for it.
+    if (draining) response.headers.set('connection', 'close')
+    return response
+  }
+  const listener = getRequestListener(answer, {
+    overrideGlobalObjects: false,
+    errorHandler: answerAdapterError,
+  })
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
@@ -43,17 +52,21 @@ export async function listen(
   })
   const bound = server.address()
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port
-  return { port, close: () => drain(server) }
+  return {
+    port,
+    close() {
+      draining = true
+      return drain(server)
+    },
+  }
 }
 
 function drain(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
-    // A connection becomes idle when its last request ends, and would then be kept alive for a minute.
-    const sweep = setInterval(() => server.closeIdleConnections(), sweepEveryMs)
+    // Closes the idle connections too.
     server.close(() => {
       clearTimeout(cut)
-      clearInterval(sweep)
       resolve()
     })
   })
@@ -63,8 +76,14 @@ function drain(server: Server): Promise<void> {
 function answerAdapterError(error: unknown): Response {
   const malformed = error instanceof Error && error.name === 'RequestError'
   return malformed
-    ? Response.json({ error: 'invalid_request', error_description: 'Host or path are not valid.' }, { status: 400 })
-    : Response.json({ error: 'server_error', error_description: 'Something went wrong here.' }, { status: 500 })
+    ? Response.json(
+        { error: 'invalid_request', error_description: 'Host or path are not valid.' },
+        { status: 400 },
+      )
+    : Response.json(
+        { error: 'server_error', error_description: 'Something went wrong here.' },
+        { status: 500 },
+      )
 }
 
 const statusByFault: Readonly<Record<string, [status: number, description: string]>> = {

@@ -206,6 +206,12 @@ describe('a refused token', () => {
     },
   )
 
+  it('of a forbidden algorithm causes no request for keys', async () => {
+    await expect(verify(await signSymmetric(secret))).rejects.toMatchObject(invalid)
+    await expect(verify(new UnsecuredJWT(claims).encode())).rejects.toMatchObject(invalid)
+    expect(fetches).toBe(0)
+  })
+
   it('says no part of the token or its claims', async () => {
     const token = await sign({ sub: 'a-private-subject' })
     const error = await verify(token).then(

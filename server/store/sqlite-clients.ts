@@ -13,8 +13,8 @@ export function createSqliteClients(database: DatabaseSync): ClientStore & Socia
     'INSERT INTO social_sign_in (id, binding_hash, sealed, expires_at) VALUES (?, ?, ?, ?)',
   )
   const trimSocial = database.prepare(
-    `DELETE FROM social_sign_in WHERE binding_hash = ?1 AND rowid NOT IN
-       (SELECT rowid FROM social_sign_in WHERE binding_hash = ?1 ORDER BY rowid DESC LIMIT ?2)`,
+    `DELETE FROM social_sign_in WHERE binding_hash = ? AND rowid NOT IN
+       (SELECT rowid FROM social_sign_in WHERE binding_hash = ? ORDER BY rowid DESC LIMIT ?)`,
   )
   const selectSocial = database.prepare(
     'SELECT * FROM social_sign_in WHERE binding_hash = ? AND expires_at > ? ORDER BY rowid DESC',
@@ -40,7 +40,7 @@ export function createSqliteClients(database: DatabaseSync): ClientStore & Socia
     },
     async addSocialSignIn({ id, bindingHash, sealed, expiresAt }, most) {
       insertSocial.run(id, bindingHash, sealed, expiresAt)
-      trimSocial.run(bindingHash, most)
+      trimSocial.run(bindingHash, bindingHash, most)
     },
     listSocialSignIns: async (bindingHash, now) =>
       selectSocial.all(bindingHash, now).map((row) => socialSignInOf(row as unknown as SocialRow)),

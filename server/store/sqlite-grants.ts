@@ -70,7 +70,7 @@ export function createSqliteGrants(
       }),
 
     async findAccessToken(accessHash, now) {
-      const row = sql.selectAccess.get(accessHash, now)
+      const row = sql.selectAccess.get(accessHash, now, now)
       return row && accessTokenOf(row as unknown as AccessRow)
     },
 
@@ -128,7 +128,7 @@ function prepareGrantStatements(database: DatabaseSync) {
       `SELECT g.*, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
          s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
        FROM access_token t JOIN grants g ON g.id = t.grant_id JOIN provider_session s ON s.grant_id = g.id
-       WHERE t.hash = ?1 AND t.expires_at > ?2 AND g.ended_at IS NULL AND g.expires_at > ?2`,
+       WHERE t.hash = ? AND t.expires_at > ? AND g.ended_at IS NULL AND g.expires_at > ?`,
     ),
     selectRefresh: database.prepare(
       `SELECT g.*, t.used_at, t.sealed_tokens FROM refresh_token t JOIN grants g ON g.id = t.grant_id

@@ -14,9 +14,9 @@ export function createSqliteProviderSessions(database: DatabaseSync): ProviderSe
      WHERE s.grant_id = ? AND g.ended_at IS NULL`,
   )
   const lease = database.prepare(
-    `UPDATE provider_session SET lease_owner = ?1, lease_until = ?2
-     WHERE grant_id = ?3 AND version = ?4 AND (lease_until <= ?5 OR lease_owner = ?1)
-       AND EXISTS (SELECT 1 FROM grants WHERE id = ?3 AND ended_at IS NULL)`,
+    `UPDATE provider_session SET lease_owner = ?, lease_until = ?
+     WHERE grant_id = ? AND version = ? AND (lease_until <= ? OR lease_owner = ?)
+       AND EXISTS (SELECT 1 FROM grants WHERE id = provider_session.grant_id AND ended_at IS NULL)`,
   )
   const release = database.prepare(
     'UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE grant_id = ? AND lease_owner = ?',
@@ -32,7 +32,7 @@ export function createSqliteProviderSessions(database: DatabaseSync): ProviderSe
       return row && providerSessionOf(row as unknown as ProviderSessionRow)
     },
     leaseProviderSession: async ({ grantId, version, owner, until }, now) =>
-      lease.run(owner, until, grantId, version, now).changes === 1,
+      lease.run(owner, until, grantId, version, now, owner).changes === 1,
     releaseProviderSession: async ({ grantId, owner }) => void release.run(grantId, owner),
     saveProviderSession: async ({ grantId, sealed, issuedAt, expiresAt, version }) =>
       save.run(sealed, issuedAt, expiresAt, version, grantId, version - 1).changes === 1,

@@ -10,7 +10,8 @@ import { migrateSqlite } from './sqlite-schema.ts'
 import { createTransaction } from './sqlite-transaction.ts'
 
 /**
- * {@link Store} in one SQLite file, for a single server process.
+ * {@link Store} in one SQLite file, for a single server process. Statements bind by position, with `?` alone: the
+ * oldest supported Node misbinds numbered parameters.
  *
  * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
  * cleared on opening, since only one process uses the file. Throws when the file cannot be opened or is too new.
@@ -59,7 +60,6 @@ function createStore(database: DatabaseSync): Store {
         for (const { statement, retention } of collectors) {
           if (deleted < limit) deleted += Number(statement.run(now - retention, limit - deleted).changes)
         }
-        if (deleted >= limit) return deleted
         // Last, when none of their tokens is left. Only their sessions are touched: looking for orphans reads every row.
         const grants = deleteGrants.all(now, limit - deleted)
         for (const { id } of grants) deleteProviderSession.run(id as string)

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { createBrowser } from '../../server/testing/browser.ts'
 import { freePort } from '../e2e/free-port.ts'
 import { createPerson, type Person } from '../e2e/person.ts'
@@ -74,16 +74,19 @@ async function runSuite(
   { clientId, port, folder }: { clientId: string; port: number; folder: string },
 ): Promise<Pick<SuiteRun, 'exitCode' | 'output'>> {
   const person = await createPerson(server)
-  const suite = spawn(
-    process.execPath,
-    [
-      findSuite(),
-      'authorization',
-      ...['--url', server.baseUrl, '--client-id', clientId, '--port', String(port)],
-      ...['--resource', server.mcpUrl, '--spec-version', '2026-07-28', '--output-dir', folder],
-    ],
-    { env: { PATH: process.env['PATH'] ?? '', HOME: folder }, stdio: ['ignore', 'pipe', 'pipe'] },
-  )
+  const options = {
+    url: server.baseUrl,
+    'client-id': clientId,
+    port: String(port),
+    resource: server.mcpUrl,
+    'spec-version': '2026-07-28',
+    'output-dir': folder,
+  }
+  const argv = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+  const suite = spawn(process.execPath, [findSuite(), 'authorization', ...argv], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const giveUp = setTimeout(() => suite.kill('SIGKILL'), suiteTimeoutMs)
   let output = ''
   let signIn: Promise<void> | undefined
@@ -117,7 +120,7 @@ async function allow(url: string, { email, password }: Person, server: ServerPro
 }
 
 function findSuite(): string {
-  const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')
+  const manifest = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/package.json'))
   return join(dirname(manifest), 'dist', 'index.js')
 }
 

@@ -58,7 +58,10 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(await server.waitForEvent('stopping')).toMatchObject({ signal })
     await until(connectionIsRefused, 'a refused connection')
     socket.write(body)
-    await until(() => received().includes('"client_id"'), 'the answer to the running request')
+    await until(
+      () => received().includes('"client_id"'),
+      () => `the answer to the running request; so far: ${received()}`,
+    )
     expect(received()).toContain('HTTP/1.1 201 Created')
     const before = Date.now()
     expect(await ended).toEqual({ code: 0, signal: null })

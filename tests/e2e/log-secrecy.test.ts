@@ -30,7 +30,7 @@ async function provokeFailures(tokens: Tokens): Promise<number[]> {
     other.refresh(tokens.refresh_token),
     other.redeem(code),
     post('/oauth/token', new URLSearchParams(redemption).toString()),
-    post('/oauth/token', `${new URLSearchParams(redemption)}&code=${code}`),
+    post('/oauth/token', `${new URLSearchParams(redemption).toString()}&code=${code}`),
     post('/oauth/token', JSON.stringify(redemption), 'application/json'),
     server.fetch(`${server.baseUrl}/oauth/token`, {
       method: 'POST',
@@ -56,7 +56,7 @@ async function provokeFailures(tokens: Tokens): Promise<number[]> {
       { cookie: 'sb-localhost-auth-token=base64-bm8tc2Vzc2lvbg', origin: 'https://evil.example' },
     ),
   ])
-  await Promise.all(answers.map((answer) => answer.body?.cancel()))
+  await Promise.all(answers.map((answer) => answer.text()))
   return answers.map(({ status }) => status)
 }
 

@@ -141,8 +141,14 @@ export async function startServer(
       }
     },
   }
-  await server.start()
-  return server
+  try {
+    await server.start()
+    return server
+  } catch (error) {
+    child?.kill('SIGKILL')
+    rmSync(directory, { recursive: true, force: true })
+    throw error
+  }
 }
 
 /**

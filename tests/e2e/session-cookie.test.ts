@@ -104,12 +104,17 @@ async function call(at: ServerProcess, headers: Record<string, string>): Promise
   for (const [name, value] of Object.entries(headers)) {
     if (name === 'Authorization' || name === 'Cookie') at.secrets.note(name, value.replace(/^[^ =]+[ =]/, ''))
   }
-  const { stdout } = await promisify(execFile)(curl, [
-    ...['--silent', '--show-error', '--noproxy', '*', '--max-time', '10'],
-    ...['--write-out', '\n%{http_code}\n%{content_type}'],
+  const options = {
+    noproxy: '*',
+    'max-time': '10',
+    'write-out': '\n%{http_code}\n%{content_type}',
+    data: listTools,
+  }
+  const argv = [
+    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
     ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
-    ...['--data', listTools, at.mcpUrl],
-  ])
+  ]
+  const { stdout } = await promisify(execFile)(curl, ['--silent', '--show-error', ...argv, at.mcpUrl])
   const [body = '', status, contentType = ''] = stdout.split('\n')
   return { status: Number(status), contentType, body: JSON.parse(body) as Answer['body'] }
 }

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest'
+import {
+  oneOf,
+  parseBaseUrl,
+  parseDuration,
+  parseList,
+  parseListenAddress,
+  parseOrigins,
+  parseSecretKeys,
+  parseStore,
+  parseSwitch,
+  type ValueParser,
+} from './config-value.ts'
+
+/** One parser, what it accepts and what it refuses. */
+function describeParser<Value>(
+  name: string,
+  parse: ValueParser<Value>,
+  accepted: readonly (readonly [text: string, value: Value])[],
+  refused: readonly string[],
+): void {
+  describe(name, () => {
+    it.each(accepted.map(([text, value]) => ({ text, value })))('$text', ({ text, value }) => {
+      expect(parse(text)).toEqual(value)
+    })
+    it.each(refused.map((text) => ({ text })))('refuses $text with what is expected', ({ text }) => {
+      expect(() => parse(text)).toThrow(TypeError)
+      expect(() => parse(text)).toThrow(/^expected /)
+    })
+  })
+}
+
+describeParser(
+  'parseBaseUrl',
+  parseBaseUrl,
+  [
+    ['https://mcp.example.com', 'https://mcp.example.com'],
+    ['https://mcp.example.com/', 'https://mcp.example.com'],
+    ['https://MCP.Example.com:443', 'https://mcp.example.com'],
+    ['https://example.com/tools/', 'https://example.com/tools'],
+    ['https://example.com/tools//', 'https://example.com/tools'],
+    ['http://localhost:8787', 'http://localhost:8787'],
+    ['http://127.0.0.1:8787', 'http://127.0.0.1:8787'],
+    ['http://127.8.8.8', 'http://127.8.8.8'],
+    ['http://[::1]:8787/', 'http://[::1]:8787'],
+    ['https://mcp.example.com?', 'https://mcp.example.com'],
+    ['https://mcp.example.com/#', 'https://mcp.example.com'],
+  ],
+  [
+    '',
+    'mcp.example.com',
+    '/mcp',
+    'http://mcp.example.com',
+    'http://0.0.0.0:8787',
+    'http://192.168.0.1',
+    'http://localhost.example.com',
+    'ftp://localhost',
+    'javascript:alert(1)',
+    'https://mcp.example.com?a=1',
+    'https://mcp.example.com#a',
+    'https://user@mcp.example.com',
+    'https://user:password@mcp.example.com',
+  ],
+)
+
+describeParser(
+  'parseListenAddress',
+  parseListenAddress,
+  [
+    ['8787', { host: '127.0.0.1', port: 8787 }],
+    ['127.0.0.1:8787', { host: '127.0.0.1', port: 8787 }],
+    ['localhost:0', { host: 'localhost', port: 0 }],
+    ['0.0.0.0:65535', { host: '0.0.0.0', port: 65_535 }],
+    ['[::1]:8787', { host: '::1', port: 8787 }],
+  ],
+  [
+    '',
+    ':8787',
+    'localhost',
+    'localhost:',
+    '127.0.0.1:65536',
+    '::1:8787',
+    '[::1]',
+    'a b:1',
+    '127.0.0.1:-1',
+    '1e3',
+    'http://localhost:1',
+  ],
+)
+
+describeParser(
+  'parseDuration',
+  parseDuration,
+  [
+    ['1', 1],
+    ['90', 90],
+    ['90s', 90],
+    ['15m', 900],
+    ['1h', 3600],
+    ['30d', 2_592_000],
+    ['3650d', 315_360_000],
+  ],
+  ['', '0', '0d', '-1', '1.5h', '1w', '30 d', ' 1', '1H', '3651d', '99999999999', 'NaN', 'Infinity', '1e3'],
+)
+
+describeParser(
+  'parseSwitch',
+  parseSwitch,
+  [
+    ['on', true],
+    ['off', false],
+  ],
+  ['', 'ON', 'true', '1', 'yes'],
+)
+
+describeParser(
+  'parseList',
+  parseList,
+  [
+    ['', []],
+    [' , ,', []],
+    ['google', ['google']],
+    [' google , github,', ['google', 'github']],
+  ],
+  [],
+)
+
+describeParser(
+  'parseOrigins',
+  parseOrigins,
+  [
+    ['https://app.example.com', ['https://app.example.com']],
+    ['https://App.Example.com/, http://localhost:3000', ['https://app.example.com', 'http://localhost:3000']],
+    ['', []],
+  ],
+  [
+    '*',
+    'null',
+    'app.example.com',
+    'https://app.example.com/path',
+    'https://app.example.com?a',
+    'https://user@app.example.com',
+    'https://*.example.com',
+    'file:///tmp',
+    'https://good.example.com, bad',
+  ],
+)
+
+describeParser(
+  'oneOf',
+  oneOf('info', 'debug'),
+  [
+    ['info', 'info'],
+    ['debug', 'debug'],
+  ],
+  ['', 'INFO', 'toString', 'info,debug'],
+)
+
+describeParser(
+  'parseStore',
+  parseStore,
+  [
+    ['memory:', { kind: 'memory' }],
+    ['sqlite:server.db', { kind: 'sqlite', path: 'server.db' }],
+    ['sqlite:/var/lib/a b/x:y.db', { kind: 'sqlite', path: '/var/lib/a b/x:y.db' }],
+  ],
+  ['', 'memory', 'memory:x', 'sqlite:', 'sqlite', 'server.db', 'postgres://localhost/x'],
+)
+
+const key = new Uint8Array(32).map((_, index) => index * 7)
+const text = Buffer.from(key).toString('base64')
+
+describeParser(
+  'parseSecretKeys',
+  parseSecretKeys,
+  [
+    [`a:${text}`, [{ kid: 'a', key }]],
+    [`a:${Buffer.from(key).toString('base64url')}`, [{ kid: 'a', key }]],
+    [
+      ` new-1:${text} , old_1:${text}`,
+      [
+        { kid: 'new-1', key },
+        { kid: 'old_1', key },
+      ],
+    ],
+  ],
+  [
+    '',
+    ',',
+    text,
+    `:${text}`,
+    'a:',
+    'a:c2hvcnQ=',
+    `a:${Buffer.alloc(31).toString('base64')}`,
+    `a:${Buffer.alloc(33).toString('base64')}`,
+    `a:${text}, a:${text}`,
+    `a.b:${text}`,
+    `${'k'.repeat(65)}:${text}`,
+    `a:${text.slice(0, -2)}!=`,
+    `a:${text}, b:short`,
+  ],
+)

@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError, createConfig, flagOf, type ServerConfig, type Settings, settings } from './config.ts'
+
+const development = { production: false }
+
+function problemsOf(given: Settings, environment = development): readonly string[] {
+  try {
+    createConfig(given, environment)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems
+  }
+}
+
+describe('createConfig', () => {
+  it('starts with nothing given: everything on this machine', () => {
+    expect(createConfig({}, development)).toEqual({
+      baseUrl: 'http://localhost:8787',
+      listen: { host: '127.0.0.1', port: 8787 },
+      appUrl: 'http://localhost:8788',
+      provider: 'embedded',
+      providerUrl: 'http://localhost:8788/auth/v1',
+      providerIssuer: 'http://localhost:8788/auth/v1',
+      providerAudience: 'authenticated',
+      social: undefined,
+      cookieName: 'sb-localhost-auth-token',
+      sessionTokens: true,
+      allowedOrigins: ['http://localhost:8787', 'http://localhost:8788'],
+      sessionTtl: 2_592_000,
+      accessTokenTtl: 3600,
+      store: { kind: 'sqlite', path: '.drawbridge/server.db' },
+      secretKeys: undefined,
+      privateUseRedirectUris: ['cursor://anysphere.cursor-mcp/oauth/callback'],
+      embeddedTokenTtl: 3600,
+      log: 'info',
+    })
+  })
+
+  it('cannot be changed afterwards', () => {
+    expect(Object.isFrozen(createConfig({}, development))).toBe(true)
+  })
+
+  it.each<[rule: string, given: Settings, expected: Partial<ServerConfig>]>([
+    [
+      'the provider follows APP_URL, and the cookie its host',
+      { appUrl: 'http://127.0.0.1:9000' },
+      {
+        providerUrl: 'http://127.0.0.1:9000/auth/v1',
+        providerIssuer: 'http://127.0.0.1:9000/auth/v1',
+        cookieName: 'sb-127-auth-token',
+        allowedOrigins: ['http://localhost:8787', 'http://127.0.0.1:9000'],
+      },
+    ],
+    [
+      'origins carry no path',
+      { baseUrl: 'http://localhost:9000/tools' },
+      { allowedOrigins: ['http://localhost:9000', 'http://localhost:8788'] },
+    ],
+    ['a given issuer stays', { providerIssuer: 'https://issuer' }, { providerIssuer: 'https://issuer' }],
+    [
+      'given origins replace the default',
+      { allowedOrigins: 'http://localhost:1' },
+      { allowedOrigins: ['http://localhost:1'] },
+    ],
+    [
+      'durations are seconds',
+      { sessionTtl: '1d', accessTokenTtl: '15m' },
+      { sessionTtl: 86_400, accessTokenTtl: 900 },
+    ],
+    ['a listener on [::1]', { listen: '[::1]:1' }, { listen: { host: '::1', port: 1 } }],
+  ])('%s', (_rule, given, expected) => {
+    expect(createConfig(given, development)).toMatchObject(expected)
+  })
+})
+
+describe('faults', () => {
+  it('are all told at once, each with its name, what is expected and what was given', () => {
+    const problems = problemsOf({ baseUrl: 'nonsense', accessTokenTtl: '0', store: 'mysql:', log: 'loud' })
+    expect(problems).toEqual([
+      'baseUrl: expected an absolute URL, such as https://mcp.example.com; got "nonsense".',
+      'accessTokenTtl: expected a duration of at least a second, such as 90s, 15m, 1h or 30d; got "0".',
+      'store: expected memory: or sqlite:PATH; got "mysql:".',
+      'log: expected silent or error or info or debug; got "loud".',
+    ])
+    expect(new ConfigError(problems).message).toContain('4 faults')
+    expect(new ConfigError(['x']).message).toContain('1 fault:')
+  })
+
+  it('parser and cross-check faults come together', () => {
+    expect(problemsOf({ listen: '0.0.0.0:8787', log: 'loud' }, { production: true })).toEqual([
+      expect.stringMatching(/^log: /),
+      expect.stringMatching(/NODE_ENV=production/),
+      expect.stringMatching(/^LISTEN: /),
+    ])
+  })
+
+  it('call a setting what its user calls it', () => {
+    const name = (setting: { variable: string }): string => flagOf(setting)
+    expect(() => createConfig({ sessionTtl: 'x' }, development, name)).toThrow(/--session-ttl: expected/)
+  })
+
+  it('never repeat a key', () => {
+    const key = Buffer.alloc(31, 7).toString('base64')
+    const [problem] = problemsOf({ secretKeys: `kid:${key}` })
+    expect(problem).toBe('secretKeys: expected kid:base64 with 32 bytes for each key; got the given value.')
+  })
+
+  it.each([
+    'https://user:hunter2@mcp.example.com',
+    'https://hunter2@mcp.example.com/',
+    'http://u:hunter2@a@b.example',
+  ])('never repeat the password in %s', (baseUrl) => {
+    expect(problemsOf({ baseUrl }).join(' ')).toMatch(/^baseUrl: expected/)
+    expect(problemsOf({ baseUrl }).join(' ')).not.toContain('hunter2')
+  })
+})
+
+describe('the embedded provider', () => {
+  it('refuses NODE_ENV=production', () => {
+    expect(problemsOf({}, { production: true })).toEqual([expect.stringMatching(/NODE_ENV=production/)])
+  })
+
+  it.each<[rule: string, given: Settings, problem: RegExp]>([
+    ['a public BASE_URL', { baseUrl: 'https://mcp.example.com' }, /^BASE_URL, APP_URL: .*loopback/],
+    ['a public APP_URL', { appUrl: 'https://app.example.com' }, /^BASE_URL, APP_URL: .*loopback/],
+    ['every interface', { listen: '0.0.0.0:8787' }, /^LISTEN: .*loopback/],
+    ['every IPv6 interface', { listen: '[::]:8787' }, /^LISTEN: .*loopback/],
+    ['a public address', { listen: '192.0.2.1:8787' }, /^LISTEN: .*loopback/],
+    ['another provider URL', { providerUrl: 'https://ref.supabase.co/auth/v1' }, /^PROVIDER_URL: /],
+    ['an APP_URL with a path', { appUrl: 'http://localhost:8788/app' }, /^APP_URL: .*root/],
+    ['one origin for both', { appUrl: 'http://localhost:8787' }, /^APP_URL: .*origin of its own/],
+  ])('refuses %s', (_rule, given, problem) => {
+    expect(problemsOf(given)).toContainEqual(expect.stringMatching(problem))
+  })
+
+  it.each<Settings>([
+    { listen: 'localhost:1' },
+    { listen: '127.0.0.2:1' },
+    { listen: '[::1]:1' },
+    { baseUrl: 'http://[::1]:8787' },
+    { baseUrl: 'http://127.0.0.1:8787/path' },
+  ])('accepts %j', (given) => {
+    expect(problemsOf(given)).toEqual([])
+  })
+})
+
+describe('the table of settings', () => {
+  it('has one row for every member of the configuration, each with its own variable', () => {
+    expect(settings.map(({ field }) => field).toSorted()).toEqual(
+      Object.keys(createConfig({}, development)).toSorted(),
+    )
+    expect(new Set(settings.map(({ variable }) => variable)).size).toBe(settings.length)
+  })
+
+  it('names flags after variables', () => {
+    expect(flagOf({ variable: 'ACCESS_TOKEN_TTL' })).toBe('--access-token-ttl')
+  })
+
+  it('hides the key ring', () => {
+    expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual(['secretKeys'])
+  })
+
+  it('documents every default as it is', () => {
+    const config = createConfig({}, development)
+    for (const { field, parse, defaultText } of settings) {
+      let documented: unknown
+      try {
+        documented = parse(defaultText)
+      } catch {
+        continue
+      }
+      // Texts that describe a default rather than spell it are no values of these two.
+      if (['social', 'cookieName', 'providerIssuer'].includes(field)) continue
+      expect({ [field]: documented }).toEqual({ [field]: config[field] })
+    }
+  })
+})

@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../store/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import { addGrant, grantSample, grantSeconds, race, start } from '../testing/grant-sample.ts'
+import { publicClient, resource } from '../testing/sign-in-sample.ts'
+import { type RefreshRequest, type RefreshTokenPorts, rotateRefreshToken } from './refresh-token.ts'
+import { hashSecret } from './seal.ts'
+import type { Store } from './store.ts'
+import type { TokenResponse } from './token-issue.ts'
+
+const first = 'mcpr_first'
+const client = publicClient()
+
+let runtime: FakeRuntime
+let store: Store
+let ports: RefreshTokenPorts
+
+beforeEach(async () => {
+  runtime = createFakeRuntime(start)
+  store = createMemoryStore()
+  ports = { store, runtime, accessTokenTtlSeconds: 3600 }
+  const sample = grantSample('a', { clientId: client.id })
+  await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: hashSecret(first) } })
+})
+
+function refresh(refreshToken: string, changes: Partial<RefreshRequest> = {}): Promise<TokenResponse> {
+  return rotateRefreshToken({ client, refreshToken, scope: undefined, resources: [], ...changes }, ports)
+}
+
+const accessIsLive = async (token: string): Promise<boolean> =>
+  (await store.findAccessToken(hashSecret(token), runtime.now())) !== undefined
+
+describe('rotateRefreshToken', () => {
+  it('RFC 6749 6, RFC 9700 4.14.2: a new pair, of which both work', async () => {
+    const tokens = await refresh(first)
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp offline_access' })
+    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{43}$/)
+    expect(await accessIsLive(tokens.access_token)).toBe(true)
+    expect((await refresh(tokens.refresh_token ?? '')).refresh_token).not.toBe(tokens.refresh_token)
+  })
+
+  it('fifty at once get one and the same pair', async () => {
+    const results = await race(() => refresh(first))
+    expect(new Set(results.map((tokens) => JSON.stringify(tokens))).size).toBe(1)
+    expect(await accessIsLive(results[0]?.access_token ?? '')).toBe(true)
+  })
+
+  it.each([0, 1, 119, 120])('again after %i s: the same pair, its life counted from now', async (after) => {
+    const tokens = await refresh(first)
+    runtime.advance(after)
+    expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3600 - after })
+  })
+
+  it('again with another scope: still the pair of the first time', async () => {
+    const tokens = await refresh(first, { scope: 'mcp' })
+    expect(await refresh(first)).toEqual(tokens)
+  })
+
+  it('RFC 9700 4.14.2: again after 121 s the connection ends, for thief and owner', async () => {
+    const tokens = await refresh(first)
+    runtime.advance(121)
+    await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
+    expect(await accessIsLive(tokens.access_token)).toBe(false)
+    await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
+    expect(await store.findRefreshToken(hashSecret(first))).toMatchObject({
+      endReason: 'refresh_token_reuse',
+    })
+  })
+
+  it('what is stored of a successor does not open without its predecessor', async () => {
+    let sealed = ''
+    const spying = {
+      ...store,
+      rotateRefreshToken: ((hash, successor, options) => {
+        sealed = successor.sealedTokens
+        return store.rotateRefreshToken(hash, successor, options)
+      }) satisfies Store['rotateRefreshToken'],
+    }
+    const tokens = await rotateRefreshToken(
+      { client, refreshToken: first, scope: undefined, resources: [] },
+      { ...ports, store: spying },
+    )
+    const bytes = Buffer.from(sealed, 'base64url')
+    expect(bytes.length).toBeGreaterThan(100)
+    expect(bytes.includes(tokens.access_token)).toBe(false)
+    expect(bytes.includes('mcpa_')).toBe(false)
+  })
+
+  it.each<[rule: string, scope: string | undefined, granted: string]>([
+    ['omitted: that of the grant', undefined, 'mcp offline_access'],
+    ['a part of it', 'mcp', 'mcp'],
+    ['all of it', 'mcp offline_access', 'mcp offline_access'],
+  ])('RFC 6749 6, scope %s', async (_rule, scope, granted) => {
+    const tokens = await refresh(first, { scope })
+    expect(tokens.scope).toBe(granted)
+    const found = await store.findAccessToken(hashSecret(tokens.access_token), start)
+    expect(found?.scope).toBe(granted)
+  })
+
+  it('RFC 6749 6: a narrowed token does not narrow the refresh token', async () => {
+    const { refresh_token: next = '' } = await refresh(first, { scope: 'mcp' })
+    expect((await refresh(next)).scope).toBe('mcp offline_access')
+  })
+
+  it.each<[rule: string, token: string, changes: Partial<RefreshRequest>, error: string]>([
+    [
+      'RFC 6749 10.4: of another client',
+      first,
+      { client: publicClient({ id: 'mcpc_other' }) },
+      'invalid_grant',
+    ],
+    ['unknown', 'mcpr_unknown', {}, 'invalid_grant'],
+    ['empty', '', {}, 'invalid_grant'],
+    ['its stored hash', hashSecret(first), {}, 'invalid_grant'],
+    ['an access token', 'access a 1', {}, 'invalid_grant'],
+    ['RFC 6749 6: with a scope that was not granted', first, { scope: 'admin' }, 'invalid_scope'],
+    [
+      'RFC 8707 2.2: for a foreign resource',
+      first,
+      { resources: ['https://other.example/mcp'] },
+      'invalid_target',
+    ],
+  ])('%s is refused and rotates nothing', async (_rule, token, changes, error) => {
+    await expect(refresh(token, changes)).rejects.toMatchObject({
+      name: 'OAuthError',
+      code: error,
+      status: 400,
+    })
+    runtime.advance(3600)
+    expect((await refresh(first)).token_type).toBe('Bearer')
+  })
+
+  it.each([[resource], [`${resource}/`], ['']])(
+    'RFC 8707 2.2: accepts the resource %j',
+    async (indicator) => {
+      expect((await refresh(first, { resources: [indicator] })).token_type).toBe('Bearer')
+    },
+  )
+
+  it('no token outlives the grant, and none is issued after it', async () => {
+    runtime.advance(grantSeconds - 10)
+    const tokens = await refresh(first)
+    expect(tokens.expires_in).toBe(10)
+    runtime.advance(10)
+    expect(await accessIsLive(tokens.access_token)).toBe(false)
+    await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
+  })
+
+  it('a grant that ends between look-up and rotation is invalid_grant', async () => {
+    const racing = {
+      ...store,
+      async findRefreshToken(hash: string) {
+        const record = await store.findRefreshToken(hash)
+        await store.endGrant('grant a', 'provider_session_ended', start)
+        return record
+      },
+    }
+    const request = { client, refreshToken: first, scope: undefined, resources: [] }
+    await expect(rotateRefreshToken(request, { ...ports, store: racing })).rejects.toMatchObject({
+      code: 'invalid_grant',
+    })
+  })
+
+  it('keeps a connection through a month of hourly refreshes', async () => {
+    let token = first
+    for (let hours = 0; hours < 30 * 24 - 1; hours += 1) {
+      runtime.advance(3600)
+      token = (await refresh(token)).refresh_token ?? ''
+    }
+    expect(runtime.now()).toBe(start + grantSeconds - 3600)
+  })
+})

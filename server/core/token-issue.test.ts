@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime } from '../testing/fake-runtime.ts'
+import { grantSample, start } from '../testing/grant-sample.ts'
+import { hashSecret } from './seal.ts'
+import { mintTokens, tokenResponse } from './token-issue.ts'
+
+const { grant } = grantSample('a', { expiresAt: start + 7200 })
+
+describe('mintTokens', () => {
+  it('stores hashes of two tokens with 256 random bits each', () => {
+    const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start))
+    expect(pair.accessToken).toMatch(/^mcpa_[A-Za-z0-9_-]{43}$/)
+    expect(pair.refreshToken).toMatch(/^mcpr_[A-Za-z0-9_-]{43}$/)
+    expect(pair.accessToken.slice(5)).not.toBe(pair.refreshToken?.slice(5))
+    expect(minted).toEqual({
+      scope: 'mcp',
+      accessHash: hashSecret(pair.accessToken),
+      accessExpiresAt: start + 3600,
+      refreshHash: hashSecret(pair.refreshToken ?? ''),
+    })
+  })
+
+  it('makes no refresh token when none is wanted', () => {
+    const { pair, minted } = mintTokens(grant, 'mcp', false, 3600, createFakeRuntime(start))
+    expect([pair.refreshToken, minted.refreshHash]).toEqual([undefined, undefined])
+    expect(tokenResponse(pair, start)).not.toHaveProperty('refresh_token')
+  })
+
+  it.each([
+    ['its own life', 0, 3600],
+    ['the life of the grant', 3601, 3599],
+    ['nothing, at the end of the grant', 7200, 0],
+  ])('an access token lasts %s', (_what, after, seconds) => {
+    const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start + after))
+    expect(minted.accessExpiresAt).toBe(start + after + seconds)
+    expect(tokenResponse(pair, start + after).expires_in).toBe(seconds)
+  })
+})
+
+describe('tokenResponse (RFC 6749 section 5.1)', () => {
+  const pair = { accessToken: 'a', refreshToken: 'r', scope: 'mcp', expiresAt: start + 3600 }
+  it('is the wire form', () => {
+    expect(tokenResponse(pair, start)).toEqual({
+      access_token: 'a',
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope: 'mcp',
+      refresh_token: 'r',
+    })
+  })
+  it('counts a replayed pair from the replay, never below zero', () => {
+    expect(tokenResponse(pair, start + 100).expires_in).toBe(3500)
+    expect(tokenResponse(pair, start + 4000).expires_in).toBe(0)
+  })
+})

@@ -1,0 +1,28 @@
+import { exportJWK, generateKeyPair, type GenerateKeyPairResult, type JWK, SignJWT } from 'jose'
+
+/** A key pair of a provider, with the public half as it is published. */
+export interface KeySample {
+  kid: string
+  algorithm: 'ES256' | 'RS256'
+  published: JWK
+  privateKey: GenerateKeyPairResult['privateKey']
+  publicKey: GenerateKeyPairResult['publicKey']
+}
+
+/** A fresh key pair named `kid`. */
+export async function keySample(kid: string, algorithm: 'ES256' | 'RS256' = 'ES256'): Promise<KeySample> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
+  const published = { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' }
+  return { kid, algorithm, published, privateKey, publicKey }
+}
+
+/** `claims` signed with `key`; `header` overrides members of the protected header. */
+export function signWith(
+  key: KeySample,
+  claims: Record<string, unknown>,
+  header: Record<string, unknown> = {},
+): Promise<string> {
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: key.algorithm, typ: 'JWT', kid: key.kid, ...header })
+    .sign(key.privateKey)
+}
