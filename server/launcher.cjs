@@ -16,7 +16,9 @@ if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1
 }
 var bundle = require('path').join(__dirname, 'dist', 'main.mjs')
 if (!require('fs').existsSync(bundle)) {
-  process.stderr.write('drawbridge-server is not built yet. Run npm run build, or npm start, which builds it first.\n')
+  process.stderr.write(
+    'drawbridge-server is not built yet. Run npm run build, or npm start, which builds it first.\n',
+  )
   process.exit(1)
 }
 var nodeModule = require('module')

@@ -38,7 +38,7 @@ export interface DrawbridgeFixture {
   authorizeUrl(clientId: string, parameters?: Record<string, string>): URL
   /** Opens the login page of a fresh request and signs in with the fixture's account. */
   signIn(clientId: string, browser?: Browser, parameters?: Record<string, string>): Promise<Visit>
-  /** A code that may be redeemed with {@link codeVerifier}. */
+  /** A code that may be redeemed with the PKCE verifier of the fixture. */
   code(clientId: string): Promise<string>
   redeem(clientId: string, code: string, fields?: Record<string, string>): Promise<Response>
   refresh(clientId: string, refreshToken: string, fields?: Record<string, string>): Promise<Response>
@@ -50,7 +50,7 @@ export interface DrawbridgeFixture {
 }
 
 /** PKCE verifier of every authorization request the fixture makes. */
-export const codeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(7))
+const codeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(7))
 
 const codeChallenge = await deriveCodeChallenge(codeVerifier)
 
