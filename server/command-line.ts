@@ -62,8 +62,9 @@ async function startServer(
     const flags = Object.fromEntries(
       settings.map((setting) => [setting.field, textOption(options[optionKey(flagOf(setting))])]),
     )
-    const { given, name } = readSettings(flags, environment)
-    const config = createConfig(given, { production: environment['NODE_ENV'] === 'production' }, name)
+    const { given, name, problems } = readSettings(flags, environment)
+    const production = environment['NODE_ENV'] === 'production'
+    const config = createConfig(given, { production, problems }, name)
     await serve(config, { json: options['json'] === true })
     return exitCode.ok
   } catch (error) {

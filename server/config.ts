@@ -219,10 +219,10 @@ export function flagOf(setting: Pick<Setting, 'variable'>): string {
  */
 export function createConfig(
   given: Settings,
-  environment: { production: boolean },
+  context: { production: boolean; problems?: readonly string[] },
   name: (setting: Setting) => string = (setting) => setting.field,
 ): ServerConfig {
-  const problems: string[] = []
+  const problems = [...(context.problems ?? [])]
   const values = new Map<keyof ServerConfig, unknown>()
   for (const setting of settings) {
     const text = given[setting.field]
@@ -237,7 +237,7 @@ export function createConfig(
     }
   }
   const config = withDefaults(Object.fromEntries(values))
-  problems.push(...crossChecks(config, environment))
+  problems.push(...crossChecks(config, context))
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze(config)
 }

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, settings } from './config.ts'
+import { ConfigError, createConfig, settings } from './config.ts'
 import { readSettings } from './configuration-source.ts'
 
+/** What the command line would print. */
 function problemsOf(
   environment: Record<string, string>,
   flags: Record<string, string> = {},
 ): readonly string[] {
+  const { given, name, problems } = readSettings(flags, environment)
   try {
-    readSettings(flags, environment)
+    createConfig(given, { production: environment['NODE_ENV'] === 'production', problems }, name)
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

@@ -1,21 +1,20 @@
-import {
-  ConfigError,
-  createConfig,
-  flagOf,
-  type Setting,
-  type Settings,
-  settings,
-  variablePrefix,
-} from './config.ts'
+import { flagOf, type Setting, type Settings, settings, variablePrefix } from './config.ts'
+
+/** Settings as text, how a fault calls each, and the faults that are already known. */
+export interface SettingSources {
+  given: Settings
+  name: (setting: Setting) => string
+  problems: readonly string[]
+}
 
 /**
  * Settings from flags over environment. A variable with our prefix that names no setting is a fault, with the nearest
- * name beside it: a misspelt setting must not be silently ignored. It is told together with every other fault.
+ * name beside it: a misspelt setting must not be silently ignored.
  */
 export function readSettings(
   flags: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
-): { given: Settings; name: (setting: Setting) => string } {
+): SettingSources {
   const given: Settings = {}
   const fromFlag = new Set<string>()
   for (const setting of settings) {
@@ -25,30 +24,13 @@ export function readSettings(
     if (flag !== undefined) fromFlag.add(setting.field)
     if (value !== undefined) given[setting.field] = value
   }
-  const name = (setting: Setting): string =>
-    fromFlag.has(setting.field) ? flagOf(setting) : variablePrefix + setting.variable
-  const unknown = unknownVariables(environment)
-  if (unknown.length > 0) {
-    const production = environment['NODE_ENV'] === 'production'
-    throw new ConfigError([...unknown, ...problemsOf(() => createConfig(given, { production }, name))])
-  }
-  return { given, name }
-}
-
-function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
-  return Object.keys(environment)
-    .filter((variable) => variable.startsWith(variablePrefix))
-    .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
-    .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`)
-}
-
-function problemsOf(check: () => unknown): readonly string[] {
-  try {
-    check()
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return error.problems
+  return {
+    given,
+    name: (setting) => (fromFlag.has(setting.field) ? flagOf(setting) : variablePrefix + setting.variable),
+    problems: Object.keys(environment)
+      .filter((variable) => variable.startsWith(variablePrefix))
+      .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
+      .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`),
   }
 }
 

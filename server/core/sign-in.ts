@@ -102,7 +102,7 @@ export async function startSocialSignIn(
 /** How a return from the social provider ended; `request` is the authorization request it belongs to, if known. */
 export type SocialReturn =
   | { kind: 'signed_in'; signIn: SignIn; request: AuthorizationRequest }
-  | { kind: 'refused'; failure: ProviderError; request: AuthorizationRequest }
+  | { kind: 'refused'; failure: ProviderError; request: AuthorizationRequest | undefined }
   | { kind: 'expired' }
 
 interface SocialPayload {
@@ -123,7 +123,8 @@ export async function finishSocialSignIn(
 ): Promise<SocialReturn> {
   const { store, provider, sealer, runtime } = ports
   if (binding === undefined) return { kind: 'expired' }
-  for (const pending of await store.listSocialSignIns(hashSecret(binding), runtime.now())) {
+  const candidates = await store.listSocialSignIns(hashSecret(binding), runtime.now())
+  for (const pending of candidates) {
     const opened = sealer.open(pending.sealed, socialContext)
     if (opened === undefined) continue
     const { request, secret } = JSON.parse(opened) as SocialPayload
@@ -135,8 +136,10 @@ export async function finishSocialSignIn(
       if (!(error instanceof ProviderError)) throw error
       // Not this one's code: try the next of the browser's tabs.
       if (error.failure === 'expired') continue
-      if (error.failure !== 'transient') await store.removeSocialSignIn(pending.id)
-      return { kind: 'refused', failure: error, request }
+      // Without a code nothing says which tab this is about.
+      const certain = parameters.has('code') || candidates.length === 1
+      if (certain && error.failure !== 'transient') await store.removeSocialSignIn(pending.id)
+      return { kind: 'refused', failure: error, request: certain ? request : undefined }
     }
   }
   return { kind: 'expired' }

@@ -79,7 +79,7 @@ describe('GET /oauth/authorize', () => {
     ['OAuth 2.1: plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['a challenge that is no SHA-256', { code_challenge: 'short' }, 'invalid_request'],
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
-    ['no response type', { response_type: '' }, 'unsupported_response_type'],
+    ['no response type', { response_type: '' }, 'invalid_request'],
     ['another response mode', { response_mode: 'fragment' }, 'invalid_request'],
     ['RFC 8707: foreign resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],

@@ -20,17 +20,18 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
         if (returned.kind === 'expired' || binding === undefined) {
           return strandedPage('social_expired', context, ports.appUrl)
         }
-        const client = await ports.clients.findClient(returned.request.clientId)
-        if (!client) return strandedPage('client_unknown', context, ports.appUrl)
-        if (returned.kind === 'signed_in') {
-          return completeLogin(returned.request, client, returned.signIn, context, ports)
+        if (returned.kind === 'refused') {
+          const { failure, message } = returned.failure
+          context.report('sign_in_failed', { failure, message })
         }
-        context.report('sign_in_failed', {
-          failure: returned.failure.failure,
-          message: returned.failure.message,
-        })
+        const { request: asked } = returned
+        if (!asked) return strandedPage('social_refused', context, ports.appUrl)
+        const client = await ports.clients.findClient(asked.clientId)
+        if (!client) return strandedPage('client_unknown', context, ports.appUrl)
+        if (returned.kind === 'signed_in')
+          return completeLogin(asked, client, returned.signIn, context, ports)
         const failure = signInMessage(returned.failure)
-        return renderLogin({ request: returned.request, client, binding, failure }, context, ports)
+        return renderLogin({ request: asked, client, binding, failure }, context, ports)
       },
     },
   }

@@ -12,6 +12,7 @@ export type StrandedReason =
   | 'foreign_form'
   | 'form_unreadable'
   | 'social_expired'
+  | 'social_refused'
   | 'sign_in_unavailable'
 
 /** What a stranded person reads, and the HTTP status it comes with. */
@@ -87,6 +88,13 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
     title: 'This sign-in took too long',
     message: 'The sign-in that you come back from is not known here any more, or was already completed.',
     nextStep: startOver,
+  },
+  social_refused: {
+    status: 400,
+    title: 'That sign-in was not completed',
+    message:
+      'It was cancelled or failed. Several sign-ins are open in this browser, so it is not clear which one this was.',
+    nextStep: 'Go back to the tab of the sign-in page and try again there, or start again in the app.',
   },
   sign_in_unavailable: {
     status: 503,

@@ -50,10 +50,10 @@ export function createTokenVerifier(
       )
       return identityOf(payload, runtime.now())
     } catch (error) {
-      if (error instanceof errors.JOSEError) {
-        throw new ProviderError('invalid_token', `The provider token is refused: ${error.code}.`)
-      }
-      throw error
+      if (error instanceof ProviderError) throw error
+      // Besides its own errors the library throws a TypeError for keys it will not use, such as short RSA ones.
+      const rule = error instanceof errors.JOSEError ? error.code : 'unusable key'
+      throw new ProviderError('invalid_token', `The provider token is refused: ${rule}.`, { cause: error })
     }
   }
 }
