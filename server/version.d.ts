@@ -1,0 +1,2 @@
+/** Version of this server, as in its manifest. */
+export declare const version: string;

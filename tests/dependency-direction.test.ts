@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+describe('the dependency directions are enforced', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'drawbridge-lint-'))
+    writeFileSync(join(folder, '.oxlintrc.json'), readFileSync(join(root, '.oxlintrc.json')))
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  /** What the linter says of `source` at `path` in a tree with our rules. */
+  function lint(path: string, source: string): string {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, source)
+    try {
+      const oxlint = join(root, 'node_modules/oxlint/bin/oxlint')
+      return execFileSync(process.execPath, [oxlint, '-f', 'unix', path], { cwd: folder, encoding: 'utf8' })
+    } catch (error) {
+      return String((error as { stdout: unknown }).stdout)
+    } finally {
+      rmSync(file)
+    }
+  }
+
+  it.each<[path: string, imported: string]>([
+    ['shared/x.ts', '../server/core/grant.ts'],
+    ['shared/x.ts', 'node:fs'],
+    ['server/core/x.ts', '../http/answer.ts'],
+    ['server/core/x.ts', '../version.ts'],
+    ['server/core/x.ts', 'hono'],
+    ['server/core/x.ts', 'node:sqlite'],
+    ['server/http/x.ts', '../store/memory.ts'],
+    ['server/http/pages/x.ts', '../../provider/jwks.ts'],
+    ['server/http/x.ts', '../app.ts'],
+    ['server/mcp/x.ts', '../http/answer.ts'],
+    ['server/store/x.ts', '../mcp/tool.ts'],
+    ['server/provider/x.ts', '../store/memory.ts'],
+    ['server/provider/embedded/x.ts', '../../demo/web-app.ts'],
+    ['server/demo/x.ts', '../provider/gotrue.ts'],
+  ])('%s may not import %s', (path, imported) => {
+    expect(lint(path, `import { x } from '${imported}'\n\nexport const y: unknown = x\n`)).toContain(
+      'no-restricted-imports',
+    )
+  })
+
+  it.each<[path: string, imported: string]>([
+    ['server/core/x.ts', '@drawbridge/shared/pkce.ts'],
+    ['server/core/x.ts', './grant.ts'],
+    ['server/http/x.ts', '../core/grant.ts'],
+    ['server/provider/x.ts', 'jose'],
+  ])('%s may import %s', (path, imported) => {
+    expect(lint(path, `import { x } from '${imported}'\n\nexport const y: unknown = x\n`)).not.toContain(
+      'no-restricted-imports',
+    )
+  })
+
+  it.each(['Date.now()', 'Math.random()', 'fetch', 'process'])('core and shared do not use %s', (expression) => {
+    for (const path of ['server/core/x.ts', 'shared/x.ts']) {
+      expect(lint(path, `export const y: unknown = ${expression}\n`)).toContain('no-restricted-')
+    }
+  })
+})
