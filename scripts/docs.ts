@@ -1,10 +1,29 @@
 // Writes the documents that have a table in the code behind them.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { oauthErrorStatus } from '@drawbridge/shared/oauth-error.ts'
+import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth-error.ts'
 import { flagOf, settings, variablePrefix } from '../server/config.ts'
+import { httpErrors } from '../server/http/http-error.ts'
 import { signInMessages } from '../server/http/sign-in-message.ts'
 import { strandedTexts } from '../server/http/stranded-page.ts'
+
+/** The OAuth codes that the server gives today, with what a client does about each. */
+const oauthNextSteps: Partial<Record<OAuthErrorCode, string>> = {
+  access_denied: 'The user refused. Ask again only when they want to.',
+  insufficient_scope: 'Authorize again with the scope that the challenge names.',
+  invalid_client: 'Register again, or check the secret.',
+  invalid_client_metadata: 'Correct the member that the description names.',
+  invalid_grant: 'Authorize again: the code, token or connection is over.',
+  invalid_redirect_uri: 'Use https, or http on a loopback host.',
+  invalid_request: 'Correct what the description names.',
+  invalid_target: 'Use the resource of the protected resource metadata.',
+  invalid_token: 'Refresh the token; if that fails, authorize again.',
+  login_required: 'Ask without prompt=none.',
+  request_not_supported: 'Send the parameters themselves.',
+  request_uri_not_supported: 'Send the parameters themselves.',
+  unsupported_grant_type: 'Use authorization_code or refresh_token.',
+  unsupported_response_type: 'Use code.',
+}
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
@@ -74,8 +93,19 @@ ${table(
 JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), or the same as parameters of the redirect.
 
 ${table(
-  ['code', 'status'],
-  Object.entries(oauthErrorStatus).map(([code, status]) => [`\`${code}\``, String(status)]),
+  ['code', 'status', 'next step'],
+  [
+    ...Object.entries(oauthNextSteps).map(([code, nextStep]) => [
+      `\`${code}\``,
+      String(oauthErrorStatus[code as OAuthErrorCode]),
+      nextStep,
+    ]),
+    ...Object.entries(httpErrors).map(([code, { status, nextStep }]) => [
+      `\`${code}\``,
+      String(status),
+      nextStep,
+    ]),
+  ],
 )}
 `,
 )

@@ -1,19 +1,15 @@
-// Renders every page state in headless Chromium into docs/screenshots/NAME-{light,dark,narrow}.png.
-import { mkdirSync, rmSync } from 'node:fs'
+// Pictures every page of the running product in headless Chromium: docs/screenshots/NAME-{light,dark,narrow}.png.
+import { mkdtempSync, rmSync, cpSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
 import { createApp } from '../server/app.ts'
 import { createConfig } from '../server/config.ts'
 import { listen } from '../server/http/listener.ts'
-import { pageContentSecurityPolicy } from '../server/http/pages/layout.ts'
-import { pageSamples } from '../server/http/pages/testing/page-sample.ts'
-import { servePages } from '../server/http/pages/testing/page-server.ts'
 import { createLog } from '../server/log.ts'
 import { systemRuntime } from '../server/system-runtime.ts'
 import { findChromium, withChromium } from '../server/testing/headless-chromium.ts'
-
-/** States that only tests look at. */
-const unpictured = new Set(['login-unbreakable', 'finished-denied'])
 
 const appearances = [
   { name: 'light', width: 1280, height: 860, colorScheme: 'light' },
@@ -21,73 +17,132 @@ const appearances = [
   { name: 'narrow', width: 320, height: 640, colorScheme: 'light' },
 ] as const
 
-const folder = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
+const account = { email: 'ada@example.com', password: 'correct horse battery' }
+const cursor = 'cursor://anysphere.cursor-mcp/oauth/callback'
 
-/** Pictures what `page` shows, as it is. */
-async function picture(page: Page, name: string): Promise<void> {
+// The pages name these addresses, so the pictures should be of the ones a reader has.
+const baseUrl = 'http://localhost:8787'
+const appUrl = 'http://localhost:8788'
+
+/** Pictures what `page` shows, as it is, into `folder`. */
+async function picture(page: Page, folder: string, name: string): Promise<void> {
   for (const { name: appearance, width, height, colorScheme } of appearances) {
     await page.setViewport({ width, height, deviceScaleFactor: 1 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: colorScheme }])
     // Changing the colour scheme starts transitions of every colour.
     await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished))')
-    await page.screenshot({ path: `${folder}${name}-${appearance}.png`, fullPage: true })
+    await page.screenshot({ path: join(folder, `${name}-${appearance}.png`), fullPage: true })
   }
   console.log(name)
 }
 
-/** The pages of the authorization server, each state from its view model. */
-async function pictureServerPages(page: Page): Promise<void> {
-  const served = new Map(
-    [...pageSamples].map(([name, document]) => [
-      name,
-      { document, contentSecurityPolicy: pageContentSecurityPolicy },
-    ]),
-  )
-  const server = await servePages(served)
-  for (const name of served.keys()) {
-    if (unpictured.has(name)) continue
-    await page.goto(server.urlOf(name), { waitUntil: 'load' })
-    await picture(page, name)
-  }
-  await server.close()
+function submit(page: Page, selector: string): Promise<unknown> {
+  return Promise.all([page.waitForNavigation(), page.click(selector)])
 }
 
-/** The pages of the demo web app and the stand-in Google, as a person walks through them. */
-async function pictureWebApp(page: Page): Promise<void> {
-  const appUrl = 'http://localhost:8788'
-  const config = createConfig({ store: 'memory:', appUrl }, { production: false })
-  const app = createApp(config, systemRuntime, createLog('silent', process.stderr))
-  const listener = await listen(app.embedded?.fetch ?? app.fetch, { host: '127.0.0.1', port: 8788 })
-  const submit = (selector: string): Promise<unknown> =>
-    Promise.all([page.waitForNavigation(), page.click(selector)])
-
+/** The demo web app and the stand-in Google, as a person walks through them. Leaves the account behind. */
+async function pictureWebApp(page: Page, folder: string): Promise<void> {
   await page.goto(appUrl)
-  await picture(page, 'app-sign-in')
-  await submit('form[action="/sign-in/google"] button')
-  await picture(page, 'app-google')
+  await picture(page, folder, 'app-sign-in')
+  await submit(page, 'form[action="/sign-in/google"] button')
+  await picture(page, folder, 'app-google')
   await page.goto(`${appUrl}/sign-up`)
-  await picture(page, 'app-sign-up')
-  await page.type('input[name=email]', 'ada@example.com')
-  await page.type('input[name=password]', 'correct horse battery')
-  await submit('form[action="/sign-up"] button')
+  await picture(page, folder, 'app-sign-up')
+  await page.type('input[name=email]', account.email)
+  await page.type('input[name=password]', account.password)
+  await submit(page, 'form[action="/sign-up"] button')
   for (const text of ['The third arch needs a second look.', 'Ask the assistant to summarise last week.']) {
     await page.type('textarea[name=text]', text)
-    await submit('form[action="/notes"] button')
+    await submit(page, 'form[action="/notes"] button')
   }
   await page.goto(`${appUrl}/notes`)
-  await picture(page, 'app-notes')
-  await listener.close()
-  await app.close()
+  await picture(page, folder, 'app-notes')
+}
+
+/** Registers a client and answers the address of its login page. */
+async function loginUrl(
+  name: string,
+  redirectUri: string,
+  changes: Record<string, string> = {},
+): Promise<string> {
+  const registered = await fetch(`${baseUrl}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: name,
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: 'none',
+    }),
+  })
+  const { client_id: clientId } = (await registered.json()) as { client_id: string }
+  const parameters = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    ...changes,
+  })
+  return `${baseUrl}/oauth/authorize?${parameters.toString()}`
+}
+
+/** The pages of the authorization server, for clients as they are in the field. */
+async function pictureServer(page: Page, folder: string): Promise<void> {
+  await page.goto(await loginUrl('Claude Code', 'http://localhost:41123/callback'))
+  await picture(page, folder, 'login')
+  await page.type('input[name=email]', account.email)
+  await page.type('input[name=password]', 'not the password')
+  await submit(page, 'form:has(input[name=password]) button')
+  await picture(page, folder, 'login-error')
+  await page.goto(await loginUrl('Claude', 'https://claude.ai/api/mcp/auth_callback'))
+  await picture(page, folder, 'login-web-client')
+  await page.goto(
+    await loginUrl('Quill', 'http://127.0.0.1/cb', { redirect_uri: 'https://quill.example/cb' }),
+  )
+  await picture(page, folder, 'error')
+  await page.goto(await loginUrl('Cursor', cursor))
+  await page.type('input[name=email]', account.email)
+  await page.type('input[name=password]', account.password)
+  await submit(page, 'form:has(input[name=password]) button')
+  await picture(page, folder, 'finished')
+  await page.goto(`${baseUrl}/`)
+  await picture(page, folder, 'nothing-here')
+}
+
+async function pictureAll(executablePath: string, folder: string): Promise<void> {
+  const config = createConfig({ store: 'memory:', baseUrl, appUrl }, { production: false })
+  const app = createApp(config, systemRuntime, createLog('silent', process.stderr))
+  const listeners = []
+  try {
+    listeners.push(await listen(app.fetch, { host: '127.0.0.1', port: 8787 }))
+    if (app.embedded) listeners.push(await listen(app.embedded.fetch, { host: '127.0.0.1', port: 8788 }))
+    await withChromium(executablePath, async (browser) => {
+      const page = await browser.newPage()
+      await pictureWebApp(page, folder)
+      await pictureServer(page, folder)
+    })
+  } finally {
+    await Promise.all(listeners.map((listener) => listener.close()))
+    await app.close()
+  }
 }
 
 const chromium = findChromium()
 if (chromium === undefined) {
   process.exitCode = 1
 } else {
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  await withChromium(chromium, async (browser) => {
-    await pictureServerPages(await browser.newPage())
-    await pictureWebApp(await browser.newPage())
-  })
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-screenshots-'))
+  try {
+    await pictureAll(chromium, folder)
+    // Only a complete set takes the place of the old one.
+    const target = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
+    rmSync(target, { recursive: true, force: true })
+    cpSync(folder, target, { recursive: true })
+  } catch (error) {
+    const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    console.error(taken ? 'Ports 8787 and 8788 are in use. Stop npm start first.' : error)
+    process.exitCode = 1
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }

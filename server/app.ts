@@ -4,6 +4,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Logger } from 'pino'
 import { parseSecretKeys } from './config-value.ts'
 import type { ServerConfig } from './config.ts'
+import type { AuthorizationCodePorts } from './core/authorization-code.ts'
 import type { CallerPorts } from './core/caller.ts'
 import { createSealer, type SealingKey } from './core/seal.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
@@ -74,13 +75,15 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     report: (event, grantId) => report(event, { grant_id: grantId }),
   })
   const urls = publicUrls(config.baseUrl)
-  const codes = {
+  const codes: AuthorizationCodePorts = {
     store,
     sealer,
     runtime,
     providerIssuer: provider.issuer,
     sessionTtlSeconds: config.sessionTtl,
     accessTokenTtlSeconds: config.accessTokenTtl,
+    reportGrantEnd: ({ id, clientId, user }, reason) =>
+      report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
   }
   const login: LoginPorts = {
     urls,
@@ -130,9 +133,7 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     },
   )
   const collecting = setInterval(() => {
-    store
-      .collectExpired(runtime.now(), collectLimit)
-      .catch((error: unknown) => report('collect_failed', { error }))
+    collectExpired(store, runtime).catch((error: unknown) => report('collect_failed', { error }))
   }, collectEveryMs)
   collecting.unref()
 
@@ -147,6 +148,11 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
       await store.close()
     },
   }
+}
+
+/** Deletes all that has expired, in batches between which requests are served. */
+async function collectExpired(store: Store, runtime: Runtime): Promise<void> {
+  while ((await store.collectExpired(runtime.now(), collectLimit)) === collectLimit) await runtime.sleep(10)
 }
 
 /** The configured key ring, or the one generated beside the store: for the embedded provider, which holds nothing of value. */

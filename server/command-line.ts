@@ -50,6 +50,7 @@ function createProgram(start: (options: Options) => Promise<void>): Command {
     command.option(`${flagOf(setting)} <value>`, `${setting.doc} (default: ${setting.defaultText})`)
   }
   command.addHelpText('after', examples).exitOverride()
+  program.addHelpText('before', () => `${command.helpInformation()}\n`)
   command.action((options: Options) => start(options))
   return program
 }

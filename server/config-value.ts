@@ -1,3 +1,4 @@
+import type { SealingKey } from './core/seal.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 
 /** Turns the text of a setting into its value; throws a `TypeError` whose message says what is expected. */
@@ -15,6 +16,14 @@ export function parseBaseUrl(text: string): string {
   }
   // Not href: it keeps the mark of an empty query or fragment.
   return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+/** A cookie name: a token as HTTP has it, brackets allowed because a default name may hold an IPv6 address. */
+export function parseCookieName(text: string): string {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z:[\]-]{1,200}$/.test(text)) {
+    throw new TypeError('expected a cookie name, such as sb-myproject-auth-token')
+  }
+  return text
 }
 
 /** Where to listen. IPv6 hosts are written in brackets. */
@@ -38,7 +47,7 @@ export function parseDuration(text: string): number {
   const match = /^(\d{1,9})([smhd]?)$/.exec(text)
   const seconds = Number(match?.[1]) * (secondsPerUnit[match?.[2] ?? ''] ?? 1)
   if (!match || seconds < 1 || seconds > 3650 * 86_400) {
-    throw new TypeError('expected a duration of at least a second, such as 90s, 15m, 1h or 30d')
+    throw new TypeError('expected seconds, or a number with a unit, such as 90, 15m, 1h or 30d')
   }
   return seconds
 }
@@ -89,14 +98,8 @@ export function parseStore(text: string): StoreAddress {
   return { kind: 'sqlite', path }
 }
 
-/** A key of the sealing ring as configured. */
-export interface SecretKey {
-  kid: string
-  key: Uint8Array
-}
-
 /** `kid:base64,...`: names of letters, digits, `-` and `_`, each with 32 bytes; the first one seals. */
-export function parseSecretKeys(text: string): SecretKey[] {
+export function parseSecretKeys(text: string): SealingKey[] {
   const ring = parseList(text).map((entry) => {
     const match = /^([A-Za-z0-9_-]{1,64}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry)
     const key = match ? new Uint8Array(Buffer.from(match[2] ?? '', 'base64')) : undefined

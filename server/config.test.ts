@@ -57,7 +57,6 @@ describe('createConfig', () => {
       { baseUrl: 'http://localhost:9000/tools' },
       { allowedOrigins: ['http://localhost:9000', 'http://localhost:8788'] },
     ],
-    ['a given issuer stays', { providerIssuer: 'https://issuer' }, { providerIssuer: 'https://issuer' }],
     [
       'given origins replace the default',
       { allowedOrigins: 'http://localhost:1' },
@@ -79,7 +78,7 @@ describe('faults', () => {
     const problems = problemsOf({ baseUrl: 'nonsense', accessTokenTtl: '0', store: 'mysql:', log: 'loud' })
     expect(problems).toEqual([
       'baseUrl: expected an absolute URL, such as https://mcp.example.com; got "nonsense".',
-      'accessTokenTtl: expected a duration of at least a second, such as 90s, 15m, 1h or 30d; got "0".',
+      'accessTokenTtl: expected seconds, or a number with a unit, such as 90, 15m, 1h or 30d; got "0".',
       'store: expected memory: or sqlite:PATH; got "mysql:".',
       'log: expected silent or error or info or debug; got "loud".',
     ])
@@ -91,7 +90,13 @@ describe('faults', () => {
     expect(problemsOf({ listen: '0.0.0.0:8787', log: 'loud' }, { production: true })).toEqual([
       expect.stringMatching(/^log: /),
       expect.stringMatching(/NODE_ENV=production/),
-      expect.stringMatching(/^LISTEN: /),
+      expect.stringMatching(/^listen: /),
+    ])
+  })
+
+  it('an unknown provider brings no rules of the embedded one', () => {
+    expect(problemsOf({ provider: 'saml' }, { production: true })).toEqual([
+      expect.stringMatching(/^provider: /),
     ])
   })
 
@@ -122,14 +127,17 @@ describe('the embedded provider', () => {
   })
 
   it.each<[rule: string, given: Settings, problem: RegExp]>([
-    ['a public BASE_URL', { baseUrl: 'https://mcp.example.com' }, /^BASE_URL, APP_URL: .*loopback/],
-    ['a public APP_URL', { appUrl: 'https://app.example.com' }, /^BASE_URL, APP_URL: .*loopback/],
-    ['every interface', { listen: '0.0.0.0:8787' }, /^LISTEN: .*loopback/],
-    ['every IPv6 interface', { listen: '[::]:8787' }, /^LISTEN: .*loopback/],
-    ['a public address', { listen: '192.0.2.1:8787' }, /^LISTEN: .*loopback/],
-    ['another provider URL', { providerUrl: 'https://ref.supabase.co/auth/v1' }, /^PROVIDER_URL: /],
-    ['an APP_URL with a path', { appUrl: 'http://localhost:8788/app' }, /^APP_URL: .*root/],
-    ['one origin for both', { appUrl: 'http://localhost:8787' }, /^APP_URL: .*origin of its own/],
+    ['a public BASE_URL', { baseUrl: 'https://mcp.example.com' }, /^baseUrl: .*loopback/],
+    ['a public APP_URL', { appUrl: 'https://app.example.com' }, /^appUrl: .*loopback/],
+    ['every interface', { listen: '0.0.0.0:8787' }, /^listen: .*loopback/],
+    ['every IPv6 interface', { listen: '[::]:8787' }, /^listen: .*loopback/],
+    ['a public address', { listen: '192.0.2.1:8787' }, /^listen: .*loopback/],
+    ['another provider URL', { providerUrl: 'https://ref.supabase.co/auth/v1' }, /^providerUrl: /],
+    ['an APP_URL with a path', { appUrl: 'http://localhost:8788/app' }, /^appUrl: .*root/],
+    ['another issuer', { providerIssuer: 'https://issuer' }, /^providerIssuer: /],
+    ['another audience', { providerAudience: 'all' }, /^providerAudience: /],
+    ['a social method it has not', { social: 'google,github' }, /^social: .*google only/],
+    ['one origin for both', { appUrl: 'http://localhost:8787' }, /^appUrl: .*origin of its own/],
   ])('refuses %s', (_rule, given, problem) => {
     expect(problemsOf(given)).toContainEqual(expect.stringMatching(problem))
   })

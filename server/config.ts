@@ -1,9 +1,11 @@
+import type { SealingKey } from './core/seal.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
 import {
   type ListenAddress,
   oneOf,
   parseBaseUrl,
+  parseCookieName,
   parseDuration,
   parseList,
   parseListenAddress,
@@ -11,7 +13,6 @@ import {
   parseSecretKeys,
   parseStore,
   parseSwitch,
-  type SecretKey,
   type StoreAddress,
   type ValueParser,
 } from './config-value.ts'
@@ -36,7 +37,7 @@ export interface ServerConfig {
   accessTokenTtl: number
   store: StoreAddress
   /** Undefined: generated beside the store, which only the embedded provider allows. */
-  secretKeys: readonly SecretKey[] | undefined
+  secretKeys: readonly SealingKey[] | undefined
   privateUseRedirectUris: readonly string[]
   embeddedTokenTtl: number
   log: LogLevel
@@ -47,9 +48,6 @@ export type LogLevel = 'silent' | 'error' | 'info' | 'debug'
 
 /** Settings by field name, as text: what a flag or variable would say. Everything left out has its default. */
 export type Settings = Partial<Record<keyof ServerConfig, string>>
-
-/** Where a value came from. */
-export type SettingSource = 'default' | 'environment' | 'flag'
 
 /** One row of the table of settings. */
 export interface Setting {
@@ -125,7 +123,7 @@ export const settings: readonly Setting[] = [
   {
     field: 'cookieName',
     variable: 'COOKIE_NAME',
-    parse: (text) => text,
+    parse: parseCookieName,
     defaultText: 'sb-<first label of the provider host>-auth-token',
     doc: 'Base name of the session cookie.',
   },
@@ -237,7 +235,17 @@ export function createConfig(
     }
   }
   const config = withDefaults(Object.fromEntries(values))
-  problems.push(...crossChecks(config, context))
+  const callOf = (field: keyof ServerConfig): string =>
+    settings
+      .filter((row) => row.field === field)
+      .map(name)
+      .join('')
+  // A provider that is not known here has rules that are not known here.
+  if (given.provider === undefined || values.has('provider')) {
+    problems.push(
+      ...brokenRules(config, context.production).map(([field, text]) => `${callOf(field)}: ${text}`),
+    )
+  }
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze(config)
 }
@@ -269,34 +277,60 @@ function withDefaults(given: Partial<ServerConfig>): ServerConfig {
   }
 }
 
-/** Rules between settings, each with the sentence that is shown when it does not hold. */
-function crossChecks(config: ServerConfig, { production }: { production: boolean }): string[] {
+/** Rules of the embedded provider, each with the setting to change and the sentence shown when it does not hold. */
+function brokenRules(config: ServerConfig, production: boolean): [keyof ServerConfig, string][] {
   const { baseUrl, appUrl, providerUrl, listen } = config
-  const rules: readonly (readonly [holds: boolean, problem: string])[] = [
+  const rules: readonly (readonly [holds: boolean, field: keyof ServerConfig, problem: string])[] = [
     [
       !production,
-      'PROVIDER: the embedded provider is for trying things out and refuses NODE_ENV=production.',
+      'provider',
+      'the embedded provider is for trying things out and refuses NODE_ENV=production.',
     ],
     [
-      [baseUrl, appUrl].every((url) => isLoopbackHostname(new URL(url).hostname)),
-      'BASE_URL, APP_URL: the embedded provider works on loopback addresses only, such as http://localhost:8787.',
+      isLoopbackHostname(new URL(baseUrl).hostname),
+      'baseUrl',
+      'with the embedded provider this must be a loopback address, such as http://localhost:8787.',
+    ],
+    [
+      isLoopbackHostname(new URL(appUrl).hostname),
+      'appUrl',
+      'with the embedded provider this must be a loopback address, such as http://localhost:8788.',
     ],
     [
       isLoopbackHostname(listen.host),
-      'LISTEN: the embedded provider listens on loopback only, such as 127.0.0.1:8787.',
+      'listen',
+      'with the embedded provider this must be a loopback address, such as 127.0.0.1:8787.',
     ],
     [
       providerUrl === `${appUrl}/auth/v1`,
-      'PROVIDER_URL: the embedded provider is always at APP_URL/auth/v1; leave this out.',
+      'providerUrl',
+      'the embedded provider is always at APP_URL/auth/v1; leave this out.',
+    ],
+    [
+      config.providerIssuer === providerUrl,
+      'providerIssuer',
+      'the embedded provider issues as APP_URL/auth/v1; leave this out.',
+    ],
+    [
+      config.providerAudience === 'authenticated',
+      'providerAudience',
+      'the embedded provider issues for "authenticated"; leave this out.',
+    ],
+    [
+      config.social?.every((method) => method === 'google') ?? true,
+      'social',
+      'the embedded provider has google only.',
     ],
     [
       new URL(appUrl).pathname === '/' && appUrl.startsWith('http:'),
-      'APP_URL: the demo app is served at the root of an http origin, such as http://localhost:8788.',
+      'appUrl',
+      'the demo app is served at the root of an http origin, such as http://localhost:8788.',
     ],
     [
       new URL(appUrl).origin !== new URL(baseUrl).origin,
-      'APP_URL: the demo app needs an origin of its own, such as http://localhost:8788.',
+      'appUrl',
+      'the demo app needs an origin of its own, such as http://localhost:8788.',
     ],
   ]
-  return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
+  return rules.filter(([holds]) => !holds).map(([, field, problem]) => [field, problem])
 }

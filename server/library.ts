@@ -18,7 +18,7 @@ export interface Drawbridge {
 
 /**
  * Creates a Drawbridge to mount in a server of your own. `config` has the settings of the command line as text, by
- * field name (`{ baseUrl: 'https://mcp.example.com', store: 'sqlite:data/server.db' }`); what is left out has its
+ * field name (`{ baseUrl: 'http://localhost:3000', store: 'sqlite:data/server.db' }`); what is left out has its
  * default. Logs JSON lines to stderr. Throws `ConfigError` with every fault, or what opening the store throws.
  */
 export function createDrawbridge(config: Settings = {}): Drawbridge {

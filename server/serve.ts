@@ -1,3 +1,4 @@
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import { pino } from 'pino'
 import { createApp } from './app.ts'
 import type { ServerConfig } from './config.ts'
@@ -64,8 +65,16 @@ function readyText(config: ServerConfig): string {
   Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${kept}
-
+${listenNote(config)}
   For trying things out only: the embedded session provider, its stand-in Google and
   the demo web app run in this process, on loopback. NODE_ENV=production refuses them.
 `
+}
+
+/** A base URL on this computer whose port is not the one listened on: meant behind a proxy, else a slip. */
+function listenNote({ baseUrl, listen }: ServerConfig): string {
+  const { hostname, port, protocol } = new URL(baseUrl)
+  const basePort = Number(port || (protocol === 'https:' ? 443 : 80))
+  if (!isLoopbackHostname(hostname) || basePort === listen.port) return ''
+  return `  Note           listening on port ${listen.port}, while BASE_URL says ${basePort}: right behind a proxy,\n                 otherwise set both --listen and --base-url\n`
 }

@@ -62,9 +62,12 @@ describe('the dependency directions are enforced', () => {
     )
   })
 
-  it.each(['Date.now()', 'Math.random()', 'fetch', 'process'])('core and shared do not use %s', (expression) => {
-    for (const path of ['server/core/x.ts', 'shared/x.ts']) {
-      expect(lint(path, `export const y: unknown = ${expression}\n`)).toContain('no-restricted-')
-    }
-  })
+  it.each(['Date.now()', 'Math.random()', 'fetch', 'process'])(
+    'core and shared do not use %s',
+    (expression) => {
+      for (const path of ['server/core/x.ts', 'shared/x.ts']) {
+        expect(lint(path, `export const y: unknown = ${expression}\n`)).toContain('no-restricted-')
+      }
+    },
+  )
 })

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
 import { createPerson } from './e2e/person.ts'
 import { registerPlainClient } from './e2e/plain-client.ts'
-import { type ServerProcess, startServer } from './e2e/server-process.ts'
+import { freePort } from './e2e/free-port.ts'
+import { type ServerProcess, startServer, until } from './e2e/server-process.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -69,15 +70,33 @@ describe('the README', () => {
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { tools: { length: 4 } } })
   })
 
-  it('its program runs as it stands', async () => {
+  it('its program mounts the server, and the web app beside it', async () => {
     const folder = mkdtempSync(join(root, 'node_modules', '.cache-readme-'))
+    const [port, appPort] = [await freePort(), await freePort()]
+    const program = block('createDrawbridge')
+      .replaceAll('3000', String(port))
+      .replaceAll('8788', String(appPort))
+      .replace("store: '", `appUrl: 'http://localhost:${appPort}', store: '`)
+    writeFileSync(join(folder, 'mount.mjs'), program)
+    const child = spawn(process.execPath, ['mount.mjs'], { cwd: folder, stdio: 'ignore' })
     try {
-      writeFileSync(join(folder, 'mount.mjs'), block('createDrawbridge'))
-      const { stdout } = await promisify(execFile)(process.execPath, ['mount.mjs'], { cwd: folder })
-      expect(stdout).toContain('/oauth/token')
+      const base = `http://localhost:${port}`
+      await until(
+        () =>
+          fetch(base).then(
+            (response) => response.ok,
+            () => false,
+          ),
+        'the mounted server',
+      )
+      const metadata = await fetch(`${base}/.well-known/oauth-authorization-server`)
+      expect(await metadata.json()).toMatchObject({ issuer: base })
+      expect((await fetch(`${base}/mcp`)).status).toBe(401)
+      expect((await fetch(`http://localhost:${appPort}/`)).status).toBe(200)
       expect(readdirSync(join(folder, 'data'))).toContain('server.db')
     } finally {
-      rmSync(folder, { recursive: true })
+      child.kill('SIGKILL')
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     }
   })
 

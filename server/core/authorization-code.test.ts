@@ -23,10 +23,12 @@ let runtime: FakeRuntime
 let store: Store
 let ports: AuthorizationCodePorts
 let code: string
+let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
   store = createMemoryStore()
+  ended = []
   ports = {
     store,
     sealer: createSealer([{ kid: 'k', key: runtime.randomBytes(32) }], runtime.randomBytes),
@@ -34,6 +36,7 @@ beforeEach(async () => {
     providerIssuer: 'https://provider.example/auth/v1',
     sessionTtlSeconds: grantSeconds,
     accessTokenTtlSeconds: 3600,
+    reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
   }
   code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
 })
@@ -209,6 +212,7 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     await expect(redeem()).rejects.toMatchObject({ code: 'invalid_grant' })
     const record = await store.findRefreshToken(hashSecret(refreshToken))
     expect(record?.endReason).toBe(lives ? undefined : 'code_reuse')
+    expect(ended).toEqual(lives ? [] : [[record?.grant.id, 'code_reuse']])
   })
 
   it.each<[who: string, changes: Partial<CodeRedemptionRequest>]>([

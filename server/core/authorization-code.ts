@@ -4,7 +4,13 @@ import { isCodeVerifier, matchesCodeChallenge } from '@drawbridge/shared/pkce.ts
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Client } from './client.ts'
-import { type AuthorizationCodeRecord, type Grant, type GrantStore, userOf } from './grant.ts'
+import {
+  type AuthorizationCodeRecord,
+  type Grant,
+  type GrantStore,
+  type ReportGrantEnd,
+  userOf,
+} from './grant.ts'
 import { areOurResources } from './resource.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import { sealProviderSession } from './session-keeper.ts'
@@ -23,6 +29,7 @@ export interface AuthorizationCodePorts {
   /** Issuer of the session provider: namespaces user ids. */
   providerIssuer: string
   sessionTtlSeconds: number
+  reportGrantEnd: ReportGrantEnd
   accessTokenTtlSeconds: number
 }
 
@@ -103,6 +110,8 @@ export async function redeemAuthorizationCode(
     case 'used':
       if (now - redemption.redeemedAt > reuseGraceSeconds) {
         await store.endGrant(record.grant.id, 'code_reuse', now)
+        ports.reportGrantEnd(record.grant, 'code_reuse')
+        throw unusableCode('already used, so the connection was ended for safety')
       }
       throw unusableCode('already used')
     case 'expired':

@@ -173,7 +173,6 @@ describe('registerClient (RFC 7591)', () => {
     ['no object: nothing', undefined],
     ['redirect_uris is a text', { redirect_uris: 'https://client.example/' }],
     ['redirect_uris holds a number', { redirect_uris: [1] }],
-    ['redirect_uris is null', { redirect_uris: null }],
     ['an unsupported method', { redirect_uris, token_endpoint_auth_method: 'private_key_jwt' }],
     ['a method that is no text', { redirect_uris, token_endpoint_auth_method: ['none'] }],
     ['a method that every object has', { redirect_uris, token_endpoint_auth_method: 'constructor' }],

@@ -86,7 +86,7 @@ function readObject(value: unknown): Record<string, unknown> {
 }
 
 function readStrings(value: unknown, name: string): string[] | undefined {
-  if (value === undefined) return undefined
+  if (value === undefined || value === null) return undefined
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === 'string')) {
     throw new OAuthError('invalid_client_metadata', `${name} must be an array of strings.`)
   }
@@ -98,12 +98,12 @@ function readRedirectUris(value: unknown, policy: RegistrationPolicy): string[] 
   if (uris.length === 0 || uris.length > maxRedirectUris) {
     throw new OAuthError('invalid_redirect_uri', `Give between 1 and ${maxRedirectUris} redirect_uris.`)
   }
-  for (const uri of uris) {
+  for (const [index, uri] of uris.entries()) {
     const checked = checkRedirectUri(uri, { privateUse: policy.privateUseRedirectUris })
     if (checked.kind === 'refused') {
       throw new OAuthError(
         'invalid_redirect_uri',
-        `${JSON.stringify(uri.slice(0, 200))} is refused (${checked.reason}). Use https, or http on a loopback host.`,
+        `redirect_uris[${index}] is refused (${checked.reason}). Use https, or http on a loopback host.`,
       )
     }
   }

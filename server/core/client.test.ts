@@ -14,14 +14,13 @@ async function authenticate(credentials: Partial<ClientCredentials>): Promise<st
   const store = createMemoryStore()
   await store.addClient(publicClient())
   await store.addClient(confidential)
-  const given = { id: confidential.id, secret: undefined, via: 'body' as const, ...credentials }
+  const given = { id: confidential.id, secret: undefined, ...credentials }
   return (await authenticateClient(store, given)).id
 }
 
 describe('authenticateClient (RFC 6749 section 2.3)', () => {
   it.each<[rule: string, credentials: Partial<ClientCredentials>, id: string]>([
-    ['the secret in the header', { secret: 'mcps_secret', via: 'basic' }, confidential.id],
-    ['the secret in the body', { secret: 'mcps_secret', via: 'body' }, confidential.id],
+    ['the secret', { secret: 'mcps_secret' }, confidential.id],
     ['a public client by its id', { id: 'mcpc_public' }, 'mcpc_public'],
     ['a secret of a public client proves nothing', { id: 'mcpc_public', secret: 'x' }, 'mcpc_public'],
     ['a public client with an empty secret', { id: 'mcpc_public', secret: '' }, 'mcpc_public'],

@@ -41,7 +41,6 @@ export interface ClientStore {
 export interface ClientCredentials {
   id: string
   secret: string | undefined
-  via: 'basic' | 'body'
 }
 
 /**

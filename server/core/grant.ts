@@ -32,6 +32,9 @@ export interface Grant {
 /** Why a grant ended before its time. */
 export type GrantEndReason = 'refresh_token_reuse' | 'code_reuse' | 'provider_session_ended'
 
+/** Tells the operator that a grant was ended for safety; nothing secret is in it. */
+export type ReportGrantEnd = (grant: Grant, reason: GrantEndReason) => void
+
 /** The provider's tokens of one grant as stored: sealed, with what must be known without opening them. */
 export interface StoredProviderSession {
   grantId: string

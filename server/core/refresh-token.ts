@@ -1,7 +1,7 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Client } from './client.ts'
-import type { GrantStore, RefreshTokenRecord } from './grant.ts'
+import type { GrantStore, RefreshTokenRecord, ReportGrantEnd } from './grant.ts'
 import { areOurResources } from './resource.ts'
 import { narrowScope } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from './seal.ts'
@@ -17,6 +17,7 @@ export interface RefreshTokenPorts {
   store: GrantStore
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   accessTokenTtlSeconds: number
+  reportGrantEnd: ReportGrantEnd
 }
 
 /** Parameters of a token request with grant_type=refresh_token; `client` has already authenticated. */
@@ -28,7 +29,7 @@ export interface RefreshRequest {
 }
 
 /**
- * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant`, `invalid_scope` or `invalid_target`.
+ * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant` or `invalid_target`.
  *
  * A token has exactly one successor. Every caller that presents it within 120 seconds of its first use gets that same
  * successor, so parallel and repeated refreshes all succeed; later use ends the grant. The stored successor is sealed
@@ -43,8 +44,6 @@ export async function rotateRefreshToken(
   const presentedHash = hashSecret(request.refreshToken)
   const { grant } = checkRefresh(await store.findRefreshToken(presentedHash), request, now)
   const scope = narrowScope(grant.scope, request.scope)
-  if (scope === undefined)
-    throw new OAuthError('invalid_scope', `The scope granted here is "${grant.scope}".`)
   const { pair, minted } = mintTokens(grant, scope, true, ports.accessTokenTtlSeconds, runtime)
   const sealedTokens = sealUnderSecret(
     JSON.stringify(pair),
@@ -63,6 +62,7 @@ export async function rotateRefreshToken(
     case 'replayed':
       return tokenResponse(openSuccessor(rotation.sealedTokens, request.refreshToken), now)
     case 'reused':
+      ports.reportGrantEnd(grant, 'refresh_token_reuse')
       throw new OAuthError(
         'invalid_grant',
         'This refresh token was used before, so the connection was ended for safety. Sign in again.',

@@ -34,9 +34,10 @@ describe('narrowScope (RFC 6749 section 6)', () => {
     ['another order', 'offline_access mcp', 'mcp offline_access'],
     ['a subset', 'mcp', 'mcp'],
     ['a subset beside an unknown one', 'mcp admin', 'mcp'],
-    ['only unknown ones: invalid_scope', 'admin', undefined],
-    ['another letter case: invalid_scope', 'MCP', undefined],
-    ['part of a name: invalid_scope', 'mc', undefined],
+    ['only unknown ones, as once at authorization', 'openid profile', 'mcp offline_access'],
+    ['another letter case is unknown', 'MCP', 'mcp offline_access'],
+    ['part of a name is unknown', 'mc', 'mcp offline_access'],
+    ['nothing that opens the resource', 'offline_access', 'mcp offline_access'],
   ])('%s', (_rule, requested, scope) => {
     expect(narrowScope('mcp offline_access', requested)).toBe(scope)
   })

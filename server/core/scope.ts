@@ -19,12 +19,13 @@ export function grantScope(requested: string | undefined): string {
 }
 
 /**
- * Scope of a refreshed token: undefined `requested` keeps the grant's, a subset narrows.
- * Answers undefined when `requested` holds nothing of the grant (RFC 6749 section 6: invalid_scope).
+ * Scope of a refreshed token: never more than the grant's, less when `requested` names a part of it that is of use.
+ *
+ * As at authorization, unknown scopes are dropped, and a request that names none of the resource's scopes keeps them
+ * all: clients repeat there what they once asked for, and must not be signed out for it.
  */
-export function narrowScope(granted: string, requested: string | undefined): string | undefined {
-  if (requested === undefined) return granted
-  const asked = new Set(requested.split(' '))
+export function narrowScope(granted: string, requested: string | undefined): string {
+  const asked = new Set((requested ?? '').split(' '))
   const kept = granted.split(' ').filter((scope) => asked.has(scope))
-  return kept.length > 0 ? kept.join(' ') : undefined
+  return kept.some((scope) => resourceScopes.includes(scope)) ? kept.join(' ') : granted
 }

@@ -13,7 +13,7 @@ const waitForOtherInstanceMs = 10_000
 const failurePauseSeconds = 5
 const longestPauseSeconds = 60
 const attemptsPerSave = 3
-const mostPauses = 1000
+const mostPauses = 10_000
 
 /** What a caller of `/mcp` gets for the provider session behind its grant. */
 export type KeptSession =
@@ -69,8 +69,8 @@ function context(row: { grantId: string; version: number }): string {
  *
  * Refreshing is lazy, once at a time per grant in this process and, by a lease, among all instances; nothing is locked
  * while the provider is asked. A new session is stored before anyone sees it. Only a definitive refusal ends the grant:
- * during an outage the still valid token is served, after that `unavailable`. A session that no key opens is
- * `unavailable` too: the key may come back.
+ * during an outage the still valid token is served, after that `unavailable`. A session that is
+ * due and that no key opens is `unavailable` too: the key may come back.
  */
 export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
   const inFlight = new Map<string, Promise<KeptSession>>()
@@ -148,15 +148,14 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
     // The attempts took time of their own: what counts is the clock after them.
     const now = ports.runtime.now()
     const pause = Math.min(failure.retryAfterSeconds ?? failurePauseSeconds, longestPauseSeconds)
-    pauseRefresh(session.grantId, now + pause, now)
+    pauseRefresh(session.grantId, now + pause)
     ports.report('provider_refresh_failed', session.grantId)
     return serveOrRefuse(session, now, pause)
   }
 
-  function pauseRefresh(grantId: string, until: number, now: number): void {
-    if (pausedUntil.size >= mostPauses) {
-      for (const [id, end] of pausedUntil) if (end <= now) pausedUntil.delete(id)
-    }
+  function pauseRefresh(grantId: string, until: number): void {
+    // Forgetting a pause costs one call to the provider, so a full map is simply emptied.
+    if (pausedUntil.size >= mostPauses) pausedUntil.clear()
     pausedUntil.set(grantId, until)
   }
 

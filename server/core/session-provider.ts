@@ -10,7 +10,8 @@ export interface Identity {
   sub: string
   email: string | undefined
   name: string | undefined
-  sessionId: string | undefined
+  /** Whether this sign-in went through a second factor. */
+  secondFactor: boolean
   expiresAt: number
 }
 
@@ -30,6 +31,7 @@ export interface ProviderCapabilities {
 export type ProviderFailure =
   | 'invalid_credentials' // wrong password or unknown account: never told apart
   | 'email_unconfirmed'
+  | 'second_factor_needed' // the account has one, and this sign-in did not ask for it
   | 'rate_limited'
   | 'disabled' // the sign-in method is switched off at the provider
   | 'expired' // a sign-in that was begun is unknown, too old or already used

@@ -136,9 +136,9 @@ export async function finishSocialSignIn(
       if (!(error instanceof ProviderError)) throw error
       // Not this one's code: try the next of the browser's tabs.
       if (error.failure === 'expired') continue
-      // Without a code nothing says which tab this is about.
+      // Without a code nothing says which tab this is about. It stays pending in any case: a link of another site can
+      // come here with an error, and must not cancel what goes on.
       const certain = parameters.has('code') || candidates.length === 1
-      if (certain && error.failure !== 'transient') await store.removeSocialSignIn(pending.id)
       return { kind: 'refused', failure: error, request: certain ? request : undefined }
     }
   }

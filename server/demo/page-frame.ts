@@ -14,7 +14,10 @@ export interface PageFrame {
 }
 
 /** Security headers of every page; `formTargets` are the origins that a form may lead to besides the app. */
-export function pageHeaders(formTargets: readonly string[]): Record<string, string> {
+export function pageHeaders(
+  formTargets: readonly string[],
+  scriptTargets: readonly string[],
+): Record<string, string> {
   return {
     'cache-control': 'no-store',
     'content-security-policy': [
@@ -22,6 +25,8 @@ export function pageHeaders(formTargets: readonly string[]): Record<string, stri
       `style-src ${STYLE_SOURCE}`,
       "img-src 'self'",
       `form-action ${["'self'", ...formTargets].join(' ')}`,
+      // The pages have no script; this is for the console, where one may call /mcp with the session cookie.
+      `connect-src ${["'self'", ...scriptTargets].join(' ')}`,
       "base-uri 'none'",
       "frame-ancestors 'none'",
     ].join('; '),

@@ -17,9 +17,9 @@ export interface PageResponder {
 
 type PageStatus = 200 | 400 | 403 | 404 | 413 | 422 | 500 | 503
 
-/** `authOrigin` is where the forms for a social sign-in lead. */
-export function createPageResponder(authOrigin: string): PageResponder {
-  const headers = pageHeaders([authOrigin])
+/** `authOrigin` is where the forms for a social sign-in lead, `mcpOrigin` what scripts of the console may call. */
+export function createPageResponder(authOrigin: string, mcpOrigin: string): PageResponder {
+  const headers = pageHeaders([authOrigin], [mcpOrigin])
   return {
     show(c, page, { status = 200, setCookies = [] } = {}) {
       for (const cookie of setCookies) c.header('set-cookie', cookie, { append: true })

@@ -94,7 +94,7 @@ ${draft?.text}</textarea>
         ${
           notes.length === 0
             ? html`<div class="card empty">
-                <p>The page is blank.</p>
+                <p>No notes yet.</p>
                 <p>Add your first note above, or let an assistant add one.</p>
               </div>`
             : html`<ul class="notes">

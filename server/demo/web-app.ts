@@ -47,7 +47,7 @@ export function createWebApp(
   const sessionConfig = { cookieName: config.cookieName, secure: appUrl.startsWith('https:') }
   const sessions = createBrowserSessions(sessionConfig, { auth, runtime })
   const notes = openNotes(config.database, runtime)
-  const pages = createPageResponder(new URL(authUrl).origin)
+  const pages = createPageResponder(new URL(authUrl).origin, new URL(config.mcpUrl).origin)
   const verifyToken = createTokenVerifier({ authUrl }, { auth, authFetch, runtime })
 
   const app = new Hono()

@@ -10,16 +10,6 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   })
 }
 
-/** An error in the shape of RFC 6749 section 5.2, for codes that no OAuth registry has. */
-export function jsonError(
-  status: number,
-  error: string,
-  description: string,
-  headers: Record<string, string> = {},
-): Response {
-  return json({ error, error_description: description }, status, headers)
-}
-
 /** An HTML page: never cached, framed or allowed to load anything. */
 export function page(html: string, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(html, {

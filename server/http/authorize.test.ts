@@ -247,6 +247,29 @@ describe('POST /oauth/authorize', () => {
     expect(banned.html).toContain('Email or password is not right')
   })
 
+  it('an account with a second factor is not signed in by its password alone', async () => {
+    const admin = drawbridge.app.embedded?.provider.admin
+    const user = await admin?.createUser({ email: 'factor@example.com', password: account.password })
+    admin?.enrollTotp(user?.id ?? '')
+    const browser = drawbridge.browser()
+    const login = await browser.visit(drawbridge.authorizeUrl(clientId))
+    const refused = await browser.submit(login, 'password', { ...account, email: 'factor@example.com' })
+    expect(refused.html).toContain('second factor')
+    expect(admin?.listSessions(user?.id ?? '')).toEqual([])
+  })
+
+  it('the warning about this computer goes by the address of this request', async () => {
+    const { client_id: id } = await drawbridge.register({
+      redirect_uris: [redirectUri, 'https://quill.example/cb'],
+    })
+    const { html } = await drawbridge.browser().visit(drawbridge.authorizeUrl(id))
+    expect(html).toContain('on this computer')
+    const other = await drawbridge
+      .browser()
+      .visit(drawbridge.authorizeUrl(id, { redirect_uri: 'https://quill.example/cb' }))
+    expect(other.html).not.toContain('on this computer')
+  })
+
   it('a private-use redirect ends on a page with the way back, not on a dead redirect', async () => {
     const target = 'cursor://anysphere.cursor-mcp/oauth/callback'
     const { client_id: id } = await drawbridge.register({ redirect_uris: [target] })

@@ -1,3 +1,5 @@
+import type { CorsAudience } from './cors.ts'
+
 /** What an endpoint gets beside the request. `id` is what a person quotes to support, and what the log knows. */
 export interface RequestContext {
   id: string
@@ -14,8 +16,8 @@ export interface Endpoint {
   methods: Readonly<Record<string, EndpointHandler>>
   /** Takes every other method; without it they are answered 405. */
   otherMethods?: EndpointHandler
-  /** `public`: any page may read the answers, without credentials. `own`: the handler sees to OPTIONS and headers. */
-  cors: 'public' | 'none' | 'own'
+  /** Which pages may read the answers; `none` for what people open in a browser. */
+  cors: 'none' | ((request: Request) => CorsAudience)
   /** Liveness probes come by address: no Host rule for them. */
   anyHost?: boolean
 }

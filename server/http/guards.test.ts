@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isOwnFormPost, isOwnHost, judgeOrigin, refuseCookieUse } from './guards.ts'
+import { isOwnFormPost, isOwnHost, judgeOrigin, mayUseCookie } from './guards.ts'
 
 describe('isOwnHost', () => {
   it.each<[host: string | null, baseUrl: string, own: boolean]>([
@@ -47,7 +47,7 @@ describe('judgeOrigin', () => {
   })
 })
 
-describe('refuseCookieUse', () => {
+describe('mayUseCookie', () => {
   const request = (headers: Record<string, string>): Request =>
     new Request('http://localhost/mcp', { headers })
   it.each<[string, Record<string, string>, 'absent' | 'trusted' | 'bearer_only' | 'foreign', boolean]>([
@@ -59,7 +59,7 @@ describe('refuseCookieUse', () => {
     ['cross-site with a trusted origin', { 'sec-fetch-site': 'cross-site' }, 'trusted', false],
     ['a navigation', { 'sec-fetch-mode': 'navigate' }, 'absent', false],
   ])('%s', (_name, headers, verdict, allowed) => {
-    expect(refuseCookieUse(request(headers), verdict) === undefined).toBe(allowed)
+    expect(mayUseCookie(request(headers), verdict)).toBe(allowed)
   })
 })
 

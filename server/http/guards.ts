@@ -34,23 +34,17 @@ export function judgeOrigin(origin: string | null, allowedOrigins: readonly stri
 }
 
 /**
- * Why a request may not use the session cookie, or undefined when it may.
+ * Whether a request may use the session cookie.
  *
  * A page's request names its origin, which must be trusted. A request without `Origin` comes from no page: browsers
- * send it with every cross-origin and every POST request. `Sec-Fetch-Site`, where sent, must agree.
+ * send it with every cross-origin and every POST request. `Sec-Fetch-Site` and `Sec-Fetch-Mode`, where sent, must agree.
  */
-export function refuseCookieUse(request: Request, verdict: OriginVerdict): string | undefined {
-  if (verdict !== 'absent' && verdict !== 'trusted') {
-    return 'This origin may not use the session cookie. Add it to ALLOWED_ORIGINS, or send a bearer token.'
-  }
+export function mayUseCookie(request: Request, verdict: OriginVerdict): boolean {
+  if (verdict !== 'absent' && verdict !== 'trusted') return false
   const site = request.headers.get('sec-fetch-site')
-  if (site !== null && !['same-origin', 'same-site', 'none'].includes(site)) {
-    return 'Cross-site requests may not use the session cookie. Send a bearer token.'
-  }
+  if (site !== null && !['same-origin', 'same-site', 'none'].includes(site)) return false
   const mode = request.headers.get('sec-fetch-mode')
-  return mode === 'navigate' || mode === 'no-cors'
-    ? 'Only script requests in CORS or same-origin mode may use the session cookie.'
-    : undefined
+  return mode !== 'navigate' && mode !== 'no-cors'
 }
 
 /** Whether a form post came from a page of ours: its `Origin`, where sent, and `Sec-Fetch-Site` must say so. */

@@ -53,7 +53,7 @@ export async function renderLogin(
     transaction: sealTransaction(request, binding, ports.signIn),
     client: { name: clientDisplayName(client), ...(client.uri !== undefined && { uri: client.uri }) },
     redirectHost: redirectHost(request.redirectUri),
-    loopbackOnly: client.redirectUris.every(isLoopbackUri),
+    returnsToThisComputer: isLoopbackUri(request.redirectUri),
     permissions: permissionsOf(request.scope, ports.codes.sessionTtlSeconds),
     password: capabilities.password,
     social: capabilities.social.map((id) => ({ id, label: socialLabel(id) })),
@@ -87,7 +87,7 @@ function permissionsOf(scope: string, sessionTtlSeconds: number): string[] {
     days >= 1 ? `${days} ${days === 1 ? 'day' : 'days'}` : `${Math.ceil(sessionTtlSeconds / 60)} minutes`
   return [
     ...(scope.split(' ').includes(toolScope)
-      ? ['See and change what you can in this web app, through its tools']
+      ? ['Use the tools of the web app as you: read and change what you can there']
       : []),
     `Stay connected for ${lasting}, without asking you again`,
   ]

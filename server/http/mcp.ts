@@ -1,7 +1,8 @@
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/cookie-header.ts'
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
-import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
+import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
 import {
   type Caller,
   callerFromAuthorization,
@@ -10,15 +11,15 @@ import {
   type CallerResult,
 } from '../core/caller.ts'
 import { resourceScopes, toolScope } from '../core/scope.ts'
-import { json, jsonError } from './answer.ts'
+import { json } from './answer.ts'
 import { mediaType, readBody } from './body.ts'
-import { type CorsAudience, preflight, withCors } from './cors.ts'
+import { type CorsAudience, requestedHeaders } from './cors.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { judgeOrigin, type OriginVerdict, refuseCookieUse } from './guards.ts'
+import { judgeOrigin, mayUseCookie } from './guards.ts'
+import { httpError } from './http-error.ts'
 import type { PublicUrls } from './metadata.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
-const allow = { allow: 'POST' }
 
 /** What the gate of `/mcp` needs. */
 export interface McpPorts {
@@ -33,50 +34,41 @@ export interface McpPorts {
  * without a good credential gets 401 with a challenge, whatever its method or body.
  */
 export function createMcpEndpoint(ports: McpPorts): Endpoint {
-  const path = `${ports.urls.basePath}/mcp`
-  const handler = async (request: Request, context: RequestContext): Promise<Response> => {
-    const origin = request.headers.get('origin')
-    const verdict = judgeOrigin(origin, ports.allowedOrigins)
-    const audience: CorsAudience =
-      verdict === 'trusted' && origin !== null ? { kind: 'origin', origin } : { kind: 'everyone' }
-    if (verdict === 'foreign') {
-      context.report('origin_refused')
-      return jsonError(403, 'forbidden_origin', 'Pages of this origin may not call this server.')
-    }
-    return withCors(await answer(request, verdict, context, ports), audience)
-  }
-  const options = (request: Request): Response => {
-    const origin = request.headers.get('origin')
-    const verdict = judgeOrigin(origin, ports.allowedOrigins)
-    if (verdict === 'foreign') {
-      return jsonError(403, 'forbidden_origin', 'Pages of this origin may not call this server.')
-    }
-    // A preflight for a cookie call names no Authorization header; only such a call needs credentials allowed.
-    const trusted = verdict === 'trusted' && origin !== null
-    return preflight(request, ['POST'], trusted ? { kind: 'origin', origin } : { kind: 'everyone' })
-  }
+  const handler = (request: Request, context: RequestContext): Promise<Response> =>
+    answer(request, context, ports)
   return {
-    path,
-    cors: 'own',
-    methods: { OPTIONS: options },
+    path: `${ports.urls.basePath}/mcp`,
+    cors: (request) => audienceOf(request, ports.allowedOrigins),
+    methods: { POST: handler },
     otherMethods: handler,
   }
 }
 
-async function answer(
-  request: Request,
-  verdict: OriginVerdict,
-  context: RequestContext,
-  ports: McpPorts,
-): Promise<Response> {
+/** Credentials are for cookie calls of trusted origins alone: a call with a bearer does not need them. */
+function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAudience {
+  const origin = request.headers.get('origin')
+  const verdict = judgeOrigin(origin, allowedOrigins)
+  if (verdict === 'foreign') return { kind: 'nobody' }
+  const bearer =
+    request.headers.has('authorization') ||
+    (request.method === 'OPTIONS' && requestedHeaders(request).includes('authorization'))
+  return verdict === 'trusted' && origin !== null && !bearer
+    ? { kind: 'origin', origin }
+    : { kind: 'everyone' }
+}
+
+async function answer(request: Request, context: RequestContext, ports: McpPorts): Promise<Response> {
+  const verdict = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
+  if (verdict === 'foreign') {
+    context.report('origin_refused')
+    return httpError('forbidden_origin')
+  }
   const authorization = request.headers.get('authorization')
   const cookies = authorization === null ? sessionCookies(request, ports.callers.cookieName) : []
-  if (cookies.length > 0 && ports.callers.sessionTokens) {
-    const refused = refuseCookieUse(request, verdict)
-    if (refused !== undefined) {
-      context.report('cookie_refused')
-      return jsonError(403, 'forbidden_cookie', refused)
-    }
+  const usesCookie = cookies.length > 0 && ports.callers.sessionTokens
+  if (usesCookie && !mayUseCookie(request, verdict)) {
+    context.report('cookie_refused')
+    return httpError('forbidden_cookie')
   }
   const found =
     authorization === null
@@ -101,29 +93,20 @@ function refuseCaller(
   switch (found.kind) {
     case 'missing':
       // RFC 6750 section 3.1: no error attribute when no credential came.
-      return jsonError(401, 'unauthorized', 'Authentication is required: sign in through OAuth.', {
-        'www-authenticate': bearerChallenge(challenge),
-      })
+      return httpError('unauthorized', { 'www-authenticate': bearerChallenge(challenge) })
     case 'invalid':
       context.report('caller_refused', { description: found.description })
-      return jsonError(401, 'invalid_token', found.description, {
-        'www-authenticate': bearerChallenge({
-          ...challenge,
-          error: 'invalid_token',
-          errorDescription: found.description,
-        }),
-      })
+      return refuseToken(new OAuthError('invalid_token', found.description), challenge)
     case 'unavailable':
       // No challenge: signing in again would not help while the provider is away.
-      return jsonError(
-        503,
-        'temporarily_unavailable',
-        'The sign-in service cannot be reached. Try again soon.',
-        {
-          'retry-after': String(found.retryAfterSeconds),
-        },
-      )
+      return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })
   }
+}
+
+/** A refusal about the token, with the same words in the challenge and in the body (RFC 6750 section 3.1). */
+function refuseToken(error: OAuthError, challenge: BearerChallenge): Response {
+  const header = bearerChallenge({ ...challenge, error: error.code, errorDescription: error.description })
+  return json(oauthErrorBody(error), error.status, { 'www-authenticate': header })
 }
 
 async function serve(
@@ -133,30 +116,16 @@ async function serve(
   ports: McpPorts,
 ): Promise<Response> {
   if (!caller.scope.split(' ').includes(toolScope)) {
-    const challenge = {
-      resourceMetadata: ports.urls.resourceMetadata,
-      scope: toolScope,
-      error: 'insufficient_scope',
-    }
-    return jsonError(403, 'insufficient_scope', `The access token lacks the scope ${toolScope}.`, {
-      'www-authenticate': bearerChallenge(challenge),
-    })
-  }
-  if (request.method !== 'POST') {
-    return jsonError(
-      405,
-      'method_not_allowed',
-      'Send JSON-RPC messages with POST. There is no event stream.',
-      allow,
+    const error = new OAuthError(
+      'insufficient_scope',
+      `The access token lacks the scope ${toolScope}. Ask for it.`,
     )
+    return refuseToken(error, { resourceMetadata: ports.urls.resourceMetadata, scope: toolScope })
   }
-  if (mediaType(request) !== 'application/json') {
-    return jsonError(415, 'unsupported_media_type', 'Send the message as application/json.')
-  }
+  if (request.method !== 'POST') return httpError('method_not_allowed', { allow: 'POST' })
+  if (mediaType(request) !== 'application/json') return httpError('unsupported_media_type')
   const body = await readBody(request, maxBodyBytes)
-  if (body.kind === 'too_large') {
-    return jsonError(413, 'content_too_large', `The message is larger than ${maxBodyBytes} bytes.`)
-  }
+  if (body.kind === 'too_large') return httpError('content_too_large')
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
   if (message === undefined)
     return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not JSON.'), 400)

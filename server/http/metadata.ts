@@ -4,6 +4,7 @@ import type {
 } from '@drawbridge/shared/oauth-metadata.ts'
 import { clientAuthMethods, grantTypes } from '../core/client.ts'
 import { authorizationServerScopes, resourceScopes } from '../core/scope.ts'
+import { everyone } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** URLs that metadata, challenges and tokens share. Each is built once, so that they are the same string everywhere. */
@@ -73,5 +74,5 @@ function documentEndpoints(name: string, basePath: string, document: object): En
     `${basePath}/.well-known/${name}/mcp`,
     `${basePath}/mcp/.well-known/${name}`,
   ])
-  return [...paths].map((path) => ({ path, methods: { GET: get }, cors: 'public' }))
+  return [...paths].map((path) => ({ path, methods: { GET: get }, cors: everyone }))
 }

@@ -3,6 +3,7 @@ import { registerClient, type RegistrationPolicy } from '../core/client-registra
 import type { ClientStore } from '../core/client.ts'
 import { json } from './answer.ts'
 import { readJson } from './body.ts'
+import { everyone } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** What the registration endpoint needs. */
@@ -16,7 +17,7 @@ export interface RegisterPorts {
 export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): Endpoint {
   return {
     path: `${basePath}/oauth/register`,
-    cors: 'public',
+    cors: everyone,
     methods: {
       async POST(request, context) {
         const { client, response } = registerClient(await readJson(request), ports.policy, ports.runtime)

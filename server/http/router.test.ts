@@ -1,5 +1,6 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { describe, expect, it } from 'vitest'
+import { everyone } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRouter } from './router.ts'
 
@@ -31,7 +32,7 @@ const failing: Endpoint = {
     },
   },
 }
-const fine: Endpoint = { path: '/fine', cors: 'public', methods: { GET: () => new Response('fine') } }
+const fine: Endpoint = { path: '/fine', cors: everyone, methods: { GET: () => new Response('fine') } }
 const probe: Endpoint = {
   path: '/probe',
   cors: 'none',
@@ -45,8 +46,49 @@ describe('createRouter', () => {
     expect(response.status).toBe(500)
     const text = await response.text()
     expect(text).not.toContain('hunter2')
-    expect(text).toContain('request-1')
+    expect(response.headers.get('x-request-id')).toBe('request-1')
     expect(reported.at(-1)?.[0]).toBe('request_failed')
+  })
+
+  it.each<[string, string, number, string]>([
+    ['/fails', 'GET', 500, 'Something went wrong here'],
+    ['/fine', 'DELETE', 405, 'cannot be opened like that'],
+    ['/nothing', 'GET', 404, 'ends in /mcp'],
+  ])('a browser that opens %s with %s gets a page with %i', async (path, method, status, text) => {
+    const headers = { accept: 'text/html,application/xhtml+xml' }
+    const response = await route([failing, fine])(path, { method, headers })
+    expect(response.status).toBe(status)
+    const html = await response.text()
+    expect(html).toContain(text)
+    expect(html).toContain('request-1')
+    expect(html).not.toContain('hunter2')
+  })
+
+  it('a client that hangs up is no failure of ours', async () => {
+    const hangUp: Endpoint = {
+      path: '/hangs-up',
+      cors: 'none',
+      methods: {
+        POST: () => {
+          throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+        },
+      },
+    }
+    await route([hangUp])('/hangs-up', { method: 'POST' })
+    expect(reported.at(-1)?.[0]).toBe('request_aborted')
+  })
+
+  it('a hostile list of requested headers costs nothing', async () => {
+    const headers = {
+      origin: 'https://a.example',
+      'access-control-request-headers': `a${' '.repeat(130_000)}b`,
+    }
+    const started = process.cpuUsage()
+    const response = await route([fine])('/fine', { method: 'OPTIONS', headers })
+    const { user } = process.cpuUsage(started)
+    expect(response.status).toBe(204)
+    // With a pattern that backtracks this took 27 seconds of CPU.
+    expect(user).toBeLessThan(5_000_000)
   })
 
   it('an OAuth failure is its JSON', async () => {

@@ -16,6 +16,10 @@ export const signInMessages: Readonly<Record<ProviderFailure, SignInMessage>> = 
     status: 400,
     text: 'This email address is not confirmed yet. Open the link in the confirmation mail, then sign in here again.',
   },
+  second_factor_needed: {
+    status: 400,
+    text: 'This account is protected by a second factor, which this page cannot ask for yet. Use another account, or ask the people who run this server.',
+  },
   rate_limited: { status: 429, text: 'Too many attempts. Wait a minute, then try again.' },
   disabled: { status: 400, text: 'This way of signing in is switched off. Choose another one.' },
   expired: { status: 400, text: 'That sign-in took too long. Start it again.' },

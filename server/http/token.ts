@@ -13,6 +13,7 @@ import { rotateRefreshToken } from '../core/refresh-token.ts'
 import type { TokenResponse } from '../core/token-issue.ts'
 import { json } from './answer.ts'
 import { readForm } from './body.ts'
+import { everyone } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** What the token endpoint needs. */
@@ -24,7 +25,7 @@ export interface TokenPorts extends AuthorizationCodePorts {
 export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoint {
   return {
     path: `${basePath}/oauth/token`,
-    cors: 'public',
+    cors: everyone,
     methods: {
       async POST(request, context) {
         const form = await readForm(request)
@@ -78,7 +79,7 @@ function readClientCredentials(header: string | null, form: URLSearchParams): Cl
   const secret = optional(form, 'client_secret')
   if (header === null) {
     if (id === undefined) throw new OAuthError('invalid_client', 'client_id is missing.')
-    return { id, secret, via: 'body' }
+    return { id, secret }
   }
   const basic = readBasicCredentials(header)
   if (secret !== undefined) {
@@ -99,7 +100,7 @@ function readBasicCredentials(header: string): ClientCredentials {
     throw new OAuthError('invalid_client', 'The Authorization header is not a valid Basic one.')
   }
   // RFC 6749 section 2.3.1: both halves are form-encoded before they are joined.
-  return { id: formDecode(text.slice(0, colon)), secret: formDecode(text.slice(colon + 1)), via: 'basic' }
+  return { id: formDecode(text.slice(0, colon)), secret: formDecode(text.slice(colon + 1)) }
 }
 
 function formDecode(text: string): string {

@@ -13,26 +13,33 @@ const noteListSchema = z.object({ notes: z.array(noteSchema) })
 export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>): ToolDefinition[] {
   const notesUrl = `${appUrl}/api/notes`
 
-  /** One call of the notes API with the user's own token; answers undefined for a note that is not there. */
+  /** One call of the notes API as the user; what fails becomes a tool error that names the next step. */
   async function callNotes(
     { caller, signal }: ToolContext,
-    method: 'GET' | 'POST' | 'DELETE',
-    url: string,
-    body?: unknown,
-  ): Promise<Response> {
-    return runtime.fetch(
-      new Request(url, {
-        method,
+    call: { method: 'GET' | 'POST' | 'DELETE'; id?: string; body?: unknown },
+    read: (response: Response) => Promise<CallToolResult>,
+  ): Promise<CallToolResult> {
+    // Outside the try: a token that cannot be had is our fault, not the web app's.
+    const request = new Request(
+      call.id === undefined ? notesUrl : `${notesUrl}/${encodeURIComponent(call.id)}`,
+      {
+        method: call.method,
         headers: {
           authorization: `Bearer ${caller.providerToken()}`,
           accept: 'application/json',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(call.body !== undefined && { 'content-type': 'application/json' }),
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]),
-      }),
+      },
     )
+    try {
+      const response = await runtime.fetch(request)
+      return response.ok ? await read(response) : await refusal(response)
+    } catch {
+      return toolError('The web app cannot be reached or answers nothing readable. Try again in a moment.')
+    }
   }
 
   return [
@@ -61,7 +68,7 @@ export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>)
       input: z.object({}),
       annotations: { readOnlyHint: true, openWorldHint: false },
       call: (_input, context) =>
-        answering(callNotes(context, 'GET', notesUrl), async (response) => {
+        callNotes(context, { method: 'GET' }, async (response) => {
           const { notes } = noteListSchema.parse(await response.json())
           const lines = notes.map(({ id, text }) => `${id}: ${text}`)
           return textResult(lines.length > 0 ? lines.join('\n') : 'There are no notes yet.', { notes })
@@ -81,7 +88,7 @@ export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>)
         openWorldHint: false,
       },
       call: ({ text }, context) =>
-        answering(callNotes(context, 'POST', notesUrl, { text }), async (response) => {
+        callNotes(context, { method: 'POST', body: { text } }, async (response) => {
           const note = noteSchema.parse(await response.json())
           return textResult(`Added note ${note.id}.`, note)
         }),
@@ -93,29 +100,12 @@ export function createDemoTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>)
       input: z.object({ id: z.string().min(1).max(100).describe('The id of the note.') }),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
       call: ({ id }, context) =>
-        answering(callNotes(context, 'DELETE', `${notesUrl}/${encodeURIComponent(id)}`), async () =>
-          textResult(`Deleted note ${id}.`, { id }),
-        ),
+        callNotes(context, { method: 'DELETE', id }, async () => textResult(`Deleted note ${id}.`, { id })),
     }),
   ]
 }
 
-/** Turns the outcome of a call into a result: what failed becomes a tool error that names the next step. */
-async function answering(
-  call: Promise<Response>,
-  read: (response: Response) => Promise<CallToolResult>,
-): Promise<CallToolResult> {
-  let response: Response
-  try {
-    response = await call
-  } catch {
-    return toolError('The web app cannot be reached right now. Try again in a moment.')
-  }
-  if (response.ok) {
-    return read(response).catch(() =>
-      toolError('The web app answered something unexpected. Try again later.'),
-    )
-  }
+async function refusal(response: Response): Promise<CallToolResult> {
   await response.body?.cancel()
   switch (response.status) {
     case 401:

@@ -12,14 +12,14 @@ import {
 import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Caller } from '../core/caller.ts'
-import type { ToolDefinition } from './tool.ts'
+import { type ToolDefinition, toolError } from './tool.ts'
 
 /** What the MCP endpoint tells about itself and offers. */
 export interface McpEndpointConfig {
   serverInfo: Implementation
   instructions: string
   tools: readonly ToolDefinition[]
-  report: (event: 'mcp_error', error: Error) => void
+  report: (event: 'mcp_rejected' | 'tool_failed', error: unknown) => void
 }
 
 /** Serves MCP messages to callers who are already proven. */
@@ -55,14 +55,18 @@ export function createMcpEndpoint(config: McpEndpointConfig): McpEndpoint {
           `There is no tool ${JSON.stringify(params.name.slice(0, 100))}. Call tools/list for the names.`,
         )
       }
-      return tool.call(params.arguments, { caller, signal: context.mcpReq.signal })
+      const { signal } = context.mcpReq
+      return tool.call(params.arguments, { caller, signal }).catch((error: unknown) => {
+        config.report('tool_failed', error)
+        return toolError('The tool failed on the server. Try again; if it stays, tell the people who run it.')
+      })
     })
     return server
   }
 
   const modern = createMcpHandler((context) => createServer(callerOf(context.authInfo?.extra)), {
     legacy: 'reject',
-    onerror: (error) => config.report('mcp_error', error),
+    onerror: (error) => config.report('mcp_rejected', error),
   })
 
   async function handleLegacy(request: Request, body: unknown, caller: Caller): Promise<Response> {

@@ -2,6 +2,7 @@ import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
   ProviderError,
+  type ProviderCapabilities,
   type ProviderSession,
   type SessionProvider,
   type SignIn,
@@ -32,11 +33,30 @@ export function createGotrueProvider(
 ): SessionProvider {
   const call = (request: GotrueRequest): Promise<unknown> => callGotrue(config, request, runtime)
   const verify = createTokenVerifier({ ...config, jwksUrl: `${config.url}/.well-known/jwks.json` }, runtime)
-  let reported: { at: number; social: string[]; password: boolean } | undefined
+  let reported: { askedAt: number; capabilities: ProviderCapabilities } | undefined
+  let asking: Promise<ProviderCapabilities> | undefined
+
+  async function askForCapabilities(): Promise<ProviderCapabilities> {
+    const { password, social } = methodsOf(await call({ method: 'GET', path: '/settings' }))
+    const capabilities = { password, social: config.social ?? social }
+    reported = { askedAt: runtime.now(), capabilities }
+    return capabilities
+  }
 
   async function signIn(path: string, body: unknown): Promise<SignIn> {
-    const session = sessionOf(await call({ method: 'POST', path, body }), runtime.now())
-    return { session, identity: await verify(session.accessToken) }
+    const answer = await call({ method: 'POST', path, body })
+    const session = sessionOf(answer, runtime.now())
+    const identity = await verify(session.accessToken)
+    if (hasSecondFactor(answer) && !identity.secondFactor) {
+      // The password alone must not be enough; the half-way session is of no use to anybody.
+      await signOut(session).catch(() => undefined)
+      throw new ProviderError('second_factor_needed', 'The account has a verified second factor.')
+    }
+    return { session, identity }
+  }
+
+  async function signOut(session: ProviderSession): Promise<void> {
+    await call({ method: 'POST', path: '/logout?scope=local', bearer: session.accessToken })
   }
 
   return {
@@ -44,11 +64,17 @@ export function createGotrueProvider(
     verify,
 
     async capabilities() {
-      const now = runtime.now()
-      if (!reported || now - reported.at >= capabilitiesFreshSeconds) {
-        reported = { at: now, ...methodsOf(await call({ method: 'GET', path: '/settings' })) }
-      }
-      return { password: reported.password, social: config.social ?? reported.social }
+      const known = reported
+      if (known && runtime.now() - known.askedAt < capabilitiesFreshSeconds) return known.capabilities
+      asking ??= askForCapabilities().finally(() => {
+        asking = undefined
+      })
+      if (!known) return asking
+      // What was true a minute ago is better than no login page.
+      return asking.catch(() => {
+        reported = { askedAt: runtime.now(), capabilities: known.capabilities }
+        return known.capabilities
+      })
     },
 
     passwordSignIn: ({ email, password }) =>
@@ -80,9 +106,7 @@ export function createGotrueProvider(
       )
     },
 
-    async signOut(session) {
-      await call({ method: 'POST', path: '/logout?scope=local', bearer: session.accessToken })
-    },
+    signOut,
   }
 }
 
@@ -109,6 +133,13 @@ function sessionOf(body: unknown, now: number): ProviderSession {
     throw new ProviderError('protocol', 'The auth API answered a session that has already ended.')
   // Counted from our own clock: the provider's may differ.
   return { accessToken, refreshToken, expiresAt: now + Math.floor(expiresIn) }
+}
+
+function hasSecondFactor(body: unknown): boolean {
+  const factors = (body as { user?: { factors?: unknown } } | undefined)?.user?.factors
+  return (
+    Array.isArray(factors) && factors.some((factor) => (factor as { status?: unknown }).status === 'verified')
+  )
 }
 
 function methodsOf(body: unknown): { password: boolean; social: string[] } {

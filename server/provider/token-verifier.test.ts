@@ -66,7 +66,7 @@ describe('a good token', () => {
       sub: claims.sub,
       email: 'ada@example.com',
       name: 'Ada Lovelace',
-      sessionId: claims.session_id,
+      secondFactor: false,
       expiresAt: start + 3600,
     })
   })
@@ -88,7 +88,7 @@ describe('a good token', () => {
     ['is_anonymous left out', { is_anonymous: undefined }, {}],
     ['an sub in upper case', { sub: 'ABCDEFAB-2222-4333-8444-555555555555' }, {}],
   ])('%s', async (_rule, changes, expected) => {
-    expect(await verify(await sign(changes))).toMatchObject({ sessionId: claims.session_id, ...expected })
+    expect(await verify(await sign(changes))).toMatchObject({ secondFactor: false, ...expected })
   })
 })
 

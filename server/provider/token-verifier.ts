@@ -76,7 +76,7 @@ function identityOf(claims: JWTPayload, now: number): Identity {
     sub: claims.sub ?? '',
     email: textClaim(claims['email']),
     name: nameOf(claims['user_metadata']),
-    sessionId: sessionId as string,
+    secondFactor: claims['aal'] === 'aal2',
     expiresAt: claims.exp ?? 0,
   }
 }

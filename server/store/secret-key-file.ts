@@ -1,12 +1,13 @@
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeDataFolder } from './data-folder.ts'
 
 /**
  * The text of the key file at `path`; written there first, readable by its owner only, when it does not exist. Two
  * processes that start at once end up with the same text. Throws when the file can be neither read nor made.
  */
 export function readOrCreateSecretKeys(path: string, create: () => string): string {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDataFolder(dirname(path))
   return read(path) ?? publish(path, create())
 }
 

@@ -254,6 +254,7 @@ describe('secrets at rest', () => {
       sealer: createSealer([{ kid: 'k', key }], runtime.randomBytes),
       runtime,
       providerIssuer: 'https://provider',
+      reportGrantEnd: () => {},
       sessionTtlSeconds: grantSeconds,
       accessTokenTtlSeconds: 3600,
     }

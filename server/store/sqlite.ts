@@ -1,4 +1,3 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../core/store.ts'
@@ -6,6 +5,8 @@ import { codeRetentionSeconds } from './retention.ts'
 import { createSqliteClients } from './sqlite-clients.ts'
 import { createSqliteGrants } from './sqlite-grants.ts'
 import { createSqliteProviderSessions } from './sqlite-provider-sessions.ts'
+import { createPrivateFile, makeDataFolder } from './data-folder.ts'
+import { lockSqlite } from './sqlite-lock.ts'
 import { migrateSqlite } from './sqlite-schema.ts'
 import { createTransaction } from './sqlite-transaction.ts'
 
@@ -14,22 +15,28 @@ import { createTransaction } from './sqlite-transaction.ts'
  * oldest supported Node misbinds numbered parameters.
  *
  * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
- * cleared on opening, since only one process uses the file. Throws when the file cannot be opened or is too new.
+ * cleared on opening, since only one process uses the file. Throws when the file cannot be opened, is in use or too new.
  */
 export function openSqliteStore(path: string): Store {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // SQLite gives its own files the mode of this one.
-  closeSync(openSync(path, 'a', 0o600))
-  const database = new DatabaseSync(path, { timeout: 5000 })
+  makeDataFolder(dirname(path))
+  createPrivateFile(path)
+  const lock = lockSqlite(path)
+  let database: DatabaseSync | undefined
+  const close = (): void => {
+    database?.close()
+    lock.release()
+  }
   try {
-    return createStore(database)
+    database = new DatabaseSync(path, { timeout: 5000 })
+    return createStore(database, close)
   } catch (error) {
-    database.close()
-    throw error
+    close()
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`The database ${path} cannot be used: ${reason}`, { cause: error })
   }
 }
 
-function createStore(database: DatabaseSync): Store {
+function createStore(database: DatabaseSync, close: () => void): Store {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;')
   migrateSqlite(database)
   database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')
@@ -65,6 +72,6 @@ function createStore(database: DatabaseSync): Store {
         for (const { id } of grants) deleteProviderSession.run(id as string)
         return deleted + grants.length
       }),
-    close: async () => database.close(),
+    close: async () => close(),
   }
 }

@@ -53,7 +53,7 @@ export function signInSample(name = 'ada', expiresAt: number = start + 3600): Si
       sub: `sub ${name}`,
       email: `${name}@example.com`,
       name: undefined,
-      sessionId: `session ${name}`,
+      secondFactor: false,
       expiresAt,
     },
   }

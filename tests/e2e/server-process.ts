@@ -133,7 +133,7 @@ export async function startServer(
         }
         const leaked = secrets.findIn(stdout + stderr)
         if (leaked.length > 0) throw new Error(`The output of the server contains: ${leaked.join(', ')}.`)
-        const failures = [...server.events('request_failed'), ...server.events('mcp_error')]
+        const failures = [...server.events('request_failed'), ...server.events('tool_failed')]
         if (failures.length > 0)
           throw new Error(`The server failed: ${JSON.stringify(failures, undefined, 2)}`)
       } finally {

@@ -124,7 +124,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       'Sign in and allow',
       'Continue with Google and allow',
       'Cancel, allow nothing',
-      'Create one in notes.example.com',
+      'Create one at notes.example.com',
       'About claude.ai',
     ])
   })

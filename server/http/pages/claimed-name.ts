@@ -13,7 +13,9 @@ export function claimedName(name: string): string {
   const plain = name
     .normalize('NFC')
     .replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/[\p{Cs}\p{Co}]|(?![\u200c\u200d])\p{Cf}/gu, '')
+    .replace(/[\p{Cs}\p{Co}\u2800]|(?![\u200c\u200d])[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
+    // Joiners belong between characters of a word or an emoji, not at an edge where they hide.
+    .replace(/(?<![^\s\u200c\u200d])[\u200c\u200d]+|[\u200c\u200d]+(?![^\s\u200c\u200d])/gu, '')
     .replace(/(\p{M}{4})\p{M}+/gu, '$1')
     .replace(/["\u00ab\u00bb\u201c-\u201f\u301d-\u301f\uff02]/gu, '\u2019')
     .trim()

@@ -58,7 +58,7 @@ describe('what is offered', () => {
     ],
     ['an email', { email: 'a@b.example' }, ['value="a@b.example"'], ['autofocus']],
     ['no email', {}, ['value=""'], []],
-    ['the app', {}, ['href="https://notes.example.com"', 'Create one in notes.example.com'], []],
+    ['the app', {}, ['href="https://notes.example.com"', 'Create one at notes.example.com'], []],
     ['cancel', {}, ['name="action" value="deny" formnovalidate'], []],
   ]
   test.each(rows)('%s', (_case, part, present, absent) => {

@@ -59,7 +59,7 @@ export function loginPage(view: LoginView): string {
       </form>
       <div class="court-foot">
         <p>
-          No account yet? <a class="link" href="${view.appUrl}">Create one in ${hostOf(view.appUrl)}</a>, then
+          No account yet? <a class="link" href="${view.appUrl}">Create one at ${hostOf(view.appUrl)}</a>, then
           come back here.
         </p>
         ${aboutClient(view.client)}

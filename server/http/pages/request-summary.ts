@@ -11,7 +11,7 @@ export interface RequestView {
   /** Host (or scheme) that the browser returns to; an international host in its ASCII form. */
   redirectHost: string
   /** Every redirect URI of the client is loopback: any program on the computer could be asking. */
-  loopbackOnly: boolean
+  returnsToThisComputer: boolean
   /** What signing in allows, as plain sentences. */
   permissions: readonly string[]
   /** The web application whose accounts sign in, and where accounts are created. */
@@ -41,7 +41,7 @@ export function requestSummary(view: RequestView): SafeHtml {
       <div>
         <dt>Returns to</dt>
         <dd>
-          ${hostName(view.redirectHost)}${view.loopbackOnly ? html` <span class="note">on this computer</span>` : ''}
+          ${hostName(view.redirectHost)}${view.returnsToThisComputer ? html` <span class="note">on this computer</span>` : ''}
         </dd>
       </div>
       <div>
@@ -52,7 +52,7 @@ export function requestSummary(view: RequestView): SafeHtml {
       </div>
     </dl>
     ${
-      view.loopbackOnly
+      view.returnsToThisComputer
         ? html`<p class="warning">
             ${alertGlyph} <span>A program on this computer is asking. Go on only if you started it.</span>
           </p>`

@@ -11,7 +11,7 @@ export const loginSample: LoginView = {
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
   client: { name: 'Claude', uri: 'https://claude.ai/', verifiedHost: 'claude.ai' },
   redirectHost: 'claude.ai',
-  loopbackOnly: false,
+  returnsToThisComputer: false,
   permissions: ['Use this app’s tools as you', 'Stay connected for 30 days'],
   password: true,
   social: [{ id: 'google', label: 'Google' }],
@@ -23,7 +23,7 @@ export const loopbackSample: LoginView = {
   ...loginSample,
   client: { name: 'VS Code' },
   redirectHost: '127.0.0.1',
-  loopbackOnly: true,
+  returnsToThisComputer: true,
 }
 
 /** A name made to speak in the page's own voice and to climb out of its line: markup, quotes, two directions, marks. */

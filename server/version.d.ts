@@ -1,2 +1,0 @@
-/** Version of this server, as in its manifest. */
-export declare const version: string;
