@@ -1,5 +1,5 @@
-import type { SealingKey } from './core/seal.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import type { SealingKey } from './core/seal.ts'
 
 /** Turns the text of a setting into its value; throws a `TypeError` whose message says what is expected. */
 export type ValueParser<Value> = (text: string) => Value

@@ -1,5 +1,3 @@
-import type { SealingKey } from './core/seal.ts'
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
 import {
   type ListenAddress,
@@ -16,6 +14,8 @@ import {
   type StoreAddress,
   type ValueParser,
 } from './config-value.ts'
+import type { SealingKey } from './core/seal.ts'
+import { brokenEmbeddedRules } from './embedded-rule.ts'
 
 /** Prefix of every environment variable of the server. */
 export const variablePrefix = 'DRAWBRIDGE_'
@@ -243,7 +243,7 @@ export function createConfig(
   // A provider that is not known here has rules that are not known here.
   if (given.provider === undefined || values.has('provider')) {
     problems.push(
-      ...brokenRules(config, context.production).map(([field, text]) => `${callOf(field)}: ${text}`),
+      ...brokenEmbeddedRules(config, context.production).map(([field, text]) => `${callOf(field)}: ${text}`),
     )
   }
   if (problems.length > 0) throw new ConfigError(problems)
@@ -275,62 +275,4 @@ function withDefaults(given: Partial<ServerConfig>): ServerConfig {
     log: 'info',
     ...given,
   }
-}
-
-/** Rules of the embedded provider, each with the setting to change and the sentence shown when it does not hold. */
-function brokenRules(config: ServerConfig, production: boolean): [keyof ServerConfig, string][] {
-  const { baseUrl, appUrl, providerUrl, listen } = config
-  const rules: readonly (readonly [holds: boolean, field: keyof ServerConfig, problem: string])[] = [
-    [
-      !production,
-      'provider',
-      'the embedded provider is for trying things out and refuses NODE_ENV=production.',
-    ],
-    [
-      isLoopbackHostname(new URL(baseUrl).hostname),
-      'baseUrl',
-      'with the embedded provider this must be a loopback address, such as http://localhost:8787.',
-    ],
-    [
-      isLoopbackHostname(new URL(appUrl).hostname),
-      'appUrl',
-      'with the embedded provider this must be a loopback address, such as http://localhost:8788.',
-    ],
-    [
-      isLoopbackHostname(listen.host),
-      'listen',
-      'with the embedded provider this must be a loopback address, such as 127.0.0.1:8787.',
-    ],
-    [
-      providerUrl === `${appUrl}/auth/v1`,
-      'providerUrl',
-      'the embedded provider is always at APP_URL/auth/v1; leave this out.',
-    ],
-    [
-      config.providerIssuer === providerUrl,
-      'providerIssuer',
-      'the embedded provider issues as APP_URL/auth/v1; leave this out.',
-    ],
-    [
-      config.providerAudience === 'authenticated',
-      'providerAudience',
-      'the embedded provider issues for "authenticated"; leave this out.',
-    ],
-    [
-      config.social?.every((method) => method === 'google') ?? true,
-      'social',
-      'the embedded provider has google only.',
-    ],
-    [
-      new URL(appUrl).pathname === '/' && appUrl.startsWith('http:'),
-      'appUrl',
-      'the demo app is served at the root of an http origin, such as http://localhost:8788.',
-    ],
-    [
-      new URL(appUrl).origin !== new URL(baseUrl).origin,
-      'appUrl',
-      'the demo app needs an origin of its own, such as http://localhost:8788.',
-    ],
-  ]
-  return rules.filter(([holds]) => !holds).map(([, field, problem]) => [field, problem])
 }

@@ -1,3 +1,5 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+
 /** A session as the provider answers it; members that the app does not read are kept for the cookie. */
 export interface ProviderSession {
   access_token: string
@@ -90,25 +92,21 @@ export function createAuthClient(
 }
 
 function describeFault(status: number, body: unknown): AuthFault {
-  const code = isObject(body) ? body['code'] : undefined
+  const code = isJsonObject(body) ? body['code'] : undefined
   // Too many requests and a broken gateway pass by; every other answer is a decision.
   if (status >= 500 || typeof code !== 'string') return { kind: 'unavailable' }
   return { kind: 'refused', code }
 }
 
 function readSession(body: unknown): ProviderSession | undefined {
-  if (!isObject(body)) return undefined
+  if (!isJsonObject(body)) return undefined
   const { access_token: accessToken, refresh_token: refreshToken } = body
   if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return undefined
   return { ...body, access_token: accessToken, refresh_token: refreshToken }
 }
 
 function readUser(body: unknown): User | undefined {
-  if (!isObject(body)) return undefined
+  if (!isJsonObject(body)) return undefined
   const { id, email } = body
   return typeof id === 'string' ? { id, email: typeof email === 'string' ? email : '' } : undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

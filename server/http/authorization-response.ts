@@ -38,10 +38,15 @@ export function answerClient(
   const view = {
     clientName: clientDisplayName(client),
     continueUrl: url,
-    redirectHost: redirectHost(url),
+    redirectHost: returnAddress(url),
     denied: 'error' in outcome,
   }
   return page(finishedPage(view), 200, { 'referrer-policy': 'no-referrer' })
+}
+
+/** Where a redirect URI leads, for people: the host, or the scheme of an app without its colon. */
+export function returnAddress(redirectUri: string): string {
+  return redirectHost(redirectUri).replace(/:$/, '')
 }
 
 /** What a client is called on a page: its own, unproven name. */

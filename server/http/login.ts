@@ -1,4 +1,4 @@
-import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import { type AuthorizationCodePorts, issueAuthorizationCode } from '../core/authorization-code.ts'
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
 import type { Client, ClientStore } from '../core/client.ts'
@@ -6,7 +6,7 @@ import { toolScope } from '../core/scope.ts'
 import { ProviderError, type SignIn } from '../core/session-provider.ts'
 import { type BrowserBinding, sealTransaction, type SignInPorts } from '../core/sign-in.ts'
 import { page } from './answer.ts'
-import { answerClient, clientDisplayName } from './authorization-response.ts'
+import { answerClient, clientDisplayName, returnAddress } from './authorization-response.ts'
 import type { BindingCookie } from './browser-binding.ts'
 import type { RequestContext } from './endpoint.ts'
 import type { PublicUrls } from './metadata.ts'
@@ -52,7 +52,7 @@ export async function renderLogin(
     action: `${ports.urls.basePath}/oauth/authorize`,
     transaction: sealTransaction(request, binding, ports.signIn),
     client: { name: clientDisplayName(client), ...(client.uri !== undefined && { uri: client.uri }) },
-    redirectHost: redirectHost(request.redirectUri),
+    redirectHost: returnAddress(request.redirectUri),
     returnsToThisComputer: isLoopbackUri(request.redirectUri),
     permissions: permissionsOf(request.scope, ports.codes.sessionTtlSeconds),
     password: capabilities.password,

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { AuthError } from './auth-error.ts'
 
 /** The members of a JSON request body, read one by one with a type. */
@@ -21,7 +22,7 @@ export async function readJsonBody(request: Request): Promise<JsonBody> {
     object(name) {
       const value = members.get(name)
       if (value === undefined || value === null) return undefined
-      if (!isObject(value)) throw badJson(`${name} must be an object`)
+      if (!isJsonObject(value)) throw badJson(`${name} must be an object`)
       return value
     },
   }
@@ -35,12 +36,8 @@ function parseObject(text: string): Map<string, unknown> {
   } catch {
     throw badJson('it is not JSON')
   }
-  if (!isObject(value)) throw badJson('it is not an object')
+  if (!isJsonObject(value)) throw badJson('it is not an object')
   return new Map(Object.entries(value))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function badJson(reason: string): AuthError {
