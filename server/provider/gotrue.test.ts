@@ -52,6 +52,19 @@ async function signInSocially(): Promise<SignIn> {
 }
 
 describe('capabilities', () => {
+  it('of a provider that fails for a while are the last ones known, asked again a minute later', async () => {
+    expect(await provider.capabilities()).toMatchObject({ password: true })
+    embedded.admin.setFaults({ failNext: { status: 503, count: 1000 } })
+    runtime.advance(61)
+    expect(await Promise.all([provider.capabilities(), provider.capabilities()])).toEqual([
+      { password: true, social: ['google'] },
+      { password: true, social: ['google'] },
+    ])
+    embedded.admin.setFaults({})
+    runtime.advance(61)
+    expect(await provider.capabilities()).toMatchObject({ password: true })
+  })
+
   it('are what the provider reports', async () => {
     expect(await provider.capabilities()).toEqual({ password: true, social: ['google'] })
   })

@@ -83,6 +83,37 @@ describe('sqlite file', () => {
     await store.close()
   })
 
+  it('is of one process at a time: a second one is told, and may have it afterwards', async () => {
+    const path = newFile()
+    const first = openSqliteStore(path)
+    expect(() => openSqliteStore(path)).toThrow(/Another Drawbridge uses .*Stop it first/s)
+    await first.close()
+    const second = openSqliteStore(path)
+    await second.close()
+  })
+
+  it('an open one can still be read, as a backup does', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    await addGrant(store, grantSample('a'))
+    const reader = new DatabaseSync(path, { readOnly: true })
+    expect(reader.prepare('SELECT count(*) AS grants FROM grants').get()).toEqual({ grants: 1 })
+    reader.close()
+    await store.close()
+  })
+
+  it('a file that is no database is named, and left as it is', () => {
+    const path = newFile()
+    writeFileSync(path, 'these are not the bytes of a database at all')
+    expect(() => openSqliteStore(path)).toThrow(path)
+    expect(readFileSync(path, 'utf8')).toBe('these are not the bytes of a database at all')
+  })
+
+  it('a folder that cannot be made is an error, not an endless loop', () => {
+    expect(() => openSqliteStore('/proc/nothing/here/server.db')).toThrow(/ENOENT/)
+    expect(() => openSqliteStore('/dev/null/server.db')).toThrow(/ENOTDIR|EEXIST/)
+  })
+
   it('leases of a process that died are cleared on opening', async () => {
     const path = newFile(fastDisk)
     const first = openSqliteStore(path)
