@@ -7,13 +7,14 @@ import { version } from './version.ts'
 // Stable, so that scripts can tell them apart.
 const exitCode = { ok: 0, failed: 1, usage: 2 } as const
 
-const examples = `
-Examples:
+const examples = `Examples:
   drawbridge-server                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
   drawbridge-server --listen 127.0.0.1:9000 --base-url http://localhost:9000
   DRAWBRIDGE_STORE=memory: drawbridge-server --json
+  drawbridge-server --version
 
-Every flag has a variable: --base-url is ${variablePrefix}BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.`
+Every flag has a variable: --base-url is ${variablePrefix}BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.
+`
 
 /** Runs one command line and answers its exit code. A wrong configuration prints every fault and is 2. */
 export async function run(
@@ -41,7 +42,6 @@ function createProgram(start: (options: Options) => Promise<void>): Command {
     .version(version)
     .exitOverride()
     .showHelpAfterError('Run drawbridge-server --help for every flag.')
-    .addHelpText('after', examples)
   const command = program
     .command('serve', { isDefault: true })
     .description('Serve until SIGINT or SIGTERM (default).')
@@ -49,8 +49,9 @@ function createProgram(start: (options: Options) => Promise<void>): Command {
   for (const setting of settings.filter(({ secret }) => !secret)) {
     command.option(`${flagOf(setting)} <value>`, `${setting.doc} (default: ${setting.defaultText})`)
   }
-  command.addHelpText('after', examples).exitOverride()
-  program.addHelpText('before', () => `${command.helpInformation()}\n`)
+  command.addHelpText('before', examples).exitOverride()
+  // One command and its flags are all there is: the same help with and without naming it.
+  program.addHelpText('before', examples).helpInformation = () => command.helpInformation()
   command.action((options: Options) => start(options))
   return program
 }
