@@ -66,12 +66,15 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     inward,
   )
   const report = reportTo(log)
+  // Names this process: among the instances that share a store, and in the request ids of its log.
+  const instance = encodeBase64url(runtime.randomBytes(9))
+  let requests = 0
   const keeper = createSessionKeeper({
     store,
     provider,
     sealer,
     runtime,
-    owner: encodeBase64url(runtime.randomBytes(12)),
+    owner: instance,
     report: (event, grantId) => report(event, { grant_id: grantId }),
   })
   const urls = publicUrls(config.baseUrl)
@@ -127,7 +130,8 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     {
       baseUrl: config.baseUrl,
       createContext: () => {
-        const id = encodeBase64url(runtime.randomBytes(9))
+        requests += 1
+        const id = `${instance}-${requests.toString(36)}`
         return { id, report: reportTo(log, { request_id: id }) }
       },
     },

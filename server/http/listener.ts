@@ -30,7 +30,8 @@ export async function listen(
     return response
   }
   const listener = getRequestListener(answer, {
-    overrideGlobalObjects: false,
+    // The adapter's own Request and Response take a third of the time of the global ones.
+    overrideGlobalObjects: true,
     errorHandler: answerAdapterError,
   })
   const server = createServer(
