@@ -1,5 +1,5 @@
-import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/cookie-header.ts'
+import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
