@@ -15,14 +15,14 @@ import { createBindingCookie } from './http/browser-binding.ts'
 import { createCallbackEndpoint } from './http/callback.ts'
 import { createHealthEndpoints } from './http/health.ts'
 import type { LoginPorts } from './http/login.ts'
-import { createMcpEndpoint } from './http/mcp.ts'
+import { createMcpGate } from './http/mcp.ts'
 import { createMetadataEndpoints, publicUrls } from './http/metadata.ts'
 import { createRegisterEndpoint } from './http/register.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
 import { createTokenEndpoint } from './http/token.ts'
 import { reportTo } from './log.ts'
 import { createDemoTools } from './mcp/demo-tools.ts'
-import { createMcpEndpoint as createMcpServer } from './mcp/endpoint.ts'
+import { createMcpEndpoint } from './mcp/endpoint.ts'
 import { createGotrueProvider } from './provider/gotrue.ts'
 import { createMemoryStore } from './store/memory.ts'
 import { readOrCreateSecretKeys } from './store/secret-key-file.ts'
@@ -104,7 +104,7 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     sessionTokens: config.sessionTokens,
     cookieName: config.cookieName,
   }
-  const mcp = createMcpServer({
+  const mcp = createMcpEndpoint({
     serverInfo: { name: 'drawbridge', title: 'Drawbridge', version },
     instructions: 'Tools of the web app, called as the user who signed in. Start with whoami.',
     tools: createDemoTools(config.appUrl, inward),
@@ -121,7 +121,7 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
       createAuthorizeEndpoint(login),
       createCallbackEndpoint(login),
       createTokenEndpoint(urls.basePath, { ...codes, clients: store }),
-      createMcpEndpoint({ urls, allowedOrigins: config.allowedOrigins, callers, serve: mcp.handle }),
+      createMcpGate({ urls, allowedOrigins: config.allowedOrigins, callers, serve: mcp.handle }),
       ...createHealthEndpoints(urls.basePath, {
         store: () => store.findClient(''),
         provider: () => provider.capabilities(),

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './config.ts'
 import { createWebApp } from './demo/web-app.ts'
-import { isOwnHost } from './http/guards.ts'
+import { createHostGuard } from './http/guards.ts'
 import type { FetchHandler } from './http/router.ts'
 import { createEmbeddedProvider, type EmbeddedProvider } from './provider/embedded/embedded-provider.ts'
 
@@ -39,10 +39,11 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
     },
     { runtime, authFetch: provider.fetch },
   )
+  const isOwnHost = createHostGuard(appUrl)
   return {
     provider,
     async fetch(request) {
-      if (!isOwnHost(request.headers.get('host') ?? new URL(request.url).host, appUrl)) {
+      if (!isOwnHost(request)) {
         return new Response('This server does not answer for that host name.', { status: 421 })
       }
       const { pathname } = new URL(request.url)

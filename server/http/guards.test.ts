@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { isOwnFormPost, isOwnHost, judgeOrigin, mayUseCookie } from './guards.ts'
+import { createHostGuard, isOwnFormPost, judgeOrigin, mayUseCookie } from './guards.ts'
 
-describe('isOwnHost', () => {
-  it.each<[host: string | null, baseUrl: string, own: boolean]>([
+describe('createHostGuard', () => {
+  it.each<[host: string, baseUrl: string, own: boolean]>([
     ['localhost:8787', 'http://localhost:8787', true],
     ['LOCALHOST:8787', 'http://localhost:8787', true],
     ['127.0.0.1:8787', 'http://localhost:8787', true],
@@ -14,7 +14,6 @@ describe('isOwnHost', () => {
     ['localhost:8787@evil.example', 'http://localhost:8787', false],
     ['localhost:8787/x', 'http://localhost:8787', false],
     ['', 'http://localhost:8787', false],
-    [null, 'http://localhost:8787', false],
     ['mcp.example.com', 'https://mcp.example.com', true],
     ['mcp.example.com:443', 'https://mcp.example.com', true],
     ['mcp.example.com:8443', 'https://mcp.example.com', false],
@@ -22,7 +21,8 @@ describe('isOwnHost', () => {
     ['127.0.0.1', 'https://mcp.example.com', false],
     ['evil.mcp.example.com', 'https://mcp.example.com', false],
   ])('%s at %s: %s', (host, baseUrl, own) => {
-    expect(isOwnHost(host, baseUrl)).toBe(own)
+    const request = { headers: new Headers({ host }), url: baseUrl } as Request
+    expect(createHostGuard(baseUrl)(request)).toBe(own)
   })
 })
 

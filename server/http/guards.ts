@@ -2,14 +2,19 @@ import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 
-/**
- * Whether `host` (a Host header) names this server, so that a rebound DNS name does not reach it. On a loopback base
- * URL every loopback name of the same port counts.
- */
-export function isOwnHost(host: string | null, baseUrl: string): boolean {
-  if (host === null) return false
+/** Whether a request names this server by its Host header. */
+export type HostGuard = (request: Request) => boolean
+
+/** The {@link HostGuard} of a base URL: a rebound DNS name does not get past it. */
+export function createHostGuard(baseUrl: string): HostGuard {
   const own = new URL(baseUrl)
-  if (host.toLowerCase() === own.host) return true
+  return (request) => isHostOf(own, request.headers.get('host') ?? new URL(request.url).host)
+}
+
+/** On a loopback base URL every loopback name of the same port counts. */
+function isHostOf(own: URL, host: string): boolean {
+  // Nearly every request: nothing to parse.
+  if (host === own.host) return true
   const url = URL.canParse(`${own.protocol}//${host}`) ? new URL(`${own.protocol}//${host}`) : undefined
   if (url === undefined || url.pathname !== '/' || url.username !== '' || url.search !== '') return false
   if (url.host === own.host) return true
@@ -58,5 +63,6 @@ export function isOwnFormPost(request: Request, baseUrl: string): boolean {
 function isOwnOrigin(origin: string, baseUrl: string): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host } = new URL(origin)
-  return protocol === new URL(baseUrl).protocol && isOwnHost(host, baseUrl)
+  const own = new URL(baseUrl)
+  return protocol === own.protocol && isHostOf(own, host)
 }

@@ -33,7 +33,7 @@ export interface McpPorts {
  * `/mcp`: the origin first, then who is calling, and only then anything about the request itself. So every request
  * without a good credential gets 401 with a challenge, whatever its method or body.
  */
-export function createMcpEndpoint(ports: McpPorts): Endpoint {
+export function createMcpGate(ports: McpPorts): Endpoint {
   const handler = (request: Request, context: RequestContext): Promise<Response> =>
     answer(request, context, ports)
   return {

@@ -2,7 +2,7 @@ import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
 import { json, page } from './answer.ts'
 import { type CorsAudience, everyone, preflight, withCors } from './cors.ts'
 import type { Endpoint, EndpointHandler, RequestContext } from './endpoint.ts'
-import { isOwnHost } from './guards.ts'
+import { createHostGuard } from './guards.ts'
 import { httpError, type HttpErrorCode, httpErrors } from './http-error.ts'
 import { errorPage } from './pages/error-page.ts'
 
@@ -21,6 +21,7 @@ export type FetchHandler = (request: Request) => Promise<Response>
  */
 export function createRouter(endpoints: readonly Endpoint[], config: RouterConfig): FetchHandler {
   const table = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]))
+  const isOwnHost = createHostGuard(config.baseUrl)
   const strictTransport = config.baseUrl.startsWith('https:')
   return async (request) => {
     const context = config.createContext()
@@ -29,7 +30,7 @@ export function createRouter(endpoints: readonly Endpoint[], config: RouterConfi
     // Pages of browser clients probe paths that are not there, and must be able to read that they are not.
     const audience = endpoint ? audienceOf(endpoint, request) : everyone()
     const answered =
-      endpoint?.anyHost || isOwnHost(hostOf(request), config.baseUrl)
+      endpoint?.anyHost || isOwnHost(request)
         ? await dispatch(endpoint, request, context)
         : refuse('misdirected_request', request, context)
     const response = withCors(answered, audience)
@@ -43,10 +44,6 @@ export function createRouter(endpoints: readonly Endpoint[], config: RouterConfi
 
 function audienceOf(endpoint: Endpoint, request: Request): CorsAudience {
   return endpoint.cors === 'none' ? { kind: 'nobody' } : endpoint.cors(request)
-}
-
-function hostOf(request: Request): string {
-  return request.headers.get('host') ?? new URL(request.url).host
 }
 
 async function dispatch(
