@@ -91,6 +91,12 @@ export type RefreshRotation =
   | { kind: 'reused' }
   | { kind: 'ended' }
 
+/**
+ * How an attempt to take the right to refresh ended. `attempt` counts the leases on this very session whose outcome
+ * nobody knows, this one included: above 1 an earlier refresh may have reached the provider.
+ */
+export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
+
 /** Where grants, their codes, tokens and provider sessions live. Every operation is atomic and durable when it resolves. */
 export interface GrantStore {
   addAuthorizationCode(code: AuthorizationCodeRecord, session: StoredProviderSession): Promise<void>
@@ -105,7 +111,7 @@ export interface GrantStore {
   findRefreshToken(refreshHash: string): Promise<RefreshTokenRecord | undefined>
   /**
    * Gives the token its one successor. Presented again until `replaySeconds` after that: `replayed`.
-   * Later: the grant ends with `refresh_token_reuse`, and the answer is `reused`.
+   * Later: the grant ends with `refresh_token_reuse` as by {@link GrantStore.endGrant}, and the answer is `reused`.
    */
   rotateRefreshToken(
     refreshHash: string,
@@ -115,15 +121,27 @@ export interface GrantStore {
 
   /** Of a grant that has not ended. */
   findProviderSession(grantId: string): Promise<StoredProviderSession | undefined>
-  /** Takes the right to refresh until `until`; false when another holds it or `version` has moved on. */
+  /** Takes the right to refresh until `until`; `held` when another has it or `version` has moved on. */
   leaseProviderSession(
     lease: { grantId: string; version: number; owner: string; until: number },
     now: number,
-  ): Promise<boolean>
-  releaseProviderSession(lease: { grantId: string; owner: string }): Promise<void>
-  /** Compare-and-swap on `version - 1`; also ends the lease. False when a newer session is already stored. */
+  ): Promise<LeaseResult>
+  /** Gives the lease back without a new session. `outcomeKnown` false: the provider may have refreshed all the same. */
+  releaseProviderSession(lease: { grantId: string; owner: string; outcomeKnown: boolean }): Promise<void>
+  /**
+   * Compare-and-swap on `version - 1`; also ends the lease. False when a newer session is already stored or the grant
+   * has ended; a session that waits for its sign-out is replaced all the same, so that the newest is signed out.
+   */
   saveProviderSession(session: StoredProviderSession): Promise<boolean>
 
-  /** Ends the grant and all its tokens; the first reason stays. */
+  /**
+   * Ends the grant and all its tokens; the first reason stays. Its provider session goes to the
+   * outbox of sign-outs, due at once.
+   */
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
+  /**
+   * Ends the grant with `provider_session_ended`, because the provider refused this very session: only while `version`
+   * is the stored one. True for the call that ended it. Nothing is left to sign out, and the sealed session is deleted.
+   */
+  endRefusedSession(session: { grantId: string; version: number }, now: number): Promise<boolean>
 }

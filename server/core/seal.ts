@@ -10,6 +10,24 @@ export interface SealingKey {
   key: Uint8Array
 }
 
+/** The keys in force. They may change while serving: `refresh` looks for them again where they come from. */
+export interface KeyRing {
+  /** The first one seals; never empty. */
+  keys(): readonly SealingKey[]
+  refresh(): void
+}
+
+/** A {@link KeyRing} that stays as it is. */
+export function fixedKeyRing(keys: readonly SealingKey[]): KeyRing {
+  if (keys.length === 0) throw new TypeError('A key ring holds at least one key.')
+  return { keys: () => keys, refresh: () => {} }
+}
+
+/** The `kid` of the key that `sealed` needs. */
+export function sealingKeyOf(sealed: string): string {
+  return sealed.slice(0, Math.max(0, sealed.indexOf('.')))
+}
+
 /**
  * Authenticated encryption with a key ring: the first key seals, every key opens.
  *
@@ -21,22 +39,27 @@ export interface Sealer {
   open(sealed: string, context: string): string | undefined
 }
 
-/** AES-256-GCM {@link Sealer} over `ring`; the text form is `kid.base64url(iv ciphertext tag)`. */
-export function createSealer(
-  ring: readonly SealingKey[],
-  randomBytes: (length: number) => Uint8Array,
-): Sealer {
-  const [current] = ring
-  if (!current) throw new TypeError('A key ring holds at least one key.')
-  const keys = new Map(ring.map(({ kid, key }) => [kid, key]))
+/**
+ * AES-256-GCM {@link Sealer} over `ring`; the text form is `kid.base64url(iv ciphertext tag)`. A value under a key that
+ * is not in the ring makes the ring look for it once, so that a key added elsewhere is found.
+ */
+export function createSealer(ring: KeyRing, randomBytes: (length: number) => Uint8Array): Sealer {
+  const find = (kid: string): Uint8Array | undefined =>
+    ring.keys().find((candidate) => candidate.kid === kid)?.key
   return {
-    seal: (plaintext, context) =>
-      `${current.kid}.${encodeBase64url(encrypt(current.key, encodeUtf8(plaintext), context, randomBytes(ivLength)))}`,
+    seal: (plaintext, context) => {
+      const [current] = ring.keys()
+      if (!current) throw new TypeError('A key ring holds at least one key.')
+      const bytes = encrypt(current.key, encodeUtf8(plaintext), context, randomBytes(ivLength))
+      return `${current.kid}.${encodeBase64url(bytes)}`
+    },
     open: (sealed, context) => {
-      const dot = sealed.indexOf('.')
-      const key = keys.get(sealed.slice(0, dot))
-      const bytes = dot > 0 && key ? decodeBase64url(sealed.slice(dot + 1)) : undefined
-      return key && bytes ? decrypt(key, bytes, context) : undefined
+      const kid = sealingKeyOf(sealed)
+      if (kid === '') return undefined
+      if (!find(kid)) ring.refresh()
+      const key = find(kid)
+      const bytes = key && decodeBase64url(sealed.slice(kid.length + 1))
+      return bytes && decrypt(key, bytes, context)
     },
   }
 }

@@ -3,6 +3,8 @@ export interface ProviderSession {
   accessToken: string
   refreshToken: string
   expiresAt: number
+  /** OpenID Connect only: what names the session when it is ended there. */
+  idToken?: string | undefined
 }
 
 /** The user that a verified provider token names. `sub` is unique within the provider only. */
@@ -21,17 +23,44 @@ export interface SignIn {
   identity: Identity
 }
 
+/** A second factor that an account has and that can be asked for here. `label` is what the user called it. */
+export interface SecondFactor {
+  id: string
+  label: string
+}
+
+/** How the first step of a sign-in ended. A session that still needs its second factor must not be used for anything else. */
+export type SignInStep =
+  | { kind: 'signed_in'; signIn: SignIn }
+  | { kind: 'second_factor'; session: ProviderSession; factors: readonly SecondFactor[] }
+
+/** A social sign-in method: `id` is the provider's name for it, `label` what people call it. */
+export interface SocialMethod {
+  id: string
+  label: string
+}
+
+/** The captcha that the provider demands with a password. */
+export interface Captcha {
+  kind: 'hcaptcha' | 'turnstile'
+  siteKey: string
+}
+
 /** What a provider can do; the login page offers exactly this. */
 export interface ProviderCapabilities {
   password: boolean
-  social: readonly string[]
+  social: readonly SocialMethod[]
+  captcha: Captcha | undefined
 }
 
 /** Why a call to the session provider failed, the same for every provider. */
 export type ProviderFailure =
   | 'invalid_credentials' // wrong password or unknown account: never told apart
   | 'email_unconfirmed'
-  | 'second_factor_needed' // the account has one, and this sign-in did not ask for it
+  | 'captcha' // missing, wrong or too old
+  | 'wrong_code' // of the second factor
+  | 'second_factor_missing' // the policy demands one, and the account has none
+  | 'second_factor_unusable' // the account has one, of a kind that cannot be asked for here
   | 'rate_limited'
   | 'disabled' // the sign-in method is switched off at the provider
   | 'expired' // a sign-in that was begun is unknown, too old or already used
@@ -45,29 +74,54 @@ export type ProviderFailure =
 export class ProviderError extends Error {
   readonly failure: ProviderFailure
   readonly retryAfterSeconds: number | undefined
+  /** False when the provider may have done what was asked, as when its answer got lost. */
+  readonly outcomeKnown: boolean
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: { cause?: unknown; retryAfterSeconds?: number } = {},
+    options: { cause?: unknown; retryAfterSeconds?: number; outcomeKnown?: boolean } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.name = 'ProviderError'
     this.failure = failure
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.outcomeKnown = options.outcomeKnown ?? true
   }
 }
 
-/** The outside system that signs the web app's users in. Every method rejects with {@link ProviderError}. */
+/**
+ * What the provider itself says about a session, beyond what its access token says. `token_refused`: this token is no
+ * good there any more, and a refresh may help. `ended`: the session or its user is gone.
+ */
+export type SessionLife = 'live' | 'token_refused' | 'ended'
+
+/**
+ * The outside system that signs the web app's users in. Every method rejects with {@link ProviderError}. A method that
+ * a provider cannot offer is absent: only social sign-in, refresh and sign-out are universal.
+ */
 export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>
-  passwordSignIn(input: { email: string; password: string }): Promise<SignIn>
+  passwordSignIn?(input: {
+    email: string
+    password: string
+    captchaToken: string | undefined
+  }): Promise<SignInStep>
   /** `secret` stays on the server until {@link SessionProvider.socialFinish}. */
   socialStart(input: { method: string; callbackUrl: string }): Promise<{ url: string; secret: string }>
-  socialFinish(input: { params: URLSearchParams; secret: string }): Promise<SignIn>
-  refresh(refreshToken: string): Promise<ProviderSession>
+  /** `expired` when the parameters belong to another `secret`. */
+  socialFinish(input: { params: URLSearchParams; secret: string; callbackUrl: string }): Promise<SignInStep>
+  /** Rejects with `wrong_code`; the session that comes back replaces the one given, which is of no use any more. */
+  verifySecondFactor?(input: { session: ProviderSession; factorId: string; code: string }): Promise<SignIn>
+  refresh(session: ProviderSession): Promise<ProviderSession>
   /** Checks signature, issuer, audience, role and time; does not ask the provider whether the session still lives. */
-  verify(accessToken: string): Promise<Identity>
+  verify?(accessToken: string): Promise<Identity>
+  /** Asks the provider. Rejects with `transient` when it gives no clear answer. */
+  probe?(accessToken: string): Promise<SessionLife>
+  /**
+   * Ends this one session, no other of the user's; also resolves when it was over before. Rejects with
+   * `invalid_token` when the access token has to be refreshed first.
+   */
   signOut(session: ProviderSession): Promise<void>
 }

@@ -1,10 +1,40 @@
+import type { AttemptStore } from './attempt.ts'
 import type { ClientStore } from './client.ts'
 import type { GrantStore } from './grant.ts'
+import type { SignOutStore } from './provider-sign-out.ts'
+import type { SealedSessionStore } from './sealed-session.ts'
+import type { SecondFactorStore } from './second-factor.ts'
 import type { SocialSignInStore } from './social-sign-in.ts'
 
-/** Everything Drawbridge remembers, as intents. A driver is one implementation of this, proven by the contract suite. */
-export interface Store extends ClientStore, GrantStore, SocialSignInStore {
-  /** Deletes at most `limit` rows that expired before `now`; answers how many it deleted. */
+/**
+ * Everything Drawbridge remembers, as intents. A driver is one implementation of this, proven by the contract suite.
+ * Every operation is atomic, durable when it resolves, and rejects with {@link StoreUnavailableError} when it may
+ * succeed later.
+ */
+export interface Store
+  extends
+    AttemptStore,
+    ClientStore,
+    GrantStore,
+    SealedSessionStore,
+    SecondFactorStore,
+    SignOutStore,
+    SocialSignInStore {
+  /** Connects and brings the schema up to date. Any operation does so by itself; this tells early when it cannot be done. */
+  prepare(): Promise<void>
+  /**
+   * Deletes at most `limit` rows that expired before `now`, and answers how many it deleted. Provider sessions of
+   * expired grants, codes and second factors are due for sign-out from then on. A code is deleted a day after its end,
+   * but its unused session is given up as soon as it has expired.
+   */
   collectExpired(now: number, limit: number): Promise<number>
   close(): Promise<void>
+}
+
+/** The store cannot be used right now: it is down, full, read-only or overloaded. Nothing was lost by asking. */
+export class StoreUnavailableError extends Error {
+  constructor(message: string, options: { cause: unknown }) {
+    super(message, options)
+    this.name = 'StoreUnavailableError'
+  }
 }

@@ -1,0 +1,12 @@
+/** Counts attempts across all instances, so that a limit holds however many of them there are. */
+export interface AttemptStore {
+  /**
+   * Counts one more attempt under `key` and answers how many there are in its window, this one included, and when the
+   * window ends (epoch seconds). A window begins with the first attempt after the last one ended.
+   */
+  countAttempt(
+    key: string,
+    windowSeconds: number,
+    now: number,
+  ): Promise<{ count: number; windowEndsAt: number }>
+}
