@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth-error.ts'
-import { flagOf, settings, variablePrefix } from '../server/config.ts'
+import { flagOf, settings, variablePrefix } from '../server/setting.ts'
 import { httpErrors } from '../server/http/http-error.ts'
 import { signInMessages } from '../server/http/sign-in-message.ts'
 import { strandedTexts } from '../server/http/stranded-page.ts'
@@ -39,7 +39,7 @@ write(
   'configuration.md',
   `# Configuration of drawbridge-server
 
-Made by \`npm run docs\` from the table of settings in \`server/config.ts\`.
+Made by \`npm run docs\` from the table of settings in \`server/setting.ts\`.
 
 A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
 fault, and every fault is reported at once (exit code 2). \`createDrawbridge\` takes the same settings by field name.

@@ -4,12 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
-import { createApp } from '../server/app.ts'
+import { type App, createApp } from '../server/app.ts'
 import { createConfig } from '../server/config.ts'
+import type { Captcha } from '../server/core/session-provider.ts'
 import { listen } from '../server/http/listener.ts'
+import { captchaSamples } from '../server/http/pages/testing/page-sample.ts'
+import { standInForCaptcha } from '../server/http/pages/testing/stand-in-captcha.ts'
+import type { FetchHandler } from '../server/http/router.ts'
 import { createLog } from '../server/log.ts'
 import { systemRuntime } from '../server/system-runtime.ts'
 import { findChromium, withChromium } from '../server/testing/headless-chromium.ts'
+import { createLoginFixture } from '../server/testing/login-fixture.ts'
+import { providerSample } from '../server/testing/sign-in-sample.ts'
 
 const appearances = [
   { name: 'light', width: 1280, height: 860, colorScheme: 'light' },
@@ -29,6 +35,8 @@ async function picture(page: Page, folder: string, name: string): Promise<void> 
   for (const { name: appearance, width, height, colorScheme } of appearances) {
     await page.setViewport({ width, height, deviceScaleFactor: 1 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: colorScheme }])
+    // Chromium does not paint a frame of another site that was never in sight.
+    await page.evaluate(`document.querySelector('iframe')?.scrollIntoView()`)
     // Changing the colour scheme starts transitions of every colour.
     await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished))')
     await page.screenshot({ path: join(folder, `${name}-${appearance}.png`), fullPage: true })
@@ -109,17 +117,62 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
   await picture(page, folder, 'nothing-here')
 }
 
+/** The second step of signing in. Leaves the account with two authenticator apps. */
+async function pictureSecondFactor(page: Page, folder: string, app: App): Promise<void> {
+  const admin = app.embedded?.provider.admin
+  const signIn = async (): Promise<void> => {
+    admin?.enrollTotp(admin.findUser(account.email)?.id ?? '')
+    await page.goto(await loginUrl('Claude Code', 'http://localhost:41123/callback'))
+    await page.type('input[name=email]', account.email)
+    await page.type('input[name=password]', account.password)
+    await submit(page, 'form:has(input[name=password]) button')
+  }
+  await signIn()
+  await picture(page, folder, 'second-factor')
+  await page.type('input[name=code]', '000000')
+  await submit(page, 'form:has(input[name=code]) button')
+  await picture(page, folder, 'second-factor-error')
+  await signIn()
+  await picture(page, folder, 'second-factor-several')
+}
+
+/** Login pages in front of providers that the embedded one is not. The captcha is a stand-in for the vendor's. */
+async function pictureOtherProviders(page: Page, folder: string, serve: Serve): Promise<void> {
+  const social = [{ id: 'google', label: 'Google' }]
+  const show = async (name: string, password: boolean, captcha: Captcha | undefined): Promise<void> => {
+    const provider = providerSample({
+      capabilities: async () => ({ password, social, captcha }),
+      passwordSignIn: () => Promise.reject(new Error('Nobody signs in for a picture.')),
+    })
+    const { fetch, authorizeUrl } = await createLoginFixture(provider, { baseUrl })
+    serve(fetch)
+    await page.goto(authorizeUrl().href)
+    await picture(page, folder, name)
+  }
+  await show('login-one-button', false, undefined)
+  await standInForCaptcha(page)
+  await show('login-captcha', true, captchaSamples.turnstile)
+}
+
+/** Makes BASE_URL answer with another server from now on. */
+type Serve = (fetch: FetchHandler) => void
+
 async function pictureAll(executablePath: string, folder: string): Promise<void> {
   const config = createConfig({ store: 'memory:', baseUrl, appUrl }, { production: false })
   const app = createApp(config, systemRuntime, createLog('silent', process.stderr))
+  let serving = app.fetch
   const listeners = []
   try {
-    listeners.push(await listen(app.fetch, { host: '127.0.0.1', port: 8787 }))
+    listeners.push(await listen((request) => serving(request), { host: '127.0.0.1', port: 8787 }))
     if (app.embedded) listeners.push(await listen(app.embedded.fetch, { host: '127.0.0.1', port: 8788 }))
     await withChromium(executablePath, async (browser) => {
       const page = await browser.newPage()
       await pictureWebApp(page, folder)
       await pictureServer(page, folder)
+      await pictureSecondFactor(page, folder, app)
+      await pictureOtherProviders(page, folder, (fetch) => {
+        serving = fetch
+      })
     })
   } finally {
     await Promise.all(listeners.map((listener) => listener.close()))

@@ -1,13 +1,12 @@
-import { dirname, join } from 'node:path'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Logger } from 'pino'
-import { parseSecretKeys } from './config-value.ts'
-import type { ServerConfig } from './config.ts'
+import type { ServerConfig } from './setting.ts'
 import type { AuthorizationCodePorts } from './core/authorization-code.ts'
 import type { CallerPorts } from './core/caller.ts'
-import { createSealer, type SealingKey } from './core/seal.ts'
+import { createSealer, type KeyRing } from './core/seal.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
+import { createSignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './embedded.ts'
 import { createAuthorizeEndpoint } from './http/authorize.ts'
@@ -21,16 +20,14 @@ import { createRegisterEndpoint } from './http/register.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
 import { createTokenEndpoint } from './http/token.ts'
 import { reportTo } from './log.ts'
-import { createDemoTools } from './mcp/demo-tools.ts'
 import { createMcpEndpoint } from './mcp/endpoint.ts'
-import { createGotrueProvider } from './provider/gotrue.ts'
-import { createMemoryStore } from './store/memory.ts'
-import { readOrCreateSecretKeys } from './store/secret-key-file.ts'
-import { openSqliteStore } from './store/sqlite.ts'
+import { createNotesTools } from './mcp/notes-tools.ts'
+import { whoamiTool } from './mcp/whoami-tool.ts'
+import { openKeyRing } from './open-key-ring.ts'
+import { openProvider } from './open-provider.ts'
+import { openStore } from './open-store.ts'
+import { startUpkeep } from './upkeep.ts'
 import { version } from './version.ts'
-
-const collectEveryMs = 60_000
-const collectLimit = 500
 
 /** A running Drawbridge without its sockets. */
 export interface App {
@@ -39,32 +36,19 @@ export interface App {
   /** What lives at APP_URL, while the embedded provider is in use. */
   embedded: Embedded | undefined
   store: Store
+  /** Rejects when the store cannot be used. Requests find that out by themselves; a start should not succeed first. */
+  prepare(): Promise<void>
   close(): Promise<void>
 }
 
 /** The composition root: opens the store, picks the provider, and hands each endpoint the functions it needs. */
 export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): App {
-  const store = config.store.kind === 'memory' ? createMemoryStore() : openSqliteStore(config.store.path)
-  const sealer = createSealer(sealingKeys(config, runtime), runtime.randomBytes)
-  const embedded = createEmbedded(config, runtime)
-  const appOrigin = new URL(config.appUrl).origin
-  // What is served in this process is called in this process: no socket needs to be open for it.
-  const inward: Runtime = {
-    ...runtime,
-    fetch: (request) =>
-      new URL(request.url).origin === appOrigin ? embedded.fetch(request) : runtime.fetch(request),
-  }
-  const provider = createGotrueProvider(
-    {
-      url: config.providerUrl,
-      apiKey: undefined,
-      issuer: config.providerIssuer,
-      audience: config.providerAudience,
-      hs256Secret: undefined,
-      social: config.social,
-    },
-    inward,
-  )
+  const store = openStore(config.store)
+  const ring = openKeyRing(config, runtime)
+  const sealer = createSealer(ring, runtime.randomBytes)
+  const embedded = config.provider === 'embedded' ? createEmbedded(config, runtime) : undefined
+  const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : runtime
+  const provider = openProvider(config, inward)
   const report = reportTo(log)
   // Names this process: among the instances that share a store, and in the request ids of its log.
   const instance = encodeBase64url(runtime.randomBytes(9))
@@ -75,6 +59,14 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     sealer,
     runtime,
     owner: instance,
+    checkSeconds: config.sessionCheck,
+    report: (event, grantId) => report(event, { grant_id: grantId }),
+  })
+  const signOuts = createSignOutWorker({
+    store,
+    provider,
+    sealer,
+    runtime,
     report: (event, grantId) => report(event, { grant_id: grantId }),
   })
   const urls = publicUrls(config.baseUrl)
@@ -93,7 +85,14 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     appUrl: config.appUrl,
     clients: store,
     codes,
-    signIn: { store, provider, sealer, runtime, callbackUrl: `${urls.issuer}/oauth/callback` },
+    signIn: {
+      store,
+      provider,
+      sealer,
+      runtime,
+      callbackUrl: `${urls.issuer}/oauth/callback`,
+      limitPerMinute: config.signInLimit,
+    },
     bindingCookie: createBindingCookie(config.baseUrl),
   }
   const callers: CallerPorts = {
@@ -103,11 +102,12 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     runtime,
     sessionTokens: config.sessionTokens,
     cookieName: config.cookieName,
+    checkSeconds: config.sessionCheck,
   }
   const mcp = createMcpEndpoint({
     serverInfo: { name: 'drawbridge', title: 'Drawbridge', version },
     instructions: 'Tools of the web app, called as the user who signed in. Start with whoami.',
-    tools: createDemoTools(config.appUrl, inward),
+    tools: [whoamiTool, ...(embedded ? createNotesTools(config.appUrl, inward) : [])],
     report: (event, error) => report(event, { error }),
   })
   const fetch = createRouter(
@@ -124,6 +124,7 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
       createMcpGate({ urls, allowedOrigins: config.allowedOrigins, callers, serve: mcp.handle }),
       ...createHealthEndpoints(urls.basePath, {
         store: () => store.findClient(''),
+        keys: () => checkKeys(store, ring),
         provider: () => provider.capabilities(),
       }),
     ],
@@ -136,34 +137,39 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
       },
     },
   )
-  const collecting = setInterval(() => {
-    collectExpired(store, runtime).catch((error: unknown) => report('collect_failed', { error }))
-  }, collectEveryMs)
-  collecting.unref()
+  const upkeep = startUpkeep(store, signOuts, runtime, report)
 
   return {
     fetch,
     embedded,
     store,
+    prepare: () => store.prepare(),
     async close() {
-      clearInterval(collecting)
+      await upkeep.stop()
       await mcp.close()
-      embedded.close()
+      embedded?.close()
       await store.close()
     },
   }
 }
 
-/** Deletes all that has expired, in batches between which requests are served. */
-async function collectExpired(store: Store, runtime: Runtime): Promise<void> {
-  while ((await store.collectExpired(runtime.now(), collectLimit)) === collectLimit) await runtime.sleep(10)
+/** What is served in this process is called in this process: no socket needs to be open for it. */
+function withEmbedded(runtime: Runtime, embedded: Embedded, appUrl: string): Runtime {
+  const { origin } = new URL(appUrl)
+  return {
+    ...runtime,
+    fetch: (request) =>
+      new URL(request.url).origin === origin ? embedded.fetch(request) : runtime.fetch(request),
+  }
 }
 
-/** The configured key ring, or the one generated beside the store: for the embedded provider, which holds nothing of value. */
-function sealingKeys(config: ServerConfig, runtime: Runtime): readonly SealingKey[] {
-  if (config.secretKeys) return config.secretKeys
-  if (config.store.kind === 'memory') return [{ kid: 'memory', key: runtime.randomBytes(32) }]
-  const path = join(dirname(config.store.path), 'secret-keys')
-  const text = readOrCreateSecretKeys(path, () => `generated:${encodeBase64url(runtime.randomBytes(32))}`)
-  return parseSecretKeys(text)
+/** Rejects when something stored is sealed with a key that is not in the ring: it cannot be used until the key is back. */
+async function checkKeys(store: Store, ring: KeyRing): Promise<void> {
+  const isMissing = (kid: string): boolean => ring.keys().every((key) => key.kid !== kid)
+  const missing = (): Promise<string[]> =>
+    store.listSealingKeys().then((kids) => kids.filter((kid) => isMissing(kid)))
+  if ((await missing()).length === 0) return
+  ring.refresh()
+  const [kid] = await missing()
+  if (kid !== undefined) throw new Error(`The key ring lacks ${kid}.`)
 }

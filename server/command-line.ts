@@ -1,32 +1,37 @@
-import { Command, CommanderError } from 'commander'
-import { ConfigError, createConfig, flagOf, settings, variablePrefix } from './config.ts'
-import { readSettings } from './configuration-source.ts'
-import { serve } from './serve.ts'
+import { Command, CommanderError, Option } from 'commander'
+import { type CommandInput, type ExitCode, exitCode } from './commands/command.ts'
+import { commandGroups, type CommandRow, commandTable } from './commands/command-table.ts'
+import { failureJson, failureText } from './commands/failure-text.ts'
+import { systemTerminal } from './commands/terminal.ts'
+import { flagOf, settings, variablePrefix } from './setting.ts'
+import { systemRuntime } from './system-runtime.ts'
 import { version } from './version.ts'
 
-// Stable, so that scripts can tell them apart.
-const exitCode = { ok: 0, failed: 1, usage: 2 } as const
+const program = 'drawbridge-server'
 
 const examples = `Examples:
-  drawbridge-server                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
-  drawbridge-server --listen 127.0.0.1:9000 --base-url http://localhost:9000
-  DRAWBRIDGE_STORE=memory: drawbridge-server --json
-  drawbridge-server --version
+  ${program}                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
+  ${program} --listen 127.0.0.1:9000 --base-url http://localhost:9000
+  DRAWBRIDGE_STORE=memory: ${program} --json
+  ${program} doctor                          what is wrong, and what to do about it
+  ${program} keys rotate                     a new key, while the server runs
 
 Every flag has a variable: --base-url is ${variablePrefix}BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.
 `
+
+type Options = Record<string, string | boolean | undefined>
 
 /** Runs one command line and answers its exit code. A wrong configuration prints every fault and is 2. */
 export async function run(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
-  let code: number = exitCode.ok
-  const program = createProgram(async (options) => {
-    code = await startServer(options, environment)
+  let code: ExitCode = exitCode.ok
+  const commandLine = createCommandLine(async (row, operands, options) => {
+    code = await runCommand(row, operands, options, environment)
   })
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    await commandLine.parseAsync(withDefaultCommand(argv), { from: 'user' })
     return code
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
@@ -34,66 +39,76 @@ export async function run(
   }
 }
 
-type Options = Record<string, string | boolean | undefined>
+/** Without a command it is `serve`. Put in front here: as a default of the library it would swallow a misspelt command. */
+function withDefaultCommand(argv: readonly string[]): readonly string[] {
+  const [first] = argv
+  const isOfProgram = ['-h', '--help', '-V', '--version'].includes(first ?? '')
+  return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...argv] : argv
+}
 
-function createProgram(start: (options: Options) => Promise<void>): Command {
-  const program = new Command('drawbridge-server')
+function createCommandLine(
+  start: (row: CommandRow, operands: readonly string[], options: Options) => Promise<void>,
+): Command {
+  const root = new Command(program)
     .description('OAuth 2.1 authorization server and MCP endpoint in front of a session provider.')
     .version(version)
+    .usage('[command] [options]')
     .exitOverride()
-    .showHelpAfterError('Run drawbridge-server --help for every flag.')
-  const command = program
-    .command('serve', { isDefault: true })
-    .description('Serve until SIGINT or SIGTERM (default).')
-  command.option('--json', 'print the ready line as JSON on stdout')
+    .showHelpAfterError(`Run ${program} --help for every command and flag.`)
+    .addHelpText('before', examples)
+  const groups = new Map<string, Command>()
+  for (const row of commandTable) {
+    const [first = '', ...rest] = row.usage.split(' ')
+    const about = commandGroups[first]
+    const group = about === undefined ? root : (groups.get(first) ?? root.command(first).description(about))
+    groups.set(first, group)
+    const command = group.command(group === root ? row.usage : rest.join(' '))
+    describeCommand(command, row)
+    command.action((...given: unknown[]) => start(row, given.slice(0, -2).flat() as string[], command.opts()))
+  }
+  // The default command needs no name, so its flags are listed here as well.
+  const serve = root.commands.find((command) => command.name() === 'serve')
+  return root.addHelpText('after', () => `\n${serve?.helpInformation() ?? ''}`)
+}
+
+function describeCommand(command: Command, row: CommandRow): void {
+  command.description(row.description).option('--json', row.json)
+  for (const [flags, text] of Object.entries(row.switches ?? {})) command.option(flags, text)
   for (const setting of settings.filter(({ secret }) => !secret)) {
-    command.option(`${flagOf(setting)} <value>`, `${setting.doc} (default: ${setting.defaultText})`)
-  }
-  command.addHelpText('before', examples).exitOverride()
-  // One command and its flags are all there is: the same help with and without naming it.
-  program.addHelpText('before', examples).helpInformation = () => command.helpInformation()
-  command.action((options: Options) => start(options))
-  return program
-}
-
-async function startServer(
-  options: Options,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  try {
-    const flags = Object.fromEntries(
-      settings.map((setting) => [setting.field, textOption(options[optionKey(flagOf(setting))])]),
+    const option = new Option(
+      `${flagOf(setting)} <value>`,
+      `${setting.doc} (default: ${setting.defaultText})`,
     )
-    const { given, name, problems } = readSettings(flags, environment)
-    const production = environment['NODE_ENV'] === 'production'
-    const config = createConfig(given, { production, problems }, name)
-    await serve(config, { json: options['json'] === true })
-    return exitCode.ok
-  } catch (error) {
-    const lines = error instanceof ConfigError ? error.problems : [startFailure(error)]
-    process.stderr.write(`drawbridge-server did not start.\n${lines.map((line) => `  - ${line}\n`).join('')}`)
-    return error instanceof ConfigError ? exitCode.usage : exitCode.failed
+    command.addOption(option.hideHelp(row.shown !== undefined && !row.shown.includes(setting.field)))
   }
+  const lines = row.examples.map((example) => `  ${program} ${example}`.trimEnd())
+  command.addHelpText('before', `Examples:\n${lines.join('\n')}\n`)
 }
 
-function textOption(value: string | boolean | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}
-
-/** Commander's name for a flag: `--base-url` is `baseUrl`. */
-function optionKey(flag: string): string {
-  return flag.slice(2).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}
-
-function startFailure(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  switch (code) {
-    case 'EADDRINUSE':
-      return `${message}. Stop what uses that port, or choose another with --listen, --base-url and --app-url.`
-    case 'EACCES':
-    case 'EROFS':
-      return `${message}. Choose a place that can be written with --store sqlite:PATH.`
-    default:
-      return message
+/** Does the work of a command; a failure is told with its next step, and is an exit code. */
+async function runCommand(
+  row: CommandRow,
+  operands: readonly string[],
+  options: Options,
+  environment: CommandInput['environment'],
+): Promise<ExitCode> {
+  const value = (flag: string): string | boolean | undefined => options[new Option(flag).attributeName()]
+  const flags = settings.map((setting) => [setting.field, value(flagOf(setting))])
+  const json = value('--json') === true
+  const name = row.usage.replace(/ <.*/, '')
+  try {
+    const input = {
+      flags: Object.fromEntries(flags) as CommandInput['flags'],
+      environment,
+      json,
+      runtime: systemRuntime,
+      terminal: systemTerminal,
+    }
+    return await row.run(input, { operands, isOn: (flag) => value(flag) === true })
+  } catch (error) {
+    const { text, code } = failureText(name, error)
+    systemTerminal.note(text)
+    if (json && name !== 'serve') systemTerminal.print(failureJson(error))
+    return code
   }
 }

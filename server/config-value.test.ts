@@ -2,13 +2,20 @@ import { describe, expect, it } from 'vitest'
 import {
   oneOf,
   parseBaseUrl,
+  parseCaptcha,
+  parseCount,
   parseDuration,
+  parseDurationOrOff,
   parseList,
   parseListenAddress,
   parseOrigins,
+  parseParameters,
   parseSecretKeys,
+  parseSecretKeySource,
   parseStore,
   parseSwitch,
+  parseText,
+  storeName,
   type ValueParser,
 } from './config-value.ts'
 
@@ -163,9 +170,61 @@ describeParser(
     ['memory:', { kind: 'memory' }],
     ['sqlite:server.db', { kind: 'sqlite', path: 'server.db' }],
     ['sqlite:/var/lib/a b/x:y.db', { kind: 'sqlite', path: '/var/lib/a b/x:y.db' }],
+    ['postgres://localhost/x', { kind: 'postgres', url: 'postgres://localhost/x' }],
+    ['postgresql://u:p@db:5432/x', { kind: 'postgres', url: 'postgresql://u:p@db:5432/x' }],
   ],
-  ['', 'memory', 'memory:x', 'sqlite:', 'sqlite', 'server.db', 'postgres://localhost/x'],
+  ['', 'memory', 'memory:x', 'sqlite:', 'sqlite', 'server.db', 'postgres://', 'mysql://localhost/x'],
 )
+
+describeParser(
+  'parseCount',
+  parseCount,
+  [
+    ['1', 1],
+    ['600', 600],
+  ],
+  ['', '0', '-1', '1.5', 'x', '1000000000'],
+)
+
+describeParser(
+  'parseDurationOrOff',
+  parseDurationOrOff,
+  [
+    ['off', undefined],
+    ['5m', 300],
+  ],
+  ['', 'on', '0'],
+)
+
+describeParser(
+  'parseCaptcha',
+  parseCaptcha,
+  [
+    ['hcaptcha:10000000-ffff', { kind: 'hcaptcha', siteKey: '10000000-ffff' }],
+    ['turnstile:0x4AAA_a', { kind: 'turnstile', siteKey: '0x4AAA_a' }],
+  ],
+  ['', 'hcaptcha', 'turnstile:', 'recaptcha:x', 'turnstile:"><script>', 'hcaptcha:a b'],
+)
+
+describeParser(
+  'parseParameters',
+  parseParameters,
+  [
+    ['access_type=offline&prompt=consent', { access_type: 'offline', prompt: 'consent' }],
+    ['audience=https%3A%2F%2Fapi', { audience: 'https://api' }],
+  ],
+  ['', 'x', '=y', 'x=', 'state=1', 'a=b&redirect_uri=https://evil.example'],
+)
+
+describeParser('parseText', parseText, [['a b', 'a b']], ['', '  '])
+
+it.each([
+  ['memory:', 'memory:'],
+  ['sqlite:a.db', 'sqlite:a.db'],
+  ['postgres://user:hunter2@db.example:5432/main?sslmode=require', 'postgres://db.example:5432/main'],
+])('storeName of %s holds no password', (text, name) => {
+  expect(storeName(parseStore(text))).toBe(name)
+})
 
 const key = new Uint8Array(32).map((_, index) => index * 7)
 const text = Buffer.from(key).toString('base64')
@@ -199,4 +258,14 @@ describeParser(
     `a:${text.slice(0, -2)}!=`,
     `a:${text}, b:short`,
   ],
+)
+
+describeParser(
+  'parseSecretKeySource',
+  parseSecretKeySource,
+  [
+    ['file:keys/ring', { kind: 'file', path: 'keys/ring' }],
+    [`a:${text}`, { kind: 'ring', keys: [{ kid: 'a', key }] }],
+  ],
+  ['', 'file:', 'a:short'],
 )

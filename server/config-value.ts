@@ -1,5 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import type { SealingKey } from './core/seal.ts'
+import type { Captcha } from './core/session-provider.ts'
 
 /** Turns the text of a setting into its value; throws a `TypeError` whose message says what is expected. */
 export type ValueParser<Value> = (text: string) => Value
@@ -87,15 +88,90 @@ export function oneOf<Value extends string>(...values: readonly Value[]): ValueP
   }
 }
 
-/** Which store driver, and its file. */
-export type StoreAddress = { kind: 'memory' } | { kind: 'sqlite'; path: string }
+/** Which store driver, and where. A Postgres URL may hold a password: never show it whole. */
+export type StoreAddress =
+  | { kind: 'memory' }
+  | { kind: 'sqlite'; path: string }
+  | { kind: 'postgres'; url: string }
 
-/** `memory:` or `sqlite:PATH`. */
+/** `memory:`, `sqlite:PATH` or a `postgres:` URL. */
 export function parseStore(text: string): StoreAddress {
   if (text === 'memory:') return { kind: 'memory' }
+  if (/^postgres(?:ql)?:\/\/./.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text }
   const path = /^sqlite:(.+)$/.exec(text)?.[1]
-  if (path === undefined) throw new TypeError('expected memory: or sqlite:PATH')
+  if (path === undefined) throw new TypeError('expected sqlite:PATH, postgres://HOST/DATABASE or memory:')
   return { kind: 'sqlite', path }
+}
+
+/** The text form of a store's address, without user and password. */
+export function storeName(store: StoreAddress): string {
+  switch (store.kind) {
+    case 'memory':
+      return 'memory:'
+    case 'sqlite':
+      return `sqlite:${store.path}`
+    case 'postgres': {
+      const { host, pathname } = new URL(store.url)
+      return `postgres://${host}${pathname}`
+    }
+  }
+}
+
+/** Any text but an empty one. */
+export function parseText(text: string): string {
+  if (text.trim() === '') throw new TypeError('expected a text')
+  return text
+}
+
+/** A positive whole number. */
+export function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError('expected a whole number of at least 1')
+  return Number(text)
+}
+
+/** As {@link parseDuration}; undefined for `off`. */
+export function parseDurationOrOff(text: string): number | undefined {
+  return text === 'off' ? undefined : parseDuration(text)
+}
+
+/** `hcaptcha:SITE_KEY` or `turnstile:SITE_KEY`. */
+export function parseCaptcha(text: string): Captcha {
+  const match = /^(hcaptcha|turnstile):([\w.-]{1,200})$/.exec(text)
+  if (!match) throw new TypeError('expected hcaptcha:SITE_KEY or turnstile:SITE_KEY')
+  return { kind: match[1] as Captcha['kind'], siteKey: match[2] ?? '' }
+}
+
+// What this server sends itself: overridden, it would break the sign-in.
+const ownParameters = new Set([
+  'client_id',
+  'code_challenge',
+  'code_challenge_method',
+  'nonce',
+  'redirect_uri',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+])
+
+/** `name=value` pairs as in a query. */
+export function parseParameters(text: string): Record<string, string> {
+  const pairs = [...new URLSearchParams(text)]
+  const own = pairs.find(([name]) => ownParameters.has(name))
+  if (own) throw new TypeError(`expected parameters other than ${own[0]}, which is sent anyway`)
+  if (pairs.length === 0 || pairs.some(([name, value]) => name === '' || value === '')) {
+    throw new TypeError('expected name=value pairs, such as access_type=offline&prompt=consent')
+  }
+  return Object.fromEntries(pairs)
+}
+
+/** Where the key ring comes from. */
+export type SecretKeySource = { kind: 'ring'; keys: readonly SealingKey[] } | { kind: 'file'; path: string }
+
+/** The ring itself as {@link parseSecretKeys}, or `file:PATH` of a file that holds it. */
+export function parseSecretKeySource(text: string): SecretKeySource {
+  const path = /^file:(.+)$/.exec(text)?.[1]
+  return path === undefined ? { kind: 'ring', keys: parseSecretKeys(text) } : { kind: 'file', path }
 }
 
 /** `kid:base64,...`: names of letters, digits, `-` and `_`, each with 32 bytes; the first one seals. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, createConfig, flagOf, type ServerConfig, type Settings, settings } from './config.ts'
+import { ConfigError, createConfig } from './config.ts'
+import { flagOf, type ServerConfig, type Settings, settings } from './setting.ts'
 
 const development = { production: false }
 
@@ -21,9 +22,20 @@ describe('createConfig', () => {
       appUrl: 'http://localhost:8788',
       provider: 'embedded',
       providerUrl: 'http://localhost:8788/auth/v1',
+      providerKey: undefined,
       providerIssuer: 'http://localhost:8788/auth/v1',
       providerAudience: 'authenticated',
+      providerJwtSecret: undefined,
+      providerClientId: undefined,
+      providerClientSecret: undefined,
+      providerName: 'localhost:8788',
+      providerScope: 'openid email profile offline_access',
+      providerParameters: {},
       social: undefined,
+      captcha: undefined,
+      secondFactor: 'if-enrolled',
+      sessionCheck: 300,
+      signInLimit: 20,
       cookieName: 'sb-localhost-auth-token',
       sessionTokens: true,
       allowedOrigins: ['http://localhost:8787', 'http://localhost:8788'],
@@ -79,7 +91,7 @@ describe('faults', () => {
     expect(problems).toEqual([
       'baseUrl: expected an absolute URL, such as https://mcp.example.com; got "nonsense".',
       'accessTokenTtl: expected seconds, or a number with a unit, such as 90, 15m, 1h or 30d; got "0".',
-      'store: expected memory: or sqlite:PATH; got "mysql:".',
+      'store: expected sqlite:PATH, postgres://HOST/DATABASE or memory:; got "mysql:".',
       'log: expected silent or error or info or debug; got "loud".',
     ])
     expect(new ConfigError(problems).message).toContain('4 faults')
@@ -109,6 +121,13 @@ describe('faults', () => {
     const key = Buffer.alloc(31, 7).toString('base64')
     const [problem] = problemsOf({ secretKeys: `kid:${key}` })
     expect(problem).toBe('secretKeys: expected kid:base64 with 32 bytes for each key; got the given value.')
+  })
+
+  it('never repeat the password of a database', () => {
+    const [problem] = problemsOf({ store: 'postgresq://drawbridge:hunter2@db.example/d' })
+    expect(problem).toBe(
+      'store: expected sqlite:PATH, postgres://HOST/DATABASE or memory:; got "postgresq://...@db.example/d".',
+    )
   })
 
   it.each([
@@ -153,6 +172,71 @@ describe('the embedded provider', () => {
   })
 })
 
+describe('an outside provider', () => {
+  const key = `a:${Buffer.alloc(32, 7).toString('base64')}`
+  const supabase: Settings = {
+    provider: 'supabase',
+    providerUrl: 'https://ref.supabase.co/auth/v1',
+    appUrl: 'https://app.example.com',
+    baseUrl: 'https://mcp.example.com',
+    secretKeys: key,
+  }
+  const oidc: Settings = {
+    ...supabase,
+    provider: 'oidc',
+    providerUrl: 'https://tenant.example.com/',
+    providerClientId: 'drawbridge',
+  }
+
+  it('supabase: issuer, audience and cookie follow PROVIDER_URL', () => {
+    expect(createConfig(supabase, { production: true })).toMatchObject({
+      providerIssuer: 'https://ref.supabase.co/auth/v1',
+      providerAudience: 'authenticated',
+      cookieName: 'sb-ref-auth-token',
+      allowedOrigins: ['https://mcp.example.com', 'https://app.example.com'],
+    })
+  })
+
+  it('oidc: the issuer is what was given, to its last slash, and bearers need an audience', () => {
+    expect(createConfig(oidc, { production: true })).toMatchObject({
+      providerIssuer: 'https://tenant.example.com/',
+      providerAudience: undefined,
+      providerName: 'tenant.example.com',
+    })
+  })
+
+  it.each<[provider: string, given: Settings, missing: readonly string[]]>([
+    ['supabase', { provider: 'supabase' }, ['providerUrl', 'appUrl', 'secretKeys']],
+    ['oidc', { provider: 'oidc' }, ['providerUrl', 'providerClientId', 'appUrl', 'secretKeys']],
+  ])('%s says everything it needs', (_provider, given, missing) => {
+    const problems = problemsOf(given)
+    expect(problems.map((problem) => problem.split(':')[0])).toEqual(missing)
+    for (const problem of problems) expect(problem).toContain('needed for PROVIDER=')
+  })
+
+  it.each<[field: keyof Settings, given: Settings]>([
+    ['providerClientId', { ...supabase, providerClientId: 'x' }],
+    ['providerParameters', { ...supabase, providerParameters: 'a=b' }],
+    ['embeddedTokenTtl', { ...supabase, embeddedTokenTtl: '60' }],
+    ['captcha', { ...oidc, captcha: 'turnstile:0x4' }],
+    ['social', { ...oidc, social: 'google' }],
+    ['secondFactor', { ...oidc, secondFactor: 'require' }],
+  ])('refuses %s where it means nothing', (field, given) => {
+    expect(problemsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${field}: .*leave it out`))])
+  })
+})
+
+const descriptive = new Set([
+  'cookieName',
+  'providerAudience',
+  'providerClientId',
+  'providerClientSecret',
+  'providerIssuer',
+  'providerJwtSecret',
+  'providerKey',
+  'providerName',
+])
+
 describe('the table of settings', () => {
   it('has one row for every member of the configuration, each with its own variable', () => {
     expect(settings.map(({ field }) => field).toSorted()).toEqual(
@@ -165,8 +249,13 @@ describe('the table of settings', () => {
     expect(flagOf({ variable: 'ACCESS_TOKEN_TTL' })).toBe('--access-token-ttl')
   })
 
-  it('hides the key ring', () => {
-    expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual(['secretKeys'])
+  it('hides every key and secret', () => {
+    expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual([
+      'providerKey',
+      'providerJwtSecret',
+      'providerClientSecret',
+      'secretKeys',
+    ])
   })
 
   it('documents every default as it is', () => {
@@ -178,8 +267,9 @@ describe('the table of settings', () => {
       } catch {
         continue
       }
-      // Texts that describe a default rather than spell it are no values of these two.
-      if (['social', 'cookieName', 'providerIssuer'].includes(field)) continue
+      // A text that describes a default rather than spells it parses as itself.
+      if (typeof documented === 'string' && descriptive.has(field)) continue
+      if (field === 'social') continue
       expect({ [field]: documented }).toEqual({ [field]: config[field] })
     }
   })

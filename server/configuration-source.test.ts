@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, createConfig, settings } from './config.ts'
+import { ConfigError, createConfig } from './config.ts'
+import { settings } from './setting.ts'
 import { readSettings } from './configuration-source.ts'
 
 /** What the command line would print. */
@@ -74,6 +75,15 @@ describe('readSettings', () => {
 
   it('never repeats the value of a variable that it does not know: it may be a secret', () => {
     expect(problemsOf({ DRAWBRIDGE_SECRET_KEY: 'hunter2' }).join(' ')).not.toContain('hunter2')
+  })
+
+  it.each([
+    ['postgres://u:hunter2@db.example/d', true],
+    ['postgres://u@db.example/d', false],
+    ['sqlite:a:b@c', false],
+  ])('a password in a flag is a fault that does not repeat it: %s', (store, exposed) => {
+    const { problems } = readSettings({ store }, {})
+    expect(problems).toEqual(exposed ? ['--store: holds a password. Give it as DRAWBRIDGE_STORE.'] : [])
   })
 
   it('tells unknown variables together with every other fault', () => {

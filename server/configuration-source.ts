@@ -1,4 +1,4 @@
-import { flagOf, type Setting, type Settings, settings, variablePrefix } from './config.ts'
+import { flagOf, type Setting, type Settings, settings, variablePrefix } from './setting.ts'
 
 /** Settings as text, how a fault calls each, and the faults that are already known. */
 export interface SettingSources {
@@ -27,11 +27,23 @@ export function readSettings(
   return {
     given,
     name: (setting) => (fromFlag.has(setting.field) ? flagOf(setting) : variablePrefix + setting.variable),
-    problems: Object.keys(environment)
-      .filter((variable) => variable.startsWith(variablePrefix))
-      .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
-      .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`),
+    problems: [
+      ...exposedPasswords(flags),
+      ...Object.keys(environment)
+        .filter((variable) => variable.startsWith(variablePrefix))
+        .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
+        .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`),
+    ],
   }
+}
+
+/** Flags whose value holds a password: a command line is visible to every user of the machine. */
+function exposedPasswords(flags: Readonly<Record<string, string | undefined>>): string[] {
+  return settings
+    .filter(({ field }) => /^[a-z]+:\/\/[^/@]*:[^/@]+@/.test(flags[field] ?? ''))
+    .map(
+      (setting) => `${flagOf(setting)}: holds a password. Give it as ${variablePrefix}${setting.variable}.`,
+    )
 }
 
 function suggestion(variable: string): string {

@@ -7,7 +7,7 @@ export interface EmbeddedSettings {
   listen: { host: string }
   providerUrl: string
   providerIssuer: string
-  providerAudience: string
+  providerAudience: string | undefined
   social: readonly string[] | undefined
 }
 

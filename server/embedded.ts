@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ServerConfig } from './config.ts'
+import type { ServerConfig } from './setting.ts'
 import { createWebApp } from './demo/web-app.ts'
 import { createHostGuard } from './http/guards.ts'
 import type { FetchHandler } from './http/router.ts'

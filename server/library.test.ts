@@ -35,7 +35,7 @@ describe('createDrawbridge', () => {
     await first.close()
     const second = createDrawbridge(settings)
     const ready = await second.fetch(new Request('http://localhost:3000/readyz'))
-    expect(await ready.json()).toEqual({ status: 'ok', checks: { store: 'ok', provider: 'ok' } })
+    expect(await ready.json()).toEqual({ status: 'ok', checks: { store: 'ok', keys: 'ok', provider: 'ok' } })
     const asked = new URLSearchParams({ client_id: clientId, redirect_uri: 'http://127.0.0.1:1/cb' })
     const known = await second.fetch(new Request(`http://localhost:3000/oauth/authorize?${asked.toString()}`))
     expect(known.status).toBe(303)

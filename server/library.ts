@@ -1,10 +1,12 @@
 import { pino } from 'pino'
 import { type App, createApp } from './app.ts'
-import { createConfig, type Settings } from './config.ts'
+import { createConfig } from './config.ts'
+import type { Settings } from './setting.ts'
 import { createLog } from './log.ts'
 import { systemRuntime } from './system-runtime.ts'
 
-export { ConfigError, type Settings } from './config.ts'
+export { ConfigError } from './config.ts'
+export type { Settings } from './setting.ts'
 
 /** Drawbridge inside another server. */
 export interface Drawbridge {

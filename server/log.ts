@@ -1,5 +1,5 @@
 import { type DestinationStream, type Level, type Logger, pino } from 'pino'
-import type { LogLevel } from './config.ts'
+import type { LogLevel } from './setting.ts'
 
 /** Notes that `event` happened. Fields never hold a token, code, cookie or password. */
 export type Report = (event: string, fields?: Record<string, unknown>) => void

@@ -1,19 +1,21 @@
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import { pino } from 'pino'
 import { createApp } from './app.ts'
-import type { ServerConfig } from './config.ts'
+import type { ServerConfig } from './setting.ts'
+import { storeName } from './config-value.ts'
 import { listen } from './http/listener.ts'
 import { createLog, reportTo } from './log.ts'
 import { systemRuntime } from './system-runtime.ts'
 import { version } from './version.ts'
 
-/** Serves until SIGINT or SIGTERM, then drains. Rejects when the store cannot be opened or a port is taken. */
+/** Serves until SIGINT or SIGTERM, then drains. Rejects when the store cannot be used or a port is taken. */
 export async function serve(config: ServerConfig, output: { json: boolean }): Promise<void> {
   const destination = pino.destination({ dest: 2, sync: false })
   const log = createLog(config.log, destination)
   const app = createApp(config, systemRuntime, log)
   const listeners = []
   try {
+    await app.prepare()
     listeners.push(await listen(app.fetch, config.listen))
     if (app.embedded) {
       const { hostname, port } = new URL(config.appUrl)
@@ -49,13 +51,13 @@ function readyFacts(config: ServerConfig): Record<string, unknown> {
     metadata_url: `${baseUrl}/.well-known/oauth-authorization-server`,
     app_url: appUrl,
     provider,
-    store: store.kind === 'sqlite' ? `sqlite:${store.path}` : 'memory:',
+    store: storeName(store),
   }
 }
 
 function readyText(config: ServerConfig): string {
-  const { baseUrl, appUrl, store } = config
-  const kept = store.kind === 'sqlite' ? `sqlite:${store.path}` : 'memory: everything is forgotten at the end'
+  const { baseUrl, appUrl, provider, store } = config
+  const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
   return `Drawbridge ${version} is ready.
 
   1. Create an account      ${appUrl}
@@ -64,12 +66,14 @@ function readyText(config: ServerConfig): string {
 
   Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
-  Kept in        ${kept}
-${listenNote(config)}
-  For trying things out only: the embedded session provider, its stand-in Google and
+  Kept in        ${storeName(store)}${forgets}
+${provider === 'embedded' ? '' : `  Signed in by   ${config.providerUrl}\n`}${listenNote(config)}
+${provider === 'embedded' ? trialNote : '  Check it all   drawbridge-server doctor\n'}`
+}
+
+const trialNote = `  For trying things out only: the embedded session provider, its stand-in Google and
   the demo web app run in this process, on loopback. NODE_ENV=production refuses them.
 `
-}
 
 /** A base URL on this computer whose port is not the one listened on: meant behind a proxy, else a slip. */
 function listenNote({ baseUrl, listen }: ServerConfig): string {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { grantSeconds, race, start } from '../testing/grant-sample.ts'
+import { dueSignOuts, grantSeconds, race, start } from '../testing/grant-sample.ts'
 import {
   authorizationRequest,
   challengeVerifier,
@@ -15,7 +15,7 @@ import {
   issueAuthorizationCode,
   redeemAuthorizationCode,
 } from './authorization-code.ts'
-import { createSealer, hashSecret } from './seal.ts'
+import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
 import type { Store } from './store.ts'
 import type { TokenResponse } from './token-issue.ts'
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
   ended = []
   ports = {
     store,
-    sealer: createSealer([{ kid: 'k', key: runtime.randomBytes(32) }], runtime.randomBytes),
+    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
     runtime,
     providerIssuer: 'https://provider.example/auth/v1',
     sessionTtlSeconds: grantSeconds,
@@ -213,6 +213,10 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     const record = await store.findRefreshToken(hashSecret(refreshToken))
     expect(record?.endReason).toBe(lives ? undefined : 'code_reuse')
     expect(ended).toEqual(lives ? [] : [[record?.grant.id, 'code_reuse']])
+    // With the grant goes the session behind it.
+    expect((await dueSignOuts(store, runtime.now())).map(({ grantId }) => grantId)).toEqual(
+      lives ? [] : [record?.grant.id],
+    )
   })
 
   it.each<[who: string, changes: Partial<CodeRedemptionRequest>]>([

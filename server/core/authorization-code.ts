@@ -13,8 +13,8 @@ import {
 } from './grant.ts'
 import { areOurResources } from './resource.ts'
 import { hashSecret, type Sealer } from './seal.ts'
-import { sealProviderSession } from './session-keeper.ts'
 import type { SignIn } from './session-provider.ts'
+import { sealProviderSession } from './session-seal.ts'
 import { mintTokens, type TokenResponse, tokenResponse } from './token-issue.ts'
 
 const codeTtlSeconds = 60

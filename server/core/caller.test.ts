@@ -4,7 +4,7 @@ import { createMemoryStore } from '../store/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, grantSample, grantSeconds, start } from '../testing/grant-sample.ts'
 import { signInSample } from '../testing/sign-in-sample.ts'
-import { callerFromAuthorization, callerFromCookies, type CallerPorts } from './caller.ts'
+import { type CallerPorts, type CallerReader, createCallerReader } from './caller.ts'
 import type { StoredProviderSession } from './grant.ts'
 import { hashSecret } from './seal.ts'
 import type { KeptSession } from './session-keeper.ts'
@@ -54,10 +54,26 @@ beforeEach(async () => {
     runtime,
     sessionTokens: true,
     cookieName,
+    checkSeconds: undefined,
   }
 })
 
-describe('callerFromAuthorization: a token of ours', () => {
+/** One request of a reader that remembers nothing yet. */
+function callerFromAuthorization(
+  header: string,
+  given: CallerPorts,
+): ReturnType<CallerReader['fromAuthorization']> {
+  return createCallerReader(given).fromAuthorization(header)
+}
+
+function callerFromCookies(
+  cookies: Parameters<CallerReader['fromCookies']>[0],
+  given: CallerPorts,
+): ReturnType<CallerReader['fromCookies']> {
+  return createCallerReader(given).fromCookies(cookies)
+}
+
+describe('the Authorization header: a token of ours', () => {
   it('names the user, the client and the scope, and opens the provider token on demand', async () => {
     const result = await callerFromAuthorization(`Bearer ${ours}`, ports)
     expect(result).toMatchObject({
@@ -110,7 +126,7 @@ describe('callerFromAuthorization: a token of ours', () => {
   })
 })
 
-describe('callerFromAuthorization: a token of the provider', () => {
+describe('the Authorization header: a token of the provider', () => {
   it('names the user, no client, and the resource scopes', async () => {
     const result = await callerFromAuthorization(`Bearer ${good}`, ports)
     expect(result).toMatchObject({
@@ -154,6 +170,13 @@ describe('callerFromAuthorization: a token of the provider', () => {
     expect(verified).toEqual([])
   })
 
+  it('is invalid at a provider whose tokens prove nothing', async () => {
+    const provider = { issuer: 'https://provider' }
+    expect(await callerFromAuthorization(`Bearer ${good}`, { ...ports, provider })).toMatchObject({
+      kind: 'invalid',
+    })
+  })
+
   it('a fault in the program is not an answer', async () => {
     const provider = { issuer: 'x', verify: () => Promise.reject(new RangeError('a bug')) }
     await expect(callerFromAuthorization(`Bearer ${good}`, { ...ports, provider })).rejects.toThrow(
@@ -192,7 +215,7 @@ describe('RFC 6750 2.1: the Authorization header', () => {
   })
 })
 
-describe('callerFromCookies', () => {
+describe('the session cookie', () => {
   const cookiesOf = (token: string, padding = 0) =>
     writeSessionCookies(
       { access_token: token, refresh_token: 'never used', user: 'x'.repeat(padding) },
@@ -246,6 +269,11 @@ describe('callerFromCookies', () => {
   it('an unreachable provider is unavailable', async () => {
     failure = 'transient'
     expect(await callerFromCookies(cookiesOf(jwt('bad')), ports)).toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('counts for nothing at a provider whose tokens prove nothing', async () => {
+    const provider = { issuer: 'https://provider' }
+    expect(await callerFromCookies(cookiesOf(good), { ...ports, provider })).toEqual({ kind: 'missing' })
   })
 
   it('counts for nothing when switched off', async () => {

@@ -2,7 +2,9 @@ import type { WireCookie } from '@drawbridge/shared/cookie-header.ts'
 import { readJwt } from '@drawbridge/shared/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
+import { type BoundedMap, createBoundedMap } from './bounded-map.ts'
 import { type GrantStore, type User, userOf } from './grant.ts'
+import { createLiveness, type Liveness } from './liveness.ts'
 import { resourceScopes } from './scope.ts'
 import { hashSecret } from './seal.ts'
 import type { SessionKeeper } from './session-keeper.ts'
@@ -35,23 +37,77 @@ export type CallerResult =
 export interface CallerPorts {
   store: Pick<GrantStore, 'findAccessToken'>
   keeper: SessionKeeper
-  provider: Pick<SessionProvider, 'verify' | 'issuer'>
+  /** Without `verify`, tokens of the provider prove nothing and are not accepted. */
+  provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
   runtime: Pick<Runtime, 'now'>
   /** Whether provider tokens are accepted at all, as bearer or as cookie. */
   sessionTokens: boolean
   cookieName: string
+  /**
+   * How long the provider's answer is trusted that the session of a provider token still lives; undefined: it is not
+   * asked, and a token is good until it expires.
+   */
+  checkSeconds: number | undefined
+}
+
+/** Recognises callers; remembers a little about tokens between requests. Rejects with `StoreUnavailableError`. */
+export interface CallerReader {
+  /**
+   * The caller that an `Authorization` header names: a token of ours, else a token of the session provider.
+   *
+   * A token that starts like ours is only ever looked up here, never shown to the provider. There is no way from a bad
+   * header to the cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right
+   * now, and whose token has run out, is `unavailable`.
+   */
+  fromAuthorization(header: string): Promise<CallerResult>
+  /** The caller that the session cookies name. Never refreshes: the browser's refresh token belongs to the web app. */
+  fromCookies(cookies: readonly WireCookie[]): Promise<CallerResult>
 }
 
 const maxTokenLength = 16_384
 
+/** How long a token of ours is remembered to be of no use, and how many are. */
+const deadTokenSeconds = 600
+const mostDeadTokens = 10_000
+
 /**
- * The caller that an `Authorization` header names: a token of ours, else a token of the session provider.
+ * Creates the {@link CallerReader}.
  *
- * A token that starts like ours is only ever looked up here, never shown to the provider. There is no way from a bad
- * header to the cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right
- * now, and whose token has run out, is `unavailable`.
+ * A token of ours that is unknown, expired or revoked stays so, as none is ever issued twice: it is remembered by its
+ * hash for ten minutes, so that a client which keeps sending a dead one costs the store nothing.
  */
-export async function callerFromAuthorization(header: string, ports: CallerPorts): Promise<CallerResult> {
+export function createCallerReader(ports: CallerPorts): CallerReader {
+  const memory: CallerMemory = {
+    deadUntil: createBoundedMap(mostDeadTokens),
+    liveness: createLiveness(ports),
+  }
+  return {
+    fromAuthorization: (header) => readAuthorization(header, ports, memory),
+    fromCookies: (cookies) => readCookies(cookies, ports, memory),
+  }
+}
+
+/** {@link CallerReader.fromAuthorization} without a memory. */
+export function callerFromAuthorization(header: string, ports: CallerPorts): Promise<CallerResult> {
+  return createCallerReader(ports).fromAuthorization(header)
+}
+
+/** {@link CallerReader.fromCookies} without a memory. */
+export function callerFromCookies(cookies: readonly WireCookie[], ports: CallerPorts): Promise<CallerResult> {
+  return createCallerReader(ports).fromCookies(cookies)
+}
+
+/** Keys are hashes of tokens. */
+interface CallerMemory {
+  deadUntil: BoundedMap<number>
+  liveness: Liveness
+}
+
+async function readAuthorization(
+  header: string,
+  ports: CallerPorts,
+  memory: CallerMemory,
+): Promise<CallerResult> {
   const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header.length > maxTokenLength ? '' : header)
   const token = match?.[1]
   if (token === undefined) {
@@ -61,18 +117,18 @@ export async function callerFromAuthorization(header: string, ports: CallerPorts
         'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
     }
   }
-  if (token.startsWith(accessTokenPrefix)) return callerFromAccessToken(token, ports)
-  if (!ports.sessionTokens)
+  if (token.startsWith(accessTokenPrefix)) return callerFromAccessToken(token, ports, memory)
+  if (!ports.sessionTokens || !ports.provider.verify)
     return { kind: 'invalid', description: 'The access token is not one of this server.' }
-  return callerFromProviderToken(token, 'provider_token', ports)
+  return callerFromProviderToken(token, 'provider_token', ports, memory)
 }
 
-/** The caller that the session cookies name. Never refreshes: the browser's refresh token belongs to the web app. */
-export async function callerFromCookies(
+async function readCookies(
   cookies: readonly WireCookie[],
   ports: CallerPorts,
+  memory: CallerMemory,
 ): Promise<CallerResult> {
-  if (!ports.sessionTokens) return { kind: 'missing' }
+  if (!ports.sessionTokens || !ports.provider.verify) return { kind: 'missing' }
   const reading = readSessionCookie(cookies, { name: ports.cookieName, now: ports.runtime.now() })
   switch (reading.kind) {
     case 'absent':
@@ -85,13 +141,23 @@ export async function callerFromCookies(
     case 'session':
       return reading.expired
         ? { kind: 'invalid', description: 'The session cookie has expired. Reload the web app to renew it.' }
-        : callerFromProviderToken(reading.accessToken, 'session_cookie', ports)
+        : callerFromProviderToken(reading.accessToken, 'session_cookie', ports, memory)
   }
 }
 
-async function callerFromAccessToken(token: string, ports: CallerPorts): Promise<CallerResult> {
-  const record = await ports.store.findAccessToken(hashSecret(token), ports.runtime.now())
-  if (!record) return { kind: 'invalid', description: 'The access token is unknown, expired or revoked.' }
+async function callerFromAccessToken(
+  token: string,
+  ports: CallerPorts,
+  memory: CallerMemory,
+): Promise<CallerResult> {
+  const hash = hashSecret(token)
+  const now = ports.runtime.now()
+  if ((memory.deadUntil.get(hash) ?? now) > now) return deadToken
+  const record = await ports.store.findAccessToken(hash, now)
+  if (!record) {
+    memory.deadUntil.set(hash, now + deadTokenSeconds)
+    return deadToken
+  }
   const kept = await ports.keeper.keep(record.providerSession)
   switch (kept.kind) {
     case 'ended':
@@ -120,11 +186,13 @@ async function callerFromProviderToken(
   token: string,
   credential: 'provider_token' | 'session_cookie',
   ports: CallerPorts,
+  memory: CallerMemory,
 ): Promise<CallerResult> {
-  if (!readJwt(token))
-    return { kind: 'invalid', description: 'The access token is unknown, expired or revoked.' }
+  if (!ports.provider.verify || !readJwt(token)) return deadToken
   try {
     const identity = await ports.provider.verify(token)
+    // Only now: the provider must not be asked about what anybody may make up.
+    if (!(await isLive(token, memory.liveness))) return refusedToken
     return {
       kind: 'caller',
       caller: {
@@ -139,7 +207,23 @@ async function callerFromProviderToken(
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     return error.failure === 'invalid_token'
-      ? { kind: 'invalid', description: 'The access token is not a valid one of the session provider.' }
+      ? refusedToken
       : { kind: 'unavailable', retryAfterSeconds: error.retryAfterSeconds ?? 5 }
   }
+}
+
+async function isLive(token: string, liveness: Liveness): Promise<boolean> {
+  const hash = hashSecret(token)
+  // A verified token says when it ends, not that its session has not ended before.
+  return (liveness.known(hash, -Infinity) ?? (await liveness.ask(hash, token))) === 'live'
+}
+
+const deadToken: CallerResult = {
+  kind: 'invalid',
+  description: 'The access token is unknown, expired or revoked.',
+}
+
+const refusedToken: CallerResult = {
+  kind: 'invalid',
+  description: 'The access token is not a valid one of the session provider.',
 }

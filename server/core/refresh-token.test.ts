@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { addGrant, grantSample, grantSeconds, race, start } from '../testing/grant-sample.ts'
+import { addGrant, dueSignOuts, grantSample, grantSeconds, race, start } from '../testing/grant-sample.ts'
 import { publicClient, resource } from '../testing/sign-in-sample.ts'
 import { type RefreshRequest, type RefreshTokenPorts, rotateRefreshToken } from './refresh-token.ts'
 import { hashSecret } from './seal.ts'
@@ -73,6 +73,7 @@ describe('rotateRefreshToken', () => {
       endReason: 'refresh_token_reuse',
     })
     expect(ended).toEqual([[grantSample('a').grant.id, 'refresh_token_reuse']])
+    expect(await dueSignOuts(store, runtime.now())).toEqual([grantSample('a').session])
   })
 
   it('what is stored of a successor does not open without its predecessor', async () => {

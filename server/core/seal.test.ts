@@ -1,13 +1,21 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { createSealer, hashSecret, openUnderSecret, sealUnderSecret, type SealingKey } from './seal.ts'
+import {
+  createSealer,
+  fixedKeyRing,
+  hashSecret,
+  openUnderSecret,
+  sealingKeyOf,
+  sealUnderSecret,
+  type SealingKey,
+} from './seal.ts'
 
 const { randomBytes } = createFakeRuntime()
 const keyOf = (kid: string, fill: number): SealingKey => ({ kid, key: new Uint8Array(32).fill(fill) })
 const old = keyOf('old', 1)
 const current = keyOf('current', 2)
-const sealer = createSealer([current, old], randomBytes)
+const sealer = createSealer(fixedKeyRing([current, old]), randomBytes)
 const plaintext = 'access and refresh'
 
 /** `text` with the character at `index` replaced by another of the alphabet. */
@@ -30,7 +38,7 @@ describe('createSealer', () => {
   })
 
   it('opens with every key of the ring', () => {
-    const sealed = createSealer([old], randomBytes).seal(plaintext, 'c')
+    const sealed = createSealer(fixedKeyRing([old]), randomBytes).seal(plaintext, 'c')
     expect(sealer.open(sealed, 'c')).toBe(plaintext)
   })
 
@@ -65,12 +73,78 @@ describe('createSealer', () => {
   })
 
   it('does not open under another key of the same name', () => {
-    const replaced = createSealer([keyOf('current', 3)], randomBytes)
+    const replaced = createSealer(fixedKeyRing([keyOf('current', 3)]), randomBytes)
     expect(replaced.open(sealed, 'row 1 version 1')).toBeUndefined()
   })
 
   it('refuses an empty ring', () => {
-    expect(() => createSealer([], randomBytes)).toThrow(TypeError)
+    expect(() => fixedKeyRing([])).toThrow(TypeError)
+    const emptied = createSealer({ keys: () => [], refresh: () => {} }, randomBytes)
+    expect(() => emptied.seal(plaintext, 'c')).toThrow(TypeError)
+    expect(emptied.open(sealed, 'row 1 version 1')).toBeUndefined()
+  })
+})
+
+describe('a key ring that changes while it is in use', () => {
+  const added = keyOf('added', 3)
+
+  /** A ring of `before` that becomes one of `after` when it is refreshed. */
+  function changingRing(before: SealingKey[], after: SealingKey[]) {
+    let keys = before
+    let refreshed = 0
+    return {
+      keys: () => keys,
+      refresh() {
+        refreshed += 1
+        keys = after
+      },
+      refreshed: () => refreshed,
+    }
+  }
+
+  it('a key that a refresh finds opens', () => {
+    const sealed = createSealer(fixedKeyRing([added]), randomBytes).seal(plaintext, 'c')
+    const ring = changingRing([current, old], [added, current, old])
+    expect(createSealer(ring, randomBytes).open(sealed, 'c')).toBe(plaintext)
+    expect(ring.refreshed()).toBe(1)
+  })
+
+  it('a key that a refresh does not find either: looked for once, and the value does not open', () => {
+    const sealed = createSealer(fixedKeyRing([added]), randomBytes).seal(plaintext, 'c')
+    const ring = changingRing([current], [old, current])
+    expect(createSealer(ring, randomBytes).open(sealed, 'c')).toBeUndefined()
+    expect(ring.refreshed()).toBe(1)
+  })
+
+  it.each([
+    ['of a known key', sealer.seal(plaintext, 'c')],
+    ['of a known key that does not open', damaged(sealer.seal(plaintext, 'c'), -5)],
+    ['without the name of a key', 'nonsense'],
+    ['that is empty', ''],
+  ])('a value %s makes nobody look', (_what, sealed) => {
+    const ring = changingRing([current, old], [])
+    createSealer(ring, randomBytes).open(sealed, 'c')
+    expect(ring.refreshed()).toBe(0)
+  })
+
+  it('what is first after a refresh seals from then on', () => {
+    const ring = changingRing([current], [added, current])
+    const changing = createSealer(ring, randomBytes)
+    expect(sealingKeyOf(changing.seal(plaintext, 'c'))).toBe('current')
+    ring.refresh()
+    expect(sealingKeyOf(changing.seal(plaintext, 'c'))).toBe('added')
+  })
+})
+
+describe('sealingKeyOf', () => {
+  it.each([
+    ['current.AAAA', 'current'],
+    ['a.b.c', 'a'],
+    ['.AAAA', ''],
+    ['no dot', ''],
+    ['', ''],
+  ])('%j needs the key %j', (sealed, kid) => {
+    expect(sealingKeyOf(sealed)).toBe(kid)
   })
 })
 

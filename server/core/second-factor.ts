@@ -5,7 +5,7 @@ export interface PendingSecondFactor {
   id: string
   /** Hash of the browser binding: only the browser that made the first step may make the second. */
   bindingHash: string
-  /** The authorization request and the factors. */
+  /** The factors to choose from; the authorization request travels with the page. */
   sealed: string
   /** The half-way session; its `grantId` is `id`. */
   session: StoredProviderSession

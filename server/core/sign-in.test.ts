@@ -1,18 +1,29 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import type { FakeRuntime } from '../testing/fake-runtime.ts'
 import { race, start } from '../testing/grant-sample.ts'
-import { authorizationRequest, signInSample } from '../testing/sign-in-sample.ts'
-import { createSealer, hashSecret } from './seal.ts'
-import { ProviderError, type ProviderFailure, type SessionProvider } from './session-provider.ts'
 import {
-  createBrowserBinding,
+  authorizationRequest,
+  providerSample,
+  secondFactorStep,
+  signedIn,
+  signInPortsSample,
+} from '../testing/sign-in-sample.ts'
+import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
+import {
+  type Captcha,
+  ProviderError,
+  type ProviderFailure,
+  type SessionProvider,
+  type SignInStep,
+} from './session-provider.ts'
+import {
   finishSocialSignIn,
-  openTransaction,
-  sealTransaction,
+  type PostedPassword,
   type SignInPorts,
+  signInWithPassword,
   startSocialSignIn,
 } from './sign-in.ts'
+import { createBrowserBinding } from './sign-in-transaction.ts'
 import type { Store } from './store.ts'
 
 let runtime: FakeRuntime
@@ -21,7 +32,9 @@ let ports: SignInPorts
 /** Secrets that were presented with a code, in order. */
 let tried: string[]
 let started: { method: string; callbackUrl: string }[]
+let finished: string[]
 let failure: ProviderFailure | undefined
+let answer: SignInStep
 
 const request = authorizationRequest()
 const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
@@ -30,7 +43,7 @@ const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fil
 /** A provider whose code `code for N` fits the N-th sign-in that was started, and no other. */
 function createSocialProvider(): SessionProvider {
   const used = new Set<string>()
-  return {
+  return providerSample({
     async socialStart(input) {
       started.push(input)
       return {
@@ -38,95 +51,113 @@ function createSocialProvider(): SessionProvider {
         secret: `verifier ${started.length}`,
       }
     },
-    async socialFinish({ params, secret }) {
+    async socialFinish({ params, secret, callbackUrl }) {
       tried.push(secret)
+      finished.push(callbackUrl)
       if (failure) throw new ProviderError(failure, failure)
       const code = params.get('code') ?? ''
       if (code !== secret.replace('verifier', 'code for') || used.has(code)) {
         throw new ProviderError('expired', 'bad_code_verifier')
       }
       used.add(code)
-      return signInSample()
+      return answer
     },
-  } as SessionProvider
+  })
 }
 
 beforeEach(() => {
-  runtime = createFakeRuntime(start)
-  store = createMemoryStore()
   tried = []
   started = []
+  finished = []
   failure = undefined
-  ports = {
-    store,
-    provider: createSocialProvider(),
-    sealer: createSealer([{ kid: 'k', key: runtime.randomBytes(32) }], runtime.randomBytes),
-    runtime,
-    callbackUrl: 'https://mcp.example.com/oauth/callback',
+  answer = signedIn()
+  const sample = signInPortsSample(createSocialProvider())
+  ;({ runtime, store } = sample)
+  ports = sample
+})
+
+describe('signing in with a password', () => {
+  const posted: PostedPassword = {
+    email: 'ada@example.com',
+    password: 'correct horse',
+    captchaToken: undefined,
   }
-})
+  const captcha: Captcha = { kind: 'turnstile', siteKey: 'site' }
+  /** What reached the provider. */
+  let sent: unknown[]
 
-describe('createBrowserBinding', () => {
-  it('holds 256 random bits', () => {
-    const bindings = Array.from({ length: 50 }, () => createBrowserBinding(runtime.randomBytes))
-    expect(new Set(bindings).size).toBe(50)
-    for (const each of bindings) expect(each).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  })
-})
+  function offer(capabilities: { password?: boolean; captcha?: Captcha } = {}): SignInPorts {
+    sent = []
+    const { password = true, captcha: wanted } = capabilities
+    const provider = providerSample({
+      capabilities: async () => ({ password, social: [], captcha: wanted }),
+      async passwordSignIn(input) {
+        sent.push(input)
+        return answer
+      },
+    })
+    return { ...ports, provider }
+  }
 
-describe('the login transaction', () => {
-  it('opens in the browser that got it, unchanged', () => {
-    const sealed = sealTransaction(request, binding, ports)
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', request })
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', request })
-  })
-
-  it('shows nothing of the request', () => {
-    const bytes = Buffer.from(sealTransaction(request, binding, ports).replace(/^.*\./, ''), 'base64url')
-    expect(bytes.includes(request.clientId)).toBe(false)
-    expect(bytes.includes(hashSecret(binding))).toBe(false)
-  })
-
-  it.each<[rule: string, presented: string | undefined]>([
-    ['another browser', otherBinding],
-    ['a browser without the cookie', undefined],
-    ['an empty cookie', ''],
-    ['the hash of the binding', hashSecret(binding)],
-  ])('RFC 9700 4.7: is useless in %s', (_rule, presented) => {
-    const sealed = sealTransaction(request, binding, ports)
-    expect(openTransaction(sealed, presented, ports)).toEqual({ kind: 'foreign_browser' })
+  it('sends email and password, the email without blanks around it', async () => {
+    const step = await signInWithPassword({ ...posted, email: ' ada@example.com ' }, binding, offer())
+    expect(step).toEqual(signedIn())
+    expect(sent).toEqual([posted])
   })
 
-  it.each([
-    [3599, 'open'],
-    [3600, 'expired'],
-  ])('after %i s: %s', (after, kind) => {
-    const sealed = sealTransaction(request, binding, ports)
-    runtime.advance(after)
-    expect(openTransaction(sealed, binding, ports).kind).toBe(kind)
+  it.each<[rule: string, part: Partial<PostedPassword>]>([
+    ['no email', { email: '' }],
+    ['an email of blanks', { email: '  ' }],
+    ['no password', { password: '' }],
+    ['an endless email', { email: `${'a'.repeat(320)}@` }],
+    ['an endless password', { password: 'x'.repeat(1025) }],
+  ])('%s is a wrong password: nothing is sent', async (_rule, part) => {
+    const result = signInWithPassword({ ...posted, ...part }, binding, offer())
+    await expect(result).rejects.toMatchObject({ failure: 'invalid_credentials' })
+    expect(sent).toEqual([])
   })
 
-  it('a foreign browser learns nothing about expiry', () => {
-    const sealed = sealTransaction(request, binding, ports)
-    runtime.advance(7200)
-    expect(openTransaction(sealed, otherBinding, ports).kind).toBe('foreign_browser')
+  it.each<[rule: string, token: string | undefined]>([
+    ['no response', undefined],
+    ['an empty response', ''],
+    ['an endless response', 'x'.repeat(16_385)],
+  ])('where a captcha is demanded, %s is refused and nothing is sent', async (_rule, captchaToken) => {
+    const result = signInWithPassword({ ...posted, captchaToken }, binding, offer({ captcha }))
+    await expect(result).rejects.toMatchObject({ failure: 'captcha' })
+    expect(sent).toEqual([])
   })
 
-  it.each<[what: string, sealed: () => string]>([
-    ['nothing', () => ''],
-    ['any text', () => 'k.AAAA'],
-    ['a changed one', () => `${sealTransaction(request, binding, ports).slice(0, -4)}AAAA`],
-    [
-      'one of another key',
-      () =>
-        sealTransaction(request, binding, {
-          runtime,
-          sealer: createSealer([{ kid: 'k', key: runtime.randomBytes(32) }], runtime.randomBytes),
-        }),
-    ],
-    ['a text sealed for another purpose', () => ports.sealer.seal('{}', 'drawbridge social sign-in')],
-  ])('%s is invalid', (_what, sealed) => {
-    expect(openTransaction(sealed(), binding, ports)).toEqual({ kind: 'invalid' })
+  it('passes a captcha response on, and only where one is demanded', async () => {
+    const answered = { ...posted, captchaToken: 'response' }
+    await signInWithPassword(answered, binding, offer({ captcha }))
+    expect(sent).toEqual([answered])
+    await signInWithPassword(answered, binding, offer())
+    expect(sent).toEqual([posted])
+  })
+
+  it.each<[rule: string, ports: () => SignInPorts]>([
+    ['that has no such method', () => ({ ...ports, provider: providerSample() })],
+    ['that has switched it off', () => offer({ password: false })],
+  ])('a password posted to a provider %s is refused', async (_rule, given) => {
+    sent = []
+    const result = signInWithPassword(posted, binding, given())
+    await expect(result).rejects.toMatchObject({ failure: 'disabled' })
+    expect(sent).toEqual([])
+  })
+
+  it('a half-way session is put away for its second step', async () => {
+    answer = secondFactorStep()
+    const step = await signInWithPassword(posted, binding, offer())
+    expect(step).toMatchObject({ kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } })
+  })
+
+  it('over the limit nothing is sent, and what was never sent does not count', async () => {
+    const limited = { ...offer(), limitPerMinute: 1 }
+    await expect(signInWithPassword({ ...posted, password: '' }, binding, limited)).rejects.toThrow()
+    await signInWithPassword(posted, binding, limited)
+    const result = signInWithPassword(posted, binding, limited)
+    await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 60 })
+    expect(sent).toHaveLength(1)
   })
 })
 
@@ -140,10 +171,37 @@ describe('social sign-in', () => {
     expect(await begin('a')).toBe('https://provider/authorize?flow=1')
     expect(started).toEqual([{ method: 'google', callbackUrl: ports.callbackUrl }])
     expect(await returnWith({ code: 'code for 1' })).toEqual({
-      kind: 'signed_in',
-      signIn: signInSample(),
+      kind: 'returned',
+      step: signedIn(),
       request: { ...request, state: 'a' },
     })
+    expect(finished).toEqual([ports.callbackUrl])
+  })
+
+  it('a half-way session is put away for its second step, once', async () => {
+    answer = secondFactorStep()
+    await begin('a')
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+      kind: 'returned',
+      step: { kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } },
+      request: { state: 'a' },
+    })
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
+  })
+
+  it('a method that is not offered is refused before the provider hears of it', async () => {
+    await expect(startSocialSignIn(request, 'myspace', binding, ports)).rejects.toMatchObject({
+      failure: 'disabled',
+    })
+    expect(started).toEqual([])
+  })
+
+  it('over the limit the provider is not asked, and the way back is still open', async () => {
+    ports = { ...ports, limitPerMinute: 1 }
+    await begin('a')
+    await expect(begin('b')).rejects.toMatchObject({ failure: 'rate_limited' })
+    expect(started).toHaveLength(1)
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
   })
 
   it('stores neither request nor verifier in the clear', async () => {
@@ -162,7 +220,7 @@ describe('social sign-in', () => {
       [3, 'c'],
     ] as const) {
       expect(await returnWith({ code: `code for ${code}` })).toMatchObject({
-        kind: 'signed_in',
+        kind: 'returned',
         request: { state },
       })
     }
@@ -178,7 +236,7 @@ describe('social sign-in', () => {
   it('a sixth tab displaces the first', async () => {
     for (const state of ['a', 'b', 'c', 'd', 'e', 'f']) await begin(state)
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
-    expect(await returnWith({ code: 'code for 2' })).toMatchObject({ kind: 'signed_in' })
+    expect(await returnWith({ code: 'code for 2' })).toMatchObject({ kind: 'returned' })
   })
 
   it.each<[rule: string, browser: string | undefined]>([
@@ -189,7 +247,7 @@ describe('social sign-in', () => {
     await begin('a')
     expect(await returnWith({ code: 'code for 1' }, browser)).toEqual({ kind: 'expired' })
     expect(tried).toEqual([])
-    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'signed_in' })
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
   })
 
   it('a browser without the cookie finds nothing', async () => {
@@ -205,7 +263,7 @@ describe('social sign-in', () => {
   })
 
   it.each([
-    [599, 'signed_in'],
+    [599, 'returned'],
     [600, 'expired'],
   ])('a return after %i s: %s', async (after, kind) => {
     await begin('a')
@@ -216,14 +274,21 @@ describe('social sign-in', () => {
   it('fifty returns with one code: one signs in', async () => {
     await begin('a')
     const results = await race(() => returnWith({ code: 'code for 1' }))
-    expect(results.filter(({ kind }) => kind === 'signed_in')).toHaveLength(1)
+    expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)
     expect(results.filter(({ kind }) => kind === 'expired')).toHaveLength(49)
+  })
+
+  it('fifty returns with a code that the provider takes twice: still one signs in', async () => {
+    await begin('a')
+    ports = { ...ports, provider: { ...ports.provider, socialFinish: async () => signedIn() } }
+    const results = await race(() => returnWith({ code: 'any' }))
+    expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)
   })
 
   it('a code of nobody here is expired and uses nothing up', async () => {
     await begin('a')
     expect(await returnWith({ code: 'foreign' })).toEqual({ kind: 'expired' })
-    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'signed_in' })
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
   })
 
   it.each<ProviderFailure>(['denied', 'invalid_token', 'protocol', 'disabled', 'rate_limited'])(
@@ -237,7 +302,7 @@ describe('social sign-in', () => {
         request: { state: 'a' },
       })
       failure = undefined
-      expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'signed_in' })
+      expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
     },
   )
 
@@ -249,7 +314,7 @@ describe('social sign-in', () => {
       failure: { failure: 'transient' },
     })
     failure = undefined
-    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'signed_in' })
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
   })
 
   it('nothing is stored when the provider refuses to start', async () => {
@@ -267,7 +332,10 @@ describe('social sign-in', () => {
 
   it('a key that has left the ring makes a pending sign-in expired', async () => {
     await begin('a')
-    const sealer = createSealer([{ kid: 'new', key: runtime.randomBytes(32) }], runtime.randomBytes)
+    const sealer = createSealer(
+      fixedKeyRing([{ kid: 'new', key: runtime.randomBytes(32) }]),
+      runtime.randomBytes,
+    )
     const result = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), binding, {
       ...ports,
       sealer,

@@ -1,80 +1,72 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { AttemptStore } from './attempt.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { hashSecret, type Sealer } from './seal.ts'
-import { ProviderError, type SessionProvider, type SignIn } from './session-provider.ts'
+import type { SecondFactorStore } from './second-factor.ts'
+import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
+import { ProviderError, type SessionProvider } from './session-provider.ts'
+import { countSignInAttempt } from './sign-in-limit.ts'
+import type { BrowserBinding } from './sign-in-transaction.ts'
 import type { SocialSignInStore } from './social-sign-in.ts'
 
-/** How long an open login page stays usable. Nothing is stored for it, so this may be generous. */
-const pageTtlSeconds = 3600
 const socialTtlSeconds = 600
 /** Open tabs of one browser that may be at the social provider at the same time. */
 const mostSocialSignIns = 5
 
-const transactionContext = 'drawbridge login transaction'
+const maxEmailLength = 320
+const maxPasswordLength = 1024
+const maxCaptchaTokenLength = 16_384
+
 const socialContext = 'drawbridge social sign-in'
 
 /** What signing in needs from outside. */
 export interface SignInPorts {
-  store: SocialSignInStore
+  store: SocialSignInStore & SecondFactorStore & AttemptStore
   provider: SessionProvider
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   callbackUrl: string
+  /** Passwords, departures to a social provider and codes per minute, of everybody at all instances together. */
+  limitPerMinute: number
 }
 
-/** Random value kept in a cookie: ties a login page, and what follows from it, to the browser that opened it. */
-export type BrowserBinding = string
-
-/** A binding of 256 random bits. */
-export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
-  return encodeBase64url(randomBytes(32))
+/** What the password form posted, as it came. */
+export interface PostedPassword {
+  email: string
+  password: string
+  captchaToken: string | undefined
 }
 
 /**
- * The authorization request as the login page carries it: sealed, so the browser can neither read nor change it, and
- * bound to `binding`, so a page made for one browser is useless in another (login CSRF, RFC 9700 section 4.7).
+ * The first step with email and password. Rejects with {@link ProviderError}; what the provider would refuse in any
+ * case (no password, no captcha response) does not reach it and is not counted.
  */
-export function sealTransaction(
-  request: AuthorizationRequest,
+export async function signInWithPassword(
+  posted: PostedPassword,
   binding: BrowserBinding,
-  ports: Pick<SignInPorts, 'sealer' | 'runtime'>,
-): string {
-  const payload = {
-    request,
-    bindingHash: hashSecret(binding),
-    expiresAt: ports.runtime.now() + pageTtlSeconds,
+  ports: SignInPorts,
+): Promise<FirstStep> {
+  const { provider } = ports
+  const { password: offered, captcha } = await provider.capabilities()
+  if (!offered || !provider.passwordSignIn) {
+    throw new ProviderError('disabled', 'A password was posted, and none is taken here.')
   }
-  return ports.sealer.seal(JSON.stringify(payload), transactionContext)
+  const email = posted.email.trim()
+  if (!isOfLength(email, maxEmailLength) || !isOfLength(posted.password, maxPasswordLength)) {
+    throw new ProviderError('invalid_credentials', 'Email or password is empty or too long.')
+  }
+  const captchaToken = captcha ? posted.captchaToken : undefined
+  if (captcha && !isOfLength(captchaToken ?? '', maxCaptchaTokenLength)) {
+    throw new ProviderError('captcha', 'The captcha response is empty or too long.')
+  }
+  await countSignInAttempt(ports)
+  const step = await provider.passwordSignIn({ email, password: posted.password, captchaToken })
+  return afterFirstStep(step, binding, ports)
 }
 
-/** What opening a login transaction found. */
-export type TransactionResult =
-  | { kind: 'open'; request: AuthorizationRequest }
-  | { kind: 'invalid' }
-  | { kind: 'expired' }
-  | { kind: 'foreign_browser' }
-
-/** Inverse of {@link sealTransaction}, refusing another browser and a page that was open for more than an hour. */
-export function openTransaction(
-  sealed: string,
-  binding: BrowserBinding | undefined,
-  ports: Pick<SignInPorts, 'sealer' | 'runtime'>,
-): TransactionResult {
-  const opened = ports.sealer.open(sealed, transactionContext)
-  if (opened === undefined) return { kind: 'invalid' }
-  const payload = JSON.parse(opened) as {
-    request: AuthorizationRequest
-    bindingHash: string
-    expiresAt: number
-  }
-  if (binding === undefined || !constantTimeEqual(hashSecret(binding), payload.bindingHash)) {
-    return { kind: 'foreign_browser' }
-  }
-  return payload.expiresAt > ports.runtime.now()
-    ? { kind: 'open', request: payload.request }
-    : { kind: 'expired' }
+function isOfLength(text: string, most: number): boolean {
+  return text !== '' && text.length <= most
 }
 
 /**
@@ -88,6 +80,11 @@ export async function startSocialSignIn(
   ports: SignInPorts,
 ): Promise<string> {
   const { provider, store, sealer, runtime, callbackUrl } = ports
+  const { social } = await provider.capabilities()
+  if (!social.some(({ id }) => id === method)) {
+    throw new ProviderError('disabled', 'A social method was posted that is not offered here.')
+  }
+  await countSignInAttempt(ports)
   const { url, secret } = await provider.socialStart({ method, callbackUrl })
   const pending = {
     id: encodeBase64url(runtime.randomBytes(16)),
@@ -101,7 +98,7 @@ export async function startSocialSignIn(
 
 /** How a return from the social provider ended; `request` is the authorization request it belongs to, if known. */
 export type SocialReturn =
-  | { kind: 'signed_in'; signIn: SignIn; request: AuthorizationRequest }
+  | { kind: 'returned'; step: FirstStep; request: AuthorizationRequest }
   | { kind: 'refused'; failure: ProviderError; request: AuthorizationRequest | undefined }
   | { kind: 'expired' }
 
@@ -121,7 +118,7 @@ export async function finishSocialSignIn(
   binding: BrowserBinding | undefined,
   ports: SignInPorts,
 ): Promise<SocialReturn> {
-  const { store, provider, sealer, runtime } = ports
+  const { store, provider, sealer, runtime, callbackUrl } = ports
   if (binding === undefined) return { kind: 'expired' }
   const candidates = await store.listSocialSignIns(hashSecret(binding), runtime.now())
   for (const pending of candidates) {
@@ -129,9 +126,10 @@ export async function finishSocialSignIn(
     if (opened === undefined) continue
     const { request, secret } = JSON.parse(opened) as SocialPayload
     try {
-      const signIn = await provider.socialFinish({ params: parameters, secret })
+      const answer = await provider.socialFinish({ params: parameters, secret, callbackUrl })
       const first = await store.removeSocialSignIn(pending.id)
-      return first ? { kind: 'signed_in', signIn, request } : { kind: 'expired' }
+      if (!first) return { kind: 'expired' }
+      return { kind: 'returned', step: await afterFirstStep(answer, binding, ports), request }
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
       // Not this one's code: try the next of the browser's tabs.

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Settings } from '../setting.ts'
+import { computeTotp } from '../provider/embedded/totp.ts'
 import {
   account,
   appUrl,
@@ -134,18 +136,30 @@ describe('GET /oauth/authorize', () => {
 })
 
 describe('POST /oauth/authorize', () => {
-  it('a wrong password and an unknown account look the same, and keep what was typed', async () => {
+  it('a wrong password, an unknown and a banned account look the same, and keep what was typed', async () => {
+    const admin = drawbridge.app.embedded?.provider.admin
+    await admin?.createUser({ email: 'banned@example.com', password: account.password, banned: true })
     const browser = drawbridge.browser()
     const login = await browser.visit(drawbridge.authorizeUrl(clientId))
-    const pages = []
-    for (const email of [account.email, 'nobody@example.com']) {
-      const failed = await browser.submit(login, 'password', { email, password: 'wrong' })
-      expect(failed.response?.status).toBe(400)
-      expect(failed.html).toContain(`value="${email}"`)
-      pages.push(failed.html.replaceAll(email, '').replaceAll(/name="transaction" value="[^"]*"/g, ''))
+    const seen = []
+    for (const [email, password] of [
+      [account.email, 'wrong'],
+      ['nobody@example.com', 'wrong'],
+      ['banned@example.com', 'wrong'],
+      ['banned@example.com', account.password],
+    ] as const) {
+      const { html, response } = await browser.submit(login, 'password', { email, password })
+      expect(html).toContain(`value="${email}"`)
+      const { 'x-request-id': id, ...headers } = Object.fromEntries(response?.headers ?? [])
+      expect(id).toBeDefined()
+      const body = html.replaceAll(email, '').replaceAll(/name="transaction" value="[^"]*"/g, '')
+      seen.push({ status: response?.status, headers, body })
     }
-    expect(pages[0]).toBe(pages[1])
-    expect(pages[0]).toContain('Email or password is not right')
+    expect(seen[0]).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('Email or password is not right'),
+    })
+    for (const each of seen) expect(each).toEqual(seen[0])
     const again = await browser.submit(login, 'password', account)
     expect(again.url.searchParams.has('code')).toBe(true)
   })
@@ -235,27 +249,53 @@ describe('POST /oauth/authorize', () => {
     await other.close()
   })
 
-  it('an unconfirmed account is told to confirm, a banned one nothing', async () => {
+  it('an unconfirmed account is told to confirm', async () => {
     const admin = drawbridge.app.embedded?.provider.admin
     await admin?.createUser({ email: 'new@example.com', password: account.password, confirmed: false })
-    await admin?.createUser({ email: 'gone@example.com', password: account.password, banned: true })
     const browser = drawbridge.browser()
     const login = await browser.visit(drawbridge.authorizeUrl(clientId))
     const unconfirmed = await browser.submit(login, 'password', { ...account, email: 'new@example.com' })
     expect(unconfirmed.html).toContain('not confirmed yet')
-    const banned = await browser.submit(login, 'password', { ...account, email: 'gone@example.com' })
-    expect(banned.html).toContain('Email or password is not right')
   })
 
-  it('an account with a second factor is not signed in by its password alone', async () => {
+  it('an account with a second factor is signed in by its password and its code', async () => {
     const admin = drawbridge.app.embedded?.provider.admin
-    const user = await admin?.createUser({ email: 'factor@example.com', password: account.password })
-    admin?.enrollTotp(user?.id ?? '')
+    const email = 'factor@example.com'
+    const user = await admin?.createUser({ email, password: account.password })
+    const { secret } = admin?.enrollTotp(user?.id ?? '') ?? { secret: '' }
     const browser = drawbridge.browser()
     const login = await browser.visit(drawbridge.authorizeUrl(clientId))
-    const refused = await browser.submit(login, 'password', { ...account, email: 'factor@example.com' })
-    expect(refused.html).toContain('second factor')
-    expect(admin?.listSessions(user?.id ?? '')).toEqual([])
+    const asked = await browser.submit(login, 'password', { ...account, email })
+    expect(asked.html).toContain('Enter the code of your authenticator app')
+    const now = drawbridge.runtime.now()
+    const code = computeTotp(secret, now)
+    const wrong = await browser.submit(asked, 'code', { code: computeTotp(secret, now - 600) })
+    expect(wrong.html).toContain('That code is not right')
+    const { url } = await browser.submit(wrong, 'code', { code })
+    const tokens = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+    const { access_token: token } = (await tokens.json()) as { access_token: string }
+    expect((await drawbridge.callTool(token, 'whoami')).text).toContain(email)
+    expect(admin?.listSessions(user?.id ?? '')).toMatchObject([{ aal: 'aal2' }])
+    expect(drawbridge.logged()).not.toContain(code)
+  })
+
+  it.each<[rule: string, settings: Settings, token: string, text: string | undefined]>([
+    ['a captcha response that the provider takes', { captcha: 'hcaptcha:site' }, 'right', undefined],
+    ['one that it refuses', { captcha: 'hcaptcha:site' }, 'wrong', 'Complete it below'],
+    ['a captcha that is not configured here', {}, 'right', 'not set up completely here'],
+  ])('%s', async (_case, settings, token, text) => {
+    const other = await startDrawbridge(settings)
+    const { client_id: id } = await other.register()
+    other.app.embedded?.provider.admin.setCaptcha({ secret: 'right' })
+    const browser = other.browser()
+    const login = await browser.visit(other.authorizeUrl(id))
+    const { html, url } = await browser.submit(login, 'password', {
+      ...account,
+      'h-captcha-response': token,
+    })
+    if (text === undefined) expect(url.searchParams.has('code')).toBe(true)
+    else expect(html).toContain(text)
+    await other.close()
   })
 
   it('the warning about this computer goes by the address of this request', async () => {

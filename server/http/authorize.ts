@@ -1,24 +1,21 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
-import { type AuthorizationRequest, parseAuthorizationRequest } from '../core/authorization-request.ts'
-import type { Client } from '../core/client.ts'
+import { parseAuthorizationRequest } from '../core/authorization-request.ts'
 import { ProviderError } from '../core/session-provider.ts'
-import {
-  type BrowserBinding,
-  createBrowserBinding,
-  openTransaction,
-  startSocialSignIn,
-} from '../core/sign-in.ts'
+import { cancelSecondFactor } from '../core/second-factor-step.ts'
+import { signInWithPassword, startSocialSignIn } from '../core/sign-in.ts'
+import { createBrowserBinding, openTransaction } from '../core/sign-in-transaction.ts'
 import { redirect } from './answer.ts'
 import { answerClient } from './authorization-response.ts'
 import { readForm } from './body.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
 import { isOwnFormPost } from './guards.ts'
-import { completeLogin, type LoginPorts, renderLogin } from './login.ts'
-import { signInMessage } from './sign-in-message.ts'
+import { type LoginPorts, type LoginSubject, renderLogin } from './login.ts'
+import { continueLogin, takeSecondFactor } from './login-second-factor.ts'
+import { captchaFields } from './pages/captcha.ts'
+import { signInFailure } from './sign-in-message.ts'
 import { type StrandedReason, strandedPage } from './stranded-page.ts'
 
-const maxEmailLength = 320
-const maxPasswordLength = 1024
+const maxShownEmailLength = 320
 
 /**
  * `/oauth/authorize`: GET shows the login page, POST takes its forms. Nothing reaches the session provider before a
@@ -57,29 +54,30 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
   }
 }
 
-/** A login form that may be acted on. */
-interface LoginForm {
+/** A posted form that may be acted on. */
+interface LoginForm extends LoginSubject {
   fields: URLSearchParams
-  request: AuthorizationRequest
-  client: Client
-  binding: BrowserBinding
 }
 
 async function takeForm(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
   const form = await openForm(request, ports)
   if (typeof form === 'string') return strandedPage(form, context, ports.appUrl)
-  if (form.fields.get('action') === 'deny') {
+  const { fields, ...subject } = form
+  const pendingId = fields.get('second_factor')
+  if (fields.get('action') === 'deny') {
+    if (pendingId !== null) await cancelSecondFactor(pendingId, ports.signIn)
     const outcome = { error: 'access_denied', description: 'The user refused.' }
     context.report('authorization_denied', { client_id: form.client.id })
     return answerClient(form.request, outcome, form.client, ports.urls.issuer)
   }
+  if (pendingId !== null) return takeSecondFactor(pendingId, fields, subject, context, ports)
   try {
-    return await signIn(form, context, ports)
+    return await takeFirstStep(form, context, ports)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     context.report('sign_in_failed', { failure: error.failure, message: error.message })
-    const email = form.fields.get('email')?.slice(0, maxEmailLength)
-    return renderLogin({ ...form, email, failure: signInMessage(error) }, context, ports)
+    const email = fields.get('email')?.slice(0, maxShownEmailLength)
+    return renderLogin({ ...subject, email, failure: signInFailure(error) }, context, ports)
   }
 }
 
@@ -101,24 +99,19 @@ async function openForm(request: Request, ports: LoginPorts): Promise<LoginForm 
   return client ? { fields, request: opened.request, client, binding } : 'client_unknown'
 }
 
-async function signIn(form: LoginForm, context: RequestContext, ports: LoginPorts): Promise<Response> {
-  const { fields, request, client, binding } = form
+async function takeFirstStep(
+  { fields, ...subject }: LoginForm,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  const { request, binding } = subject
   const method = fields.get('provider')
-  if (method !== null) {
-    const { social } = await ports.signIn.provider.capabilities()
-    if (!social.includes(method)) throw new ProviderError('disabled', 'An unknown social method was posted.')
-    return redirect(await startSocialSignIn(request, method, binding, ports.signIn))
+  if (method !== null) return redirect(await startSocialSignIn(request, method, binding, ports.signIn))
+  const posted = {
+    email: fields.get('email') ?? '',
+    password: fields.get('password') ?? '',
+    captchaToken: captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined,
   }
-  const email = fields.get('email')?.trim() ?? ''
-  const password = fields.get('password') ?? ''
-  if (
-    email === '' ||
-    password === '' ||
-    email.length > maxEmailLength ||
-    password.length > maxPasswordLength
-  ) {
-    throw new ProviderError('invalid_credentials', 'Email or password is empty or too long.')
-  }
-  const signedIn = await ports.signIn.provider.passwordSignIn({ email, password })
-  return completeLogin(request, client, signedIn, context, ports)
+  const step = await signInWithPassword(posted, binding, ports.signIn)
+  return continueLogin(step, subject, context, ports)
 }

@@ -10,16 +10,27 @@ export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' }
 
 /** Reads at most `maxBytes` of the body, refusing a larger one without reading it to its end. */
 export async function readBody(request: Request, maxBytes: number): Promise<BodyReading> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return { kind: 'too_large' }
+  const declared = request.headers.get('content-length')
+  if (Number(declared ?? 0) > maxBytes) return { kind: 'too_large' }
+  const bytes =
+    declared !== null && /^\d+$/.test(declared)
+      ? // As a whole, without a stream in between: an HTTP server hands over exactly as much as was declared.
+        new Uint8Array(await request.arrayBuffer())
+      : await readStream(request, maxBytes)
+  if (bytes === undefined || bytes.length > maxBytes) return { kind: 'too_large' }
+  const text = decodeUtf8(bytes)
+  return text === undefined ? { kind: 'not_utf8' } : { kind: 'text', text }
+}
+
+async function readStream(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of request.body ?? []) {
     length += chunk.length
-    if (length > maxBytes) return { kind: 'too_large' }
+    if (length > maxBytes) return undefined
     chunks.push(chunk)
   }
-  const text = decodeUtf8(Buffer.concat(chunks))
-  return text === undefined ? { kind: 'not_utf8' } : { kind: 'text', text }
+  return Buffer.concat(chunks)
 }
 
 /** Media type of the body in lower case, without parameters. */

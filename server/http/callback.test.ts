@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { computeTotp } from '../provider/embedded/totp.ts'
 import {
   baseUrl,
   type DrawbridgeFixture,
@@ -79,6 +80,34 @@ describe('social sign-in', () => {
     const callback = `${baseUrl}/oauth/callback?code=00000000-0000-4000-8000-000000000000`
     expect((await browser.visit(callback)).response?.status).toBe(400)
     expect((await drawbridge.browser().visit(callback)).response?.status).toBe(400)
+  })
+
+  it('an account with a second factor goes on from its code, with no other click', async () => {
+    const other = await startDrawbridge()
+    const { client_id: id } = await other.register()
+    const admin = other.app.embedded?.provider.admin
+    const browser = other.browser()
+    const signIn = async (): Promise<Visit> => {
+      const login = await browser.visit(other.authorizeUrl(id))
+      return choose(browser, await browser.submit(login, 'provider', { provider: 'google' }), 'allow')
+    }
+    const first = await signIn()
+    const { access_token: token } = (await (
+      await other.redeem(id, first.url.searchParams.get('code') ?? '')
+    ).json()) as { access_token: string }
+    const email = /\S+@[\w.]+\w/.exec((await other.callTool(token, 'whoami')).text)?.[0] ?? ''
+    const { secret } = admin?.enrollTotp(admin.findUser(email)?.id ?? '') ?? { secret: '' }
+
+    const asked = await signIn()
+    expect(asked.url.pathname).toBe('/oauth/callback')
+    expect(asked.html).toContain('Enter the code of your authenticator app')
+    const code = computeTotp(secret, other.runtime.now())
+    const { url } = await browser.submit(asked, 'code', { code })
+    expect(url.origin + url.pathname).toBe(redirectUri)
+    expect(url.searchParams.has('code')).toBe(true)
+    const reloaded = await browser.visit(asked.url)
+    expect(reloaded.response?.status).toBe(400)
+    await other.close()
   })
 
   it('says so when the way back took more than ten minutes', async () => {

@@ -1,12 +1,13 @@
 import { finishSocialSignIn } from '../core/sign-in.ts'
 import type { Endpoint } from './endpoint.ts'
-import { completeLogin, type LoginPorts, renderLogin } from './login.ts'
-import { signInMessage } from './sign-in-message.ts'
+import { type LoginPorts, renderLogin } from './login.ts'
+import { continueLogin } from './login-second-factor.ts'
+import { provenAccountFailure } from './sign-in-message.ts'
 import { strandedPage } from './stranded-page.ts'
 
 /**
- * `GET /oauth/callback`: the return from social sign-in, which goes on to the client without another click. A refusal
- * comes back to the login page, where another way can be chosen.
+ * `GET /oauth/callback`: the return from social sign-in, which goes on to the client without another click, or to the
+ * page that asks for a second factor. A refusal comes back to the login page, where another way can be chosen.
  */
 export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
   return {
@@ -28,10 +29,10 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
         if (!asked) return strandedPage('social_refused', context, ports.appUrl)
         const client = await ports.clients.findClient(asked.clientId)
         if (!client) return strandedPage('client_unknown', context, ports.appUrl)
-        if (returned.kind === 'signed_in')
-          return completeLogin(asked, client, returned.signIn, context, ports)
-        const failure = signInMessage(returned.failure)
-        return renderLogin({ request: asked, client, binding, failure }, context, ports)
+        const subject = { request: asked, client, binding }
+        if (returned.kind === 'returned') return continueLogin(returned.step, subject, context, ports)
+        const failure = provenAccountFailure(returned.failure)
+        return renderLogin({ ...subject, failure }, context, ports)
       },
     },
   }

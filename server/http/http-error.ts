@@ -74,7 +74,7 @@ export const httpErrors: Readonly<Record<HttpErrorCode, HttpErrorText>> = {
   temporarily_unavailable: {
     status: 503,
     title: 'Not possible right now',
-    message: 'The sign-in service of the web app cannot be reached.',
+    message: 'Something that this server depends on cannot be reached. Nothing is lost.',
     nextStep: 'Try again after the seconds that Retry-After names.',
   },
   server_error: {

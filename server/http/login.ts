@@ -3,15 +3,19 @@ import { type AuthorizationCodePorts, issueAuthorizationCode } from '../core/aut
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
 import type { Client, ClientStore } from '../core/client.ts'
 import { toolScope } from '../core/scope.ts'
-import { ProviderError, type SignIn } from '../core/session-provider.ts'
-import { type BrowserBinding, sealTransaction, type SignInPorts } from '../core/sign-in.ts'
+import { type ProviderCapabilities, ProviderError, type SignIn } from '../core/session-provider.ts'
+import type { SignInPorts } from '../core/sign-in.ts'
+import { type BrowserBinding, sealTransaction } from '../core/sign-in-transaction.ts'
 import { page } from './answer.ts'
 import { answerClient, clientDisplayName, returnAddress } from './authorization-response.ts'
 import type { BindingCookie } from './browser-binding.ts'
 import type { RequestContext } from './endpoint.ts'
 import type { PublicUrls } from './metadata.ts'
+import { captchaPolicy } from './pages/captcha.ts'
+import { contentSecurityPolicy } from './pages/layout.ts'
 import { loginPage } from './pages/login-page.ts'
-import type { SignInMessage } from './sign-in-message.ts'
+import type { RequestView } from './pages/request-summary.ts'
+import { retryHeaders, type SignInFailure, signInMessages } from './sign-in-message.ts'
 import { strandedPage } from './stranded-page.ts'
 
 /** What the endpoints of the login flow share. */
@@ -24,13 +28,17 @@ export interface LoginPorts {
   bindingCookie: BindingCookie
 }
 
-/** What a login page is rendered from. */
-export interface LoginState {
+/** What a sign-in is for, and the browser that it happens in. */
+export interface LoginSubject {
   request: AuthorizationRequest
   client: Client
   binding: BrowserBinding
+}
+
+/** What a login page is rendered from. */
+export interface LoginState extends LoginSubject {
   email?: string | undefined
-  failure?: SignInMessage
+  failure?: SignInFailure
 }
 
 const dayInSeconds = 86_400
@@ -41,33 +49,61 @@ export async function renderLogin(
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<Response> {
-  const { request, client, binding, failure } = state
   const capabilities = await ports.signIn.provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
     context.report('provider_failed', { failure: error.failure, message: error.message })
     return undefined
   })
   if (!capabilities) return strandedPage('sign_in_unavailable', context, ports.appUrl)
+  const password = capabilities.password && ports.signIn.provider.passwordSignIn !== undefined
+  const captcha = password ? capabilities.captcha : undefined
+  const failure = state.failure && withCaptchaKnown(state.failure, capabilities)
   const html = loginPage({
-    action: `${ports.urls.basePath}/oauth/authorize`,
-    transaction: sealTransaction(request, binding, ports.signIn),
+    ...formView(state, ports),
+    ...requestView(state, ports),
+    password,
+    social: capabilities.social,
+    ...(captcha && { captcha }),
+    ...(state.email !== undefined && { email: state.email }),
+    ...(failure && { error: signInMessages[failure.reason].text }),
+  })
+  return page(html, failure ? signInMessages[failure.reason].status : 200, {
+    ...(failure && retryHeaders(failure)),
+    ...(captcha && { 'content-security-policy': contentSecurityPolicy(captchaPolicy(captcha)) }),
+    'set-cookie': ports.bindingCookie.write(state.binding),
+  })
+}
+
+/** Asked for a captcha that it has no site key of, a page cannot help; somebody has to configure it. */
+function withCaptchaKnown(failure: SignInFailure, { captcha }: ProviderCapabilities): SignInFailure {
+  return failure.reason === 'captcha' && !captcha ? { reason: 'captcha_not_configured' } : failure
+}
+
+/** Where the forms of a sign-in page post to, and the sealed request they carry. */
+export function formView(
+  { request, binding }: LoginSubject,
+  { urls, signIn }: LoginPorts,
+): { action: string; transaction: string } {
+  return {
+    action: `${urls.basePath}/oauth/authorize`,
+    transaction: sealTransaction(request, binding, signIn),
+  }
+}
+
+/** Who asks and for what, as every page of a sign-in shows it. */
+export function requestView({ request, client }: LoginSubject, ports: LoginPorts): RequestView {
+  return {
     client: { name: clientDisplayName(client), ...(client.uri !== undefined && { uri: client.uri }) },
     redirectHost: returnAddress(request.redirectUri),
     returnsToThisComputer: isLoopbackUri(request.redirectUri),
     permissions: permissionsOf(request.scope, ports.codes.sessionTtlSeconds),
-    password: capabilities.password,
-    social: capabilities.social.map((id) => ({ id, label: socialLabel(id) })),
     appUrl: ports.appUrl,
-    ...(state.email !== undefined && { email: state.email }),
-    ...(failure && { error: failure.text }),
-  })
-  return page(html, failure?.status ?? 200, { 'set-cookie': ports.bindingCookie.write(binding) })
+  }
 }
 
 /** Issues the code for a completed sign-in and sends the browser back to the client with it. */
 export async function completeLogin(
-  request: AuthorizationRequest,
-  client: Client,
+  { request, client }: LoginSubject,
   signIn: SignIn,
   context: RequestContext,
   ports: LoginPorts,
@@ -91,17 +127,4 @@ function permissionsOf(scope: string, sessionTtlSeconds: number): string[] {
       : []),
     `Stay connected for ${lasting}, without asking you again`,
   ]
-}
-
-const socialLabels: Readonly<Record<string, string>> = {
-  google: 'Google',
-  github: 'GitHub',
-  gitlab: 'GitLab',
-  azure: 'Microsoft',
-  apple: 'Apple',
-  linkedin_oidc: 'LinkedIn',
-}
-
-function socialLabel(id: string): string {
-  return Object.hasOwn(socialLabels, id) ? (socialLabels[id] ?? id) : id.charAt(0).toUpperCase() + id.slice(1)
 }

@@ -9,7 +9,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../testing/drawbridge-fixture.ts'
-import { addGrant, grantSample } from '../testing/grant-sample.ts'
+import { successorSample } from '../testing/grant-sample.ts'
 
 const cookieName = 'sb-localhost-auth-token'
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
@@ -128,9 +128,16 @@ describe('credential (a): an access token of this server', () => {
   })
 
   it('a token without the scope of the tools gets 403 with the scope that is missing', async () => {
-    const sample = grantSample('narrow', { createdAt: drawbridge.runtime.now() })
-    const tokens = { ...sample.tokens, scope: 'offline_access', accessHash: hashSecret('mcpa_narrow') }
-    await addGrant(drawbridge.app.store, { ...sample, tokens })
+    const { tokens } = await drawbridge.connect()
+    const now = drawbridge.runtime.now()
+    const narrow = {
+      ...successorSample('narrow'),
+      scope: 'offline_access',
+      accessHash: hashSecret('mcpa_narrow'),
+      accessExpiresAt: now + 3600,
+    }
+    const presented = hashSecret(tokens.refresh_token)
+    await drawbridge.app.store.rotateRefreshToken(presented, narrow, { now, replaySeconds: 120 })
     const response = await drawbridge.mcp(listTools, { authorization: 'Bearer mcpa_narrow' })
     expect(response.status).toBe(403)
     expect(response.headers.get('www-authenticate')).toContain('error="insufficient_scope"')

@@ -1,5 +1,6 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '../core/store.ts'
 import { everyone } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRouter } from './router.ts'
@@ -48,6 +49,26 @@ describe('createRouter', () => {
     expect(text).not.toContain('hunter2')
     expect(response.headers.get('x-request-id')).toBe('request-1')
     expect(reported.at(-1)?.[0]).toBe('request_failed')
+  })
+
+  it('a store that cannot be used is 503 with Retry-After and no challenge, and only the log knows why', async () => {
+    const down: Endpoint = {
+      path: '/down',
+      cors: 'none',
+      methods: {
+        GET: () => {
+          throw new StoreUnavailableError('The database is away.', { cause: new Error('hunter2') })
+        },
+      },
+    }
+    const response = await route([down])('/down')
+    expect(response.status).toBe(503)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(response.headers.has('www-authenticate')).toBe(false)
+    const text = await response.text()
+    expect(JSON.parse(text)).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(text).not.toMatch(/database|hunter2/)
+    expect(reported.at(-1)?.[0]).toBe('store_unavailable')
   })
 
   it.each<[string, string, number, string]>([

@@ -1,4 +1,5 @@
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
+import { StoreUnavailableError } from '../core/store.ts'
 import { json, page } from './answer.ts'
 import { type CorsAudience, everyone, preflight, withCors } from './cors.ts'
 import type { Endpoint, EndpointHandler, RequestContext } from './endpoint.ts'
@@ -79,6 +80,10 @@ function answerError(error: unknown, request: Request, context: RequestContext):
       error.status,
       usedHeader ? { 'www-authenticate': 'Basic realm="token"' } : {},
     )
+  }
+  if (error instanceof StoreUnavailableError) {
+    context.report('store_unavailable', { error })
+    return refuse('temporarily_unavailable', request, context, { 'retry-after': '5' })
   }
   // A client that hangs up in the middle of its body is no failure of ours.
   if (isAbort(error)) context.report('request_aborted')

@@ -1,9 +1,11 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type ProviderFailure, ProviderError } from '../core/session-provider.ts'
+import { ProviderError } from '../core/session-provider.ts'
+import { readBoundedText } from './bounded-body.ts'
+import { parseRetryAfter } from './retry-after.ts'
 
 /** Shorter than a refresh lease, so that a slow call has ended before another instance may start one. */
 const callTimeoutMs = 8000
-const maxAnswerLength = 1_000_000
 
 /** Where and how the auth API is reached. */
 export interface GotrueAddress {
@@ -21,46 +23,32 @@ export interface GotrueRequest {
   bearer?: string
 }
 
-// Key: the code of a GoTrue error. What is not listed here is decided by its HTTP status.
-const failureByCode: ReadonlyMap<string, ProviderFailure> = new Map([
-  ['invalid_credentials', 'invalid_credentials'],
-  // Told apart on a sign-in form this would say which accounts exist.
-  ['user_banned', 'invalid_credentials'],
-  ['email_not_confirmed', 'email_unconfirmed'],
-  ['over_request_rate_limit', 'rate_limited'],
-  ['email_provider_disabled', 'disabled'],
-  ['provider_disabled', 'disabled'],
-  ['flow_state_not_found', 'expired'],
-  ['flow_state_expired', 'expired'],
-  ['bad_code_verifier', 'expired'],
-])
+/** An answer that says no, or that something broke. What it means depends on the call. */
+export interface GotrueRefusal {
+  kind: 'refusal'
+  /** Method and path of the call, without its query. */
+  call: string
+  status: number
+  /** The code of the API; undefined for the pages and messages of a gateway. */
+  code: string | undefined
+  retryAfterSeconds: number | undefined
+}
 
-// Codes with which the provider says that a session is gone for good. Nothing else ever ends a grant.
-const terminalRefreshCodes = new Set([
-  'refresh_token_not_found',
-  'refresh_token_already_used',
-  'session_not_found',
-  'session_expired',
-  'user_banned',
-  'user_not_found',
-])
+/** What the auth API answered. `body` is unchecked JSON, undefined where there is none that can be read. */
+export type GotrueAnswer = { kind: 'success'; body: unknown } | GotrueRefusal
 
-/** Calls the auth API and answers its JSON. Rejects with {@link ProviderError}; bodies never reach its message. */
+/**
+ * Calls the auth API. Rejects with `transient` when there is no whole answer within eight seconds: it may have done
+ * what was asked. Follows no redirect, because of the secrets. An answer above a megabyte is not received to its end.
+ */
 export async function callGotrue(
   address: GotrueAddress,
   request: GotrueRequest,
-  runtime: Pick<Runtime, 'fetch'>,
-): Promise<unknown> {
+  runtime: Pick<Runtime, 'fetch' | 'now'>,
+): Promise<GotrueAnswer> {
   const response = await send(address, request, runtime)
-  if (response.status === 204) return undefined
-  const text = await readText(response)
-  const body = parseJson(text)
-  if (response.ok) {
-    if (body === undefined)
-      throw new ProviderError('protocol', 'The auth API answered something other than JSON.')
-    return body
-  }
-  throw failureOf(request, response, body)
+  const body = parseJson(await readText(response))
+  return response.ok ? { kind: 'success', body } : refusalOf(request, response, body, runtime.now())
 }
 
 async function send(
@@ -82,52 +70,48 @@ async function send(
         ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
       }),
     )
-  } catch (error) {
-    throw new ProviderError('transient', 'The auth API cannot be reached.', { cause: error })
+  } catch (cause) {
+    throw new ProviderError('transient', 'The auth API cannot be reached.', { cause, outcomeKnown: false })
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readText(response: Response): Promise<string | undefined> {
   try {
-    return (await response.text()).slice(0, maxAnswerLength)
-  } catch (error) {
-    throw new ProviderError('transient', 'The answer of the auth API broke off.', { cause: error })
+    return await readBoundedText(response)
+  } catch (cause) {
+    const message = 'The answer of the auth API broke off.'
+    throw new ProviderError('transient', message, { cause, outcomeKnown: false })
   }
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text ?? '')
   } catch {
     return undefined
   }
 }
 
-function failureOf(request: GotrueRequest, response: Response, body: unknown): ProviderError {
-  const { status } = response
-  const code = errorCode(body)
-  const message = `The auth API refused ${request.method} ${request.path.replace(/\?.*/, '')}: ${status} ${code ?? ''}`
-  if (request.path.includes('grant_type=refresh_token')) {
-    const terminal = status >= 400 && status < 404 && code !== undefined && terminalRefreshCodes.has(code)
-    return new ProviderError(terminal ? 'terminal' : 'transient', message, retryAfter(response))
+function refusalOf(request: GotrueRequest, response: Response, body: unknown, now: number): GotrueRefusal {
+  const { status, headers } = response
+  // GoTrue itself never says when to come back; a gateway in front of it may.
+  const mayReturn = status === 429 || status === 503
+  return {
+    kind: 'refusal',
+    call: `${request.method} ${request.path.replace(/\?.*/, '')}`,
+    status,
+    code: codeOf(body) ?? asCode(headers.get('x-sb-error-code')),
+    retryAfterSeconds: mayReturn ? parseRetryAfter(headers.get('retry-after'), now) : undefined,
   }
-  return new ProviderError(failureByCode.get(code ?? '') ?? failureOfStatus(status), message)
-}
-
-// GoTrue itself never says when to come back; a gateway in front of it may. A date is not worth a clock here.
-function retryAfter(response: Response): { retryAfterSeconds?: number } {
-  const text = response.headers.get('retry-after') ?? ''
-  return /^\d{1,6}$/.test(text) ? { retryAfterSeconds: Number(text) } : {}
-}
-
-function failureOfStatus(status: number): ProviderFailure {
-  if (status === 429) return 'rate_limited'
-  return status >= 500 || status === 408 || status === 409 ? 'transient' : 'protocol'
 }
 
 /** The string code of an error body, in any of the three shapes the API has had. */
-function errorCode(body: unknown): string | undefined {
-  if (typeof body !== 'object' || body === null) return undefined
-  const { code, error_code: errorCode, error } = body as Record<string, unknown>
-  return [code, errorCode, error].find((value): value is string => typeof value === 'string')
+function codeOf(body: unknown): string | undefined {
+  if (!isJsonObject(body)) return undefined
+  return [body['code'], body['error_code'], body['error']].map(asCode).find((code) => code !== undefined)
+}
+
+/** A sentence is no code: it decides nothing and is not logged. */
+function asCode(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\w-]{1,64}$/.test(value) ? value : undefined
 }

@@ -1,24 +1,38 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
+  type Identity,
   ProviderError,
-  type ProviderCapabilities,
   type ProviderSession,
   type SessionProvider,
-  type SignIn,
+  type SignInStep,
 } from '../core/session-provider.ts'
 import { callGotrue, type GotrueAddress, type GotrueRequest } from './gotrue-call.ts'
+import { createCapabilities, type OfferedMethods } from './gotrue-capabilities.ts'
+import {
+  passwordFailure,
+  type ReadRefusal,
+  refreshFailure,
+  secondFactorFailure,
+  settingsFailure,
+  socialFailure,
+  unclearFailure,
+} from './gotrue-failure.ts'
+import { readLife } from './gotrue-life.ts'
+import { returnFailure } from './gotrue-return.ts'
+import { factorsToAsk, isFactorId, type SecondFactorPolicy } from './gotrue-second-factor.ts'
+import { readSession } from './gotrue-session.ts'
 import { createTokenVerifier } from './token-verifier.ts'
 
-const capabilitiesFreshSeconds = 60
+export type { SecondFactorPolicy } from './gotrue-second-factor.ts'
 
 /** Settings of the adapter. */
-export interface GotrueConfig extends GotrueAddress {
+export interface GotrueConfig extends GotrueAddress, OfferedMethods {
   issuer: string
   audience: string
   hs256Secret: string | undefined
-  /** Social sign-in methods to offer; undefined offers what the provider reports. */
-  social: readonly string[] | undefined
+  secondFactor: SecondFactorPolicy
 }
 
 /**
@@ -30,55 +44,64 @@ export interface GotrueConfig extends GotrueAddress {
 export function createGotrueProvider(
   config: GotrueConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-): SessionProvider {
-  const call = (request: GotrueRequest): Promise<unknown> => callGotrue(config, request, runtime)
-  const verify = createTokenVerifier({ ...config, jwksUrl: `${config.url}/.well-known/jwks.json` }, runtime)
-  let reported: { askedAt: number; capabilities: ProviderCapabilities } | undefined
-  let asking: Promise<ProviderCapabilities> | undefined
+): Required<SessionProvider> {
+  const readIdentity = createTokenVerifier(
+    { ...config, jwksUrl: `${config.url}/.well-known/jwks.json` },
+    runtime,
+  )
 
-  async function askForCapabilities(): Promise<ProviderCapabilities> {
-    const { password, social } = methodsOf(await call({ method: 'GET', path: '/settings' }))
-    const capabilities = { password, social: config.social ?? social }
-    reported = { askedAt: runtime.now(), capabilities }
-    return capabilities
+  async function call(request: GotrueRequest, readRefusal: ReadRefusal): Promise<unknown> {
+    const answer = await callGotrue(config, request, runtime)
+    if (answer.kind === 'refusal') throw readRefusal(answer)
+    return answer.body
   }
 
-  async function signIn(path: string, body: unknown): Promise<SignIn> {
-    const answer = await call({ method: 'POST', path, body })
-    const session = sessionOf(answer, runtime.now())
-    const identity = await verify(session.accessToken)
-    if (hasSecondFactor(answer) && !identity.secondFactor) {
-      // The password alone must not be enough; the half-way session is of no use to anybody.
+  const post = (path: string, body: unknown, readRefusal: ReadRefusal, bearer?: string): Promise<unknown> =>
+    call({ method: 'POST', path, body, ...(bearer !== undefined && { bearer }) }, readRefusal)
+
+  /** Ends a session that `use` has no use for: nobody else will ever hold its tokens. */
+  async function useOrEnd<T>(session: ProviderSession, use: (identity: Identity) => T): Promise<T> {
+    try {
+      return use(await readIdentity(session.accessToken))
+    } catch (error) {
       await signOut(session).catch(() => undefined)
-      throw new ProviderError('second_factor_needed', 'The account has a verified second factor.')
+      throw error
     }
-    return { session, identity }
   }
 
-  async function signOut(session: ProviderSession): Promise<void> {
-    await call({ method: 'POST', path: '/logout?scope=local', bearer: session.accessToken })
+  async function firstStep(body: unknown): Promise<SignInStep> {
+    const session = readSession(body, runtime.now())
+    return useOrEnd(session, (identity) => {
+      const factors = factorsToAsk(body, identity.secondFactor, config.secondFactor)
+      return factors.length > 0
+        ? { kind: 'second_factor', session, factors }
+        : { kind: 'signed_in', signIn: { session, identity } }
+    })
+  }
+
+  async function signOut({ accessToken }: ProviderSession): Promise<void> {
+    const request = { method: 'POST', path: '/logout?scope=local', bearer: accessToken } as const
+    const answer = await callGotrue(config, request, runtime)
+    if (answer.kind === 'success' || answer.status === 404) return
+    const life = readLife(answer, runtime.now())
+    if (life === 'ended') return
+    if (life === undefined) throw unclearFailure(answer)
+    throw new ProviderError('invalid_token', 'The access token is no good for signing out.')
   }
 
   return {
     issuer: config.issuer,
-    verify,
+    capabilities: createCapabilities(
+      () => call({ method: 'GET', path: '/settings' }, settingsFailure),
+      config,
+      runtime,
+    ),
 
-    async capabilities() {
-      const known = reported
-      if (known && runtime.now() - known.askedAt < capabilitiesFreshSeconds) return known.capabilities
-      asking ??= askForCapabilities().finally(() => {
-        asking = undefined
-      })
-      if (!known) return asking
-      // What was true a minute ago is better than no login page.
-      return asking.catch(() => {
-        reported = { askedAt: runtime.now(), capabilities: known.capabilities }
-        return known.capabilities
-      })
+    async passwordSignIn({ email, password, captchaToken }) {
+      const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }
+      const body = { email, password, gotrue_meta_security: security }
+      return firstStep(await post('/token?grant_type=password', body, passwordFailure))
     },
-
-    passwordSignIn: ({ email, password }) =>
-      signIn('/token?grant_type=password', { email, password, gotrue_meta_security: {} }),
 
     async socialStart({ method, callbackUrl }) {
       const secret = createCodeVerifier(runtime.randomBytes)
@@ -94,62 +117,54 @@ export function createGotrueProvider(
 
     async socialFinish({ params, secret }) {
       const code = params.get('code')
-      if (code) return signIn('/token?grant_type=pkce', { auth_code: code, code_verifier: secret })
-      throw socialFailure(params)
+      if (!code) throw returnFailure(params)
+      const body = { auth_code: code, code_verifier: secret }
+      return firstStep(await post('/token?grant_type=pkce', body, socialFailure))
     },
 
-    async refresh(refreshToken) {
+    async verifySecondFactor({ session, factorId, code }) {
+      if (!isFactorId(factorId)) throw new ProviderError('expired', 'There is no such second factor.')
+      const path = `/factors/${factorId}`
+      const { accessToken } = session
+      const challenge = await post(`${path}/challenge`, {}, secondFactorFailure, accessToken)
+      const challengeId = isJsonObject(challenge) ? challenge['id'] : undefined
+      if (typeof challengeId !== 'string') {
+        throw new ProviderError('protocol', 'The auth API answered a challenge without its id.')
+      }
+      const answer = { challenge_id: challengeId, code }
+      // The session so far is of no use any more, whatever its tokens say.
+      const body = await post(`${path}/verify`, answer, secondFactorFailure, accessToken)
+      const proven = readSession(body, runtime.now())
+      return useOrEnd(proven, (identity) => {
+        if (identity.secondFactor) return { session: proven, identity }
+        throw new ProviderError('protocol', 'The auth API took a code and proved nothing.')
+      })
+    },
+
+    async refresh({ refreshToken }) {
       const body = { refresh_token: refreshToken }
-      return sessionOf(
-        await call({ method: 'POST', path: '/token?grant_type=refresh_token', body }),
-        runtime.now(),
-      )
+      return readSession(await post('/token?grant_type=refresh_token', body, refreshFailure), runtime.now())
+    },
+
+    async verify(accessToken) {
+      const identity = await readIdentity(accessToken)
+      if (config.secondFactor === 'require' && !identity.secondFactor) {
+        throw new ProviderError(
+          'invalid_token',
+          'The provider token is refused: no second factor was proven.',
+        )
+      }
+      return identity
+    },
+
+    async probe(accessToken) {
+      const answer = await callGotrue(config, { method: 'GET', path: '/user', bearer: accessToken }, runtime)
+      const life = readLife(answer, runtime.now())
+      if (life !== undefined) return life
+      if (answer.kind === 'refusal') throw unclearFailure(answer)
+      throw new ProviderError('transient', 'The auth API answered something other than a user.')
     },
 
     signOut,
   }
-}
-
-/** Why a return from the social provider carries no code. */
-function socialFailure(params: URLSearchParams): ProviderError {
-  const error = params.get('error')
-  if (error === 'access_denied') return new ProviderError('denied', 'The social sign-in was refused.')
-  const over = ['flow_state_expired', 'flow_state_not_found', 'bad_oauth_state']
-  return error === null || over.includes(params.get('error_code') ?? '')
-    ? new ProviderError(
-        'expired',
-        'The social sign-in returned without a code: there is no such flow any more.',
-      )
-    : new ProviderError('protocol', 'The social sign-in failed at the auth API.')
-}
-
-function sessionOf(body: unknown, now: number): ProviderSession {
-  const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
-  const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = given
-  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string' || typeof expiresIn !== 'number') {
-    throw new ProviderError('protocol', 'The auth API answered a session without its tokens.')
-  }
-  if (expiresIn < 1)
-    throw new ProviderError('protocol', 'The auth API answered a session that has already ended.')
-  // Counted from our own clock: the provider's may differ.
-  return { accessToken, refreshToken, expiresAt: now + Math.floor(expiresIn) }
-}
-
-function hasSecondFactor(body: unknown): boolean {
-  const factors = (body as { user?: { factors?: unknown } } | undefined)?.user?.factors
-  return (
-    Array.isArray(factors) && factors.some((factor) => (factor as { status?: unknown }).status === 'verified')
-  )
-}
-
-function methodsOf(body: unknown): { password: boolean; social: string[] } {
-  const external = (body as { external?: unknown } | undefined)?.external
-  if (typeof external !== 'object' || external === null) {
-    throw new ProviderError('protocol', 'The settings of the auth API have no external member.')
-  }
-  const enabled = Object.entries(external)
-    .filter(([, on]) => on === true)
-    .map(([name]) => name)
-  const notSocial = new Set(['email', 'phone', 'anonymous_users', 'saml', 'web3_ethereum', 'web3_solana'])
-  return { password: enabled.includes('email'), social: enabled.filter((name) => !notSocial.has(name)) }
 }

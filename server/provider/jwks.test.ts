@@ -167,6 +167,10 @@ describe('when the key set cannot be read', () => {
     ['JSON without keys', () => Response.json({})],
     ['keys that are no list', () => Response.json({ keys: { first: first.published } })],
     ['null', () => Response.json(null)],
+    [
+      'more than a megabyte',
+      () => Response.json({ keys: [first.published], padding: 'x'.repeat(1_000_000) }),
+    ],
   ])('%s: transient, and the next caller tries again', async (_what, response) => {
     answer = response
     await expect(keySet.find('first', 'ES256')).rejects.toMatchObject(transient)

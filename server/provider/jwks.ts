@@ -1,6 +1,8 @@
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, importJWK, type JWK } from 'jose'
 import { ProviderError } from '../core/session-provider.ts'
+import { readBoundedText } from './bounded-body.ts'
 
 const freshSeconds = 600
 const refetchPauseSeconds = 30
@@ -73,9 +75,9 @@ async function fetchKeys(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<
     }),
   )
   if (!response.ok) throw new TypeError(`The key set answered ${response.status}.`)
-  const body = (await response.json()) as { keys?: unknown }
-  if (!Array.isArray(body.keys)) throw new TypeError('The key set has no keys member.')
-  const imported = await Promise.all(body.keys.slice(0, maxKeys).map(importKey))
+  const body = parseJsonObject((await readBoundedText(response)) ?? '')
+  if (!Array.isArray(body?.['keys'])) throw new TypeError('The key set has no keys member.')
+  const imported = await Promise.all(body['keys'].slice(0, maxKeys).map(importKey))
   return new Map(imported.filter((entry) => entry !== undefined))
 }
 

@@ -1,6 +1,6 @@
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { type CryptoKey, errors, type JWTPayload, jwtVerify } from 'jose'
 import { type Identity, ProviderError } from '../core/session-provider.ts'
 import { createKeySet } from './jwks.ts'
 
@@ -30,13 +30,15 @@ export function createTokenVerifier(
   runtime: Pick<Runtime, 'now' | 'fetch'>,
 ): TokenVerifier {
   const keySet = createKeySet(requirements.jwksUrl, runtime)
-  const secret = requirements.hs256Secret === undefined ? undefined : encodeUtf8(requirements.hs256Secret)
+  const secret = requirements.hs256Secret
+  // Imported once: from bytes the library imports it again for every token.
+  let secretKey: Promise<CryptoKey> | undefined
   return async (accessToken) => {
     try {
       const { payload } = await jwtVerify(
         accessToken,
         (header) => {
-          if (header.alg === 'HS256' && secret) return secret
+          if (header.alg === 'HS256' && secret) return (secretKey ??= importSecret(secret))
           // Nobody has checked the header yet: its kid may be any JSON value.
           return keySet.find(typeof header.kid === 'string' ? header.kid : undefined, header.alg)
         },
@@ -56,6 +58,11 @@ export function createTokenVerifier(
       throw new ProviderError('invalid_token', `The provider token is refused: ${rule}.`, { cause: error })
     }
   }
+}
+
+function importSecret(secret: string): Promise<CryptoKey> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  return crypto.subtle.importKey('raw', encodeUtf8(secret), algorithm, false, ['verify'])
 }
 
 /** The identity in claims whose signature is verified, or `invalid_token` naming the rule that failed. */

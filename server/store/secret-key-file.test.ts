@@ -4,14 +4,19 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readOrCreateSecretKeys } from './secret-key-file.ts'
+import { parseSecretKeys } from '../config-value.ts'
+import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../core/seal.ts'
+import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import { openKeyFile, readOrCreateSecretKeys } from './secret-key-file.ts'
 
 let folder: string
 beforeEach(() => {
@@ -77,5 +82,109 @@ describe('readOrCreateSecretKeys', () => {
     writeFileSync(path, 'kid:text')
     chmodSync(path, 0)
     expect(() => readOrCreateSecretKeys(path, never)).toThrow(expect.objectContaining({ code: 'EACCES' }))
+  })
+})
+
+describe('openKeyFile', () => {
+  const parse = (text: string): SealingKey[] =>
+    text.split(',').map((kid) => {
+      if (!/^\w+$/.test(kid)) throw new TypeError('expected words')
+      return { kid, key: new Uint8Array(32) }
+    })
+
+  function open(path: string): { kids: () => string; ring: KeyRing; runtime: FakeRuntime; events: string[] } {
+    const runtime = createFakeRuntime()
+    const events: string[] = []
+    const report = (event: string, fields: object): void =>
+      void events.push(`${event} ${JSON.stringify(fields)}`)
+    const ring = openKeyFile(path, { parse, now: runtime.now, report })
+    const kids = (): string =>
+      ring
+        .keys()
+        .map(({ kid }) => kid)
+        .join(' ')
+    return { kids, ring, runtime, events }
+  }
+
+  function write(text: string): string {
+    const path = join(folder, 'ring')
+    writeFileSync(path, text)
+    return path
+  }
+
+  it.each(['one,two', 'one\ntwo\n', '\r\n one , \r\n\r\ntwo\r\n'])('reads %j', (text) => {
+    expect(open(write(text)).kids()).toBe('one two')
+  })
+
+  it('a file that is missing or no ring is an error when it is opened', () => {
+    expect(() => open(join(folder, 'none'))).toThrow(expect.objectContaining({ code: 'ENOENT' }))
+    expect(() => open(write('- -'))).toThrow('expected words')
+    expect(() => open(write(''))).toThrow('expected words')
+  })
+
+  it('a changed file is noticed by use, not before the second is over', () => {
+    const path = write('one')
+    const { kids, runtime, events } = open(path)
+    write('two,one')
+    expect(kids()).toBe('one')
+    runtime.advance(1)
+    expect(kids()).toBe('two one')
+    expect(events).toEqual(['key_ring_changed {"kids":["two","one"]}'])
+  })
+
+  it('refresh looks at once, also when it has just looked', () => {
+    const path = write('one')
+    const { kids, ring } = open(path)
+    ring.refresh()
+    write('two,one')
+    ring.refresh()
+    expect(kids()).toBe('two one')
+  })
+
+  it('a file put in the place of the old one is noticed even with the same size and time', () => {
+    const path = write('one')
+    const { kids, ring } = open(path)
+    const { atime, mtime } = statSync(path)
+    writeFileSync(`${path}.next`, 'two')
+    utimesSync(`${path}.next`, atime, mtime)
+    renameSync(`${path}.next`, path)
+    ring.refresh()
+    expect(kids()).toBe('two')
+  })
+
+  it.each<[string, (path: string) => void]>([
+    ['missing', (path) => rmSync(path)],
+    ['empty', (path) => writeFileSync(path, '')],
+    ['broken', (path) => writeFileSync(path, 'secret material')],
+    ['a folder', (path) => [rmSync(path), mkdirSync(path)]],
+  ])('while the file is %s the last ring stays in force, is told once, and a new one is found', (_, harm) => {
+    const path = write('one')
+    const { kids, ring, events } = open(path)
+    harm(path)
+    for (const _ of [1, 2, 3]) ring.refresh()
+    expect(kids()).toBe('one')
+    expect(events).toHaveLength(1)
+    expect(events[0]).toMatch(/^key_file_unusable /)
+    expect(events[0]).not.toContain('secret material')
+    rmSync(path, { recursive: true, force: true })
+    write('two')
+    ring.refresh()
+    expect(kids()).toBe('two')
+  })
+
+  it('a sealer opens what another process seals with a key that was just added', () => {
+    const key = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
+    const path = write(key('one'))
+    const runtime = createFakeRuntime()
+    const openSealer = (): Sealer =>
+      createSealer(openKeyFile(path, { parse: parseSecretKeys, now: runtime.now }), runtime.randomBytes)
+    const [server, command] = [openSealer(), openSealer()]
+    const before = server.seal('text', 'context')
+    write(`${key('two')}\n${key('one')}`)
+    runtime.advance(1)
+    const after = command.seal('text', 'context')
+    expect(sealingKeyOf(after)).toBe('two')
+    expect([server.open(after, 'context'), server.open(before, 'context')]).toEqual(['text', 'text'])
+    expect(sealingKeyOf(server.seal('text', 'context'))).toBe('two')
   })
 })

@@ -1,6 +1,81 @@
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { KeyRing, SealingKey } from '../core/seal.ts'
 import { makeDataFolder } from './data-folder.ts'
+import { syncFolder, writeDraft } from './secret-key-file-draft.ts'
+
+/** What reading a key file takes. */
+export interface KeyFileOptions {
+  /** Throws for a text that is no ring; its message must not repeat the text. Entries come separated by commas. */
+  parse: (text: string) => readonly SealingKey[]
+  /** Epoch seconds. */
+  now: () => number
+  /** Told of every other ring, and of a changed file that is no ring: the last one stays in force. */
+  report?: (event: KeyFileEvent, fields: Readonly<Record<string, unknown>>) => void
+}
+
+/** What a key file tells the log; nothing secret is in its fields. */
+export type KeyFileEvent = 'key_ring_changed' | 'key_file_unusable'
+
+/**
+ * The {@link KeyRing} in the file at `path`: entries one a line or separated by commas. Throws when the file cannot be
+ * read or holds no ring.
+ *
+ * A key that another process adds is in force here within a second of use, and at once when `refresh` looks for it:
+ * each look is one `stat`, and only another file is read. No timer runs. While the file is missing or broken the last
+ * ring that was read stays in force.
+ */
+export function openKeyFile(path: string, options: KeyFileOptions): KeyRing {
+  const { parse, now, report } = options
+  // Looked at before it is read: what is written in between is seen by the next look.
+  let seen = fingerprint(path)
+  let lookedAt = now()
+  let keys = parse(ringText(readFileSync(path, 'utf8')))
+
+  function look(): void {
+    lookedAt = now()
+    const found = fingerprint(path)
+    if (found === seen) return
+    seen = found
+    try {
+      keys = parse(ringText(readFileSync(path, 'utf8')))
+      report?.('key_ring_changed', { kids: keys.map(({ kid }) => kid) })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown'
+      report?.('key_file_unusable', { path, reason })
+    }
+  }
+
+  return {
+    keys() {
+      if (now() !== lookedAt) look()
+      return keys
+    },
+    refresh: look,
+  }
+}
+
+/** The entries of a key file, `kid:base64` each, in order. They are not checked. */
+export function keyFileEntries(text: string): string[] {
+  return text
+    .split(/[\r\n,]/)
+    .map((entry) => entry.trim())
+    .filter(Boolean)
+}
+
+function ringText(text: string): string {
+  return keyFileEntries(text).join(',')
+}
+
+/** Another file, or a file written to, has another one. Replacing a file is seen even within one tick of its clock. */
+function fingerprint(path: string): string {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
+    return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown'
+  }
+}
 
 /**
  * The text of the key file at `path`; written there first, readable by its owner only, when it does not exist. Two
@@ -13,28 +88,16 @@ export function readOrCreateSecretKeys(path: string, create: () => string): stri
 
 // The file appears complete or not at all: a link cannot replace one that another process has made meanwhile.
 function publish(path: string, text: string): string {
-  const draft = `${path}.${process.pid}.new`
-  writeDurably(draft, `${text}\n`)
+  const draft = writeDraft(path, `${text}\n`)
   try {
     linkSync(draft, path)
+    syncFolder(dirname(path))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
     rmSync(draft, { force: true })
   }
   return readFileSync(path, 'utf8').trim()
-}
-
-function writeDurably(path: string, text: string): void {
-  // A draft of this name can only be left over from a process that died.
-  rmSync(path, { force: true })
-  const file = openSync(path, 'wx', 0o600)
-  try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }
 
 function read(path: string): string | undefined {

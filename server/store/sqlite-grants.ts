@@ -1,221 +1,114 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type {
-  AccessTokenRecord,
-  AuthorizationCodeRecord,
-  Grant,
-  GrantEndReason,
-  GrantStore,
-  MintedTokens,
-} from '../core/grant.ts'
-import type { ProviderSessionStore } from './sqlite-provider-sessions.ts'
-import type { Transaction } from './sqlite-transaction.ts'
+import type { Grant, GrantEndReason, GrantStore } from '../core/grant.ts'
+import type { SqlitePart } from './sqlite-part.ts'
+import type { SqliteProviderSessions } from './sqlite-provider-sessions.ts'
+import type { SqliteWork } from './sqlite-work.ts'
 
-/** Codes, grants and tokens of the SQLite store. */
+/** Grants of the SQLite store, and what other parts do with them inside their own writes. */
+export interface SqliteGrants extends SqlitePart<Pick<GrantStore, 'endGrant' | 'endRefusedSession'>> {
+  /** Stores the grant and answers its number. */
+  add(grant: Grant): number | bigint
+  /** Names the first of the grant's refresh tokens: each names its successor, so that all are found at its end. */
+  setFirstRefreshToken(grantNumber: number | bigint, token: number | bigint | null): void
+  /** Ends the grant that has not ended, and gives its provider session up. */
+  end(grantNumber: number, reason: GrantEndReason, now: number): void
+}
+
+/** Grants in `database`. */
 export function createSqliteGrants(
   database: DatabaseSync,
-  transaction: Transaction,
-): Omit<GrantStore, keyof ProviderSessionStore> {
-  const sql = prepareGrantStatements(database)
+  { write }: SqliteWork,
+  sessions: SqliteProviderSessions,
+): SqliteGrants {
+  const insert = database.prepare(
+    `INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const setFirst = database.prepare('UPDATE grants SET first_refresh_token = ? WHERE number = ?')
+  const selectNumber = database.prepare('SELECT number FROM grants WHERE id = ?')
+  const markEnded = database.prepare(
+    'UPDATE grants SET ended_at = ?, end_reason = ? WHERE number = ? AND ended_at IS NULL',
+  )
+  const selectExpired = database.prepare(
+    'SELECT number, first_refresh_token FROM grants WHERE expires_at <= ? ORDER BY expires_at LIMIT 1',
+  )
+  const deleteRefreshToken = database.prepare(
+    'DELETE FROM refresh_token WHERE number = ? RETURNING successor',
+  )
+  const deleteGrant = database.prepare('DELETE FROM grants WHERE number = ?')
 
-  function addTokens(grant: Pick<Grant, 'id' | 'expiresAt'>, tokens: MintedTokens): void {
-    sql.insertAccess.run(tokens.accessHash, grant.id, tokens.scope, tokens.accessExpiresAt)
-    if (tokens.refreshHash !== undefined) sql.insertRefresh.run(tokens.refreshHash, grant.id, grant.expiresAt)
+  function end(grantNumber: number, reason: GrantEndReason, now: number): void {
+    if (markEnded.run(now, reason, grantNumber).changes === 1) sessions.giveUp(grantNumber, now)
   }
 
-  function addGrant({ user, ...grant }: Grant): void {
-    sql.insertGrant.run(
-      grant.id,
-      user.id,
-      user.sub,
-      user.email ?? null,
-      user.name ?? null,
-      grant.clientId,
-      grant.resource,
-      grant.scope,
-      grant.createdAt,
-      grant.expiresAt,
-    )
+  /** Deletes at most `limit` refresh tokens of `grant`, oldest first, and answers how many. */
+  function collectRefreshTokens(grant: ExpiredGrant, limit: number): number {
+    let deleted = 0
+    let next = grant.first_refresh_token
+    while (next !== null && deleted < limit) {
+      const row = deleteRefreshToken.get(next)
+      next = (row?.['successor'] ?? null) as number | null
+      if (row) deleted += 1
+    }
+    grant.first_refresh_token = next
+    return deleted
+  }
+
+  /** Deletes `grant` as far as `limit` allows, its refresh tokens before itself, and answers how many rows. */
+  function collectGrant(grant: ExpiredGrant, now: number, limit: number): number {
+    const tokens = collectRefreshTokens(grant, limit)
+    if (tokens === limit) {
+      setFirst.run(grant.first_refresh_token, grant.number)
+      return tokens
+    }
+    sessions.giveUp(grant.number, now)
+    deleteGrant.run(grant.number)
+    return tokens + 1
   }
 
   return {
-    async addAuthorizationCode(code, session) {
-      sql.insertCode.run(
-        code.codeHash,
-        JSON.stringify(code.grant),
-        code.redirectUri,
-        code.codeChallenge,
-        code.expiresAt,
-        session.sealed,
-        session.issuedAt,
-        session.expiresAt,
-        session.version,
-      )
+    operations: {
+      endGrant: (grantId, reason, now) =>
+        write(() => {
+          const row = selectNumber.get(grantId)
+          if (row) end(row['number'] as number, reason, now)
+        }),
+      endRefusedSession: (session, now) =>
+        write(() => {
+          const grantNumber = sessions.delete(session)
+          if (grantNumber === undefined) return false
+          markEnded.run(now, 'provider_session_ended', grantNumber)
+          return true
+        }),
     },
-    async findAuthorizationCode(codeHash) {
-      const row = sql.selectCode.get(codeHash)
-      return row && codeOf(row as unknown as CodeRow)
+    collect(now, limit) {
+      let deleted = 0
+      while (deleted < limit) {
+        const grant = selectExpired.get(now) as unknown as ExpiredGrant | undefined
+        if (!grant) break
+        deleted += collectGrant(grant, now, limit - deleted)
+      }
+      return deleted
     },
-    redeemAuthorizationCode: async (codeHash, tokens, now) =>
-      transaction(() => {
-        const row = sql.selectCode.get(codeHash) as unknown as CodeRow | undefined
-        if (!row) return { kind: 'unknown' }
-        if (row.redeemed_at !== null) return { kind: 'used', redeemedAt: row.redeemed_at }
-        if (row.expires_at <= now) return { kind: 'expired' }
-        const { grant } = codeOf(row)
-        addGrant(grant)
-        sql.moveSession.run(grant.id, codeHash)
-        sql.useCode.run(now, codeHash)
-        addTokens(grant, tokens)
-        return { kind: 'redeemed' }
-      }),
-
-    async findAccessToken(accessHash, now) {
-      const row = sql.selectAccess.get(accessHash, now, now)
-      return row && accessTokenOf(row as unknown as AccessRow)
-    },
-
-    async findRefreshToken(refreshHash) {
-      const row = sql.selectRefresh.get(refreshHash) as unknown as RefreshRow | undefined
-      return row && { grant: grantOf(row), endReason: row.end_reason ?? undefined }
-    },
-    rotateRefreshToken: async (refreshHash, successor, { now, replaySeconds }) =>
-      transaction(() => {
-        const row = sql.selectRefresh.get(refreshHash) as unknown as RefreshRow | undefined
-        if (!row || row.end_reason !== null || row.expires_at <= now) return { kind: 'ended' }
-        if (row.used_at === null) {
-          sql.useRefresh.run(now, successor.sealedTokens, refreshHash)
-          addTokens({ id: row.id, expiresAt: row.expires_at }, successor)
-          return { kind: 'rotated' }
-        }
-        if (now - row.used_at <= replaySeconds && row.sealed_tokens !== null) {
-          return { kind: 'replayed', sealedTokens: row.sealed_tokens }
-        }
-        sql.endGrant.run(now, 'refresh_token_reuse', row.id)
-        return { kind: 'reused' }
-      }),
-
-    endGrant: async (grantId, reason, now) => void sql.endGrant.run(now, reason, grantId),
+    add: ({ user, ...grant }) =>
+      insert.run(
+        grant.id,
+        user.id,
+        user.sub,
+        user.email ?? null,
+        user.name ?? null,
+        grant.clientId,
+        grant.resource,
+        grant.scope,
+        grant.createdAt,
+        grant.expiresAt,
+      ).lastInsertRowid,
+    setFirstRefreshToken: (grantNumber, token) => void setFirst.run(token, grantNumber),
+    end,
   }
 }
 
-function prepareGrantStatements(database: DatabaseSync) {
-  return {
-    insertCode: database.prepare(
-      `INSERT INTO authorization_code (code_hash, grant_json, redirect_uri, code_challenge, expires_at,
-         session_sealed, session_issued_at, session_expires_at, session_version)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    selectCode: database.prepare('SELECT * FROM authorization_code WHERE code_hash = ?'),
-    moveSession: database.prepare(
-      `INSERT INTO provider_session (grant_id, sealed, issued_at, expires_at, version)
-       SELECT ?, session_sealed, session_issued_at, session_expires_at, session_version
-       FROM authorization_code WHERE code_hash = ?`,
-    ),
-    useCode: database.prepare(
-      'UPDATE authorization_code SET redeemed_at = ?, session_sealed = NULL WHERE code_hash = ?',
-    ),
-    insertGrant: database.prepare(
-      `INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    insertAccess: database.prepare(
-      'INSERT INTO access_token (hash, grant_id, scope, expires_at) VALUES (?, ?, ?, ?)',
-    ),
-    insertRefresh: database.prepare(
-      'INSERT INTO refresh_token (hash, grant_id, expires_at) VALUES (?, ?, ?)',
-    ),
-    selectAccess: database.prepare(
-      `SELECT g.*, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
-         s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
-       FROM access_token t JOIN grants g ON g.id = t.grant_id JOIN provider_session s ON s.grant_id = g.id
-       WHERE t.hash = ? AND t.expires_at > ? AND g.ended_at IS NULL AND g.expires_at > ?`,
-    ),
-    selectRefresh: database.prepare(
-      `SELECT g.*, t.used_at, t.sealed_tokens FROM refresh_token t JOIN grants g ON g.id = t.grant_id
-       WHERE t.hash = ?`,
-    ),
-    useRefresh: database.prepare('UPDATE refresh_token SET used_at = ?, sealed_tokens = ? WHERE hash = ?'),
-    endGrant: database.prepare(
-      'UPDATE grants SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL',
-    ),
-  }
-}
-
-interface CodeRow {
-  code_hash: string
-  grant_json: string
-  redirect_uri: string
-  code_challenge: string
-  expires_at: number
-  redeemed_at: number | null
-}
-
-function codeOf(row: CodeRow): AuthorizationCodeRecord {
-  return {
-    codeHash: row.code_hash,
-    grant: JSON.parse(row.grant_json) as Grant,
-    redirectUri: row.redirect_uri,
-    codeChallenge: row.code_challenge,
-    expiresAt: row.expires_at,
-  }
-}
-
-interface GrantRow {
-  id: string
-  user_id: string
-  user_sub: string
-  user_email: string | null
-  user_name: string | null
-  client_id: string
-  resource: string
-  scope: string
-  created_at: number
-  expires_at: number
-  end_reason: GrantEndReason | null
-}
-
-interface RefreshRow extends GrantRow {
-  used_at: number | null
-  sealed_tokens: string | null
-}
-
-interface AccessRow extends GrantRow {
-  token_scope: string
-  token_expires_at: number
-  session_sealed: string
-  session_issued_at: number
-  session_expires_at: number
-  session_version: number
-}
-
-function grantOf(row: GrantRow): Grant {
-  return {
-    id: row.id,
-    user: {
-      id: row.user_id,
-      sub: row.user_sub,
-      email: row.user_email ?? undefined,
-      name: row.user_name ?? undefined,
-    },
-    clientId: row.client_id,
-    resource: row.resource,
-    scope: row.scope,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  }
-}
-
-function accessTokenOf(row: AccessRow): AccessTokenRecord {
-  return {
-    grant: grantOf(row),
-    scope: row.token_scope,
-    expiresAt: row.token_expires_at,
-    providerSession: {
-      grantId: row.id,
-      sealed: row.session_sealed,
-      issuedAt: row.session_issued_at,
-      expiresAt: row.session_expires_at,
-      version: row.session_version,
-    },
-  }
+interface ExpiredGrant {
+  number: number
+  first_refresh_token: number | null
 }

@@ -1,58 +1,84 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { GrantStore, StoredProviderSession } from '../core/grant.ts'
+import { type SessionRow, sessionOf, type SqliteSignOuts } from './sqlite-sign-outs.ts'
+import type { SqliteWork } from './sqlite-work.ts'
 
-/** The part of {@link GrantStore} about the provider's tokens: each operation is one compare-and-swap statement. */
-export type ProviderSessionStore = Pick<
-  GrantStore,
-  'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
->
+/** The part of the store about the provider's tokens of grants. Only a grant that has not ended has any. */
+export interface SqliteProviderSessions {
+  operations: Pick<
+    GrantStore,
+    'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
+  >
+  /** Stores the first session of the grant with this number. Runs inside a write, as the following do. */
+  add(grantNumber: number | bigint, session: StoredProviderSession): void
+  /** Takes the session away from its grant and makes it due for sign-out; does nothing where there is none. */
+  giveUp(grantNumber: number, now: number): void
+  /** Deletes this very session, without any sign-out; the number of its grant, undefined when it is not the stored one. */
+  delete(session: { grantId: string; version: number }): number | undefined
+}
 
-/** Provider sessions of the SQLite store. */
-export function createSqliteProviderSessions(database: DatabaseSync): ProviderSessionStore {
+const ofGrant = 'grant_number = (SELECT number FROM grants WHERE id = ?)'
+
+/** Provider sessions in `database`. */
+export function createSqliteProviderSessions(
+  database: DatabaseSync,
+  { read, write }: SqliteWork,
+  signOuts: SqliteSignOuts,
+): SqliteProviderSessions {
+  const insert = database.prepare(
+    `INSERT INTO provider_session (grant_number, grant_id, sealed, issued_at, expires_at, version)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  )
   const select = database.prepare(
-    `SELECT s.* FROM provider_session s JOIN grants g ON g.id = s.grant_id
-     WHERE s.grant_id = ? AND g.ended_at IS NULL`,
+    `SELECT grant_id, sealed, issued_at, expires_at, version FROM provider_session WHERE ${ofGrant}`,
   )
   const lease = database.prepare(
-    `UPDATE provider_session SET lease_owner = ?, lease_until = ?
-     WHERE grant_id = ? AND version = ? AND (lease_until <= ? OR lease_owner = ?)
-       AND EXISTS (SELECT 1 FROM grants WHERE id = provider_session.grant_id AND ended_at IS NULL)`,
+    `UPDATE provider_session SET lease_owner = ?, lease_until = ?, lease_attempts = lease_attempts + 1
+     WHERE ${ofGrant} AND version = ? AND (lease_until <= ? OR lease_owner = ?)
+     RETURNING lease_attempts`,
   )
   const release = database.prepare(
-    'UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE grant_id = ? AND lease_owner = ?',
+    `UPDATE provider_session SET lease_owner = NULL, lease_until = 0, lease_attempts = lease_attempts - ?
+     WHERE ${ofGrant} AND lease_owner = ?`,
   )
   const save = database.prepare(
-    `UPDATE provider_session
-     SET sealed = ?, issued_at = ?, expires_at = ?, version = ?, lease_owner = NULL, lease_until = 0
-     WHERE grant_id = ? AND version = ?`,
+    `UPDATE provider_session SET sealed = ?, issued_at = ?, expires_at = ?, version = ?,
+       lease_owner = NULL, lease_until = 0, lease_attempts = 0
+     WHERE ${ofGrant} AND version = ?`,
   )
+  const take = database.prepare('DELETE FROM provider_session WHERE grant_number = ? RETURNING *')
+  const refuse = database.prepare(
+    `DELETE FROM provider_session WHERE ${ofGrant} AND version = ? RETURNING grant_number`,
+  )
+
   return {
-    async findProviderSession(grantId) {
-      const row = select.get(grantId)
-      return row && providerSessionOf(row as unknown as ProviderSessionRow)
+    operations: {
+      findProviderSession: (grantId) =>
+        read(() => {
+          const row = select.get(grantId)
+          return row && sessionOf(row as unknown as SessionRow)
+        }),
+      leaseProviderSession: ({ grantId, version, owner, until }, now) =>
+        write(() => {
+          const row = lease.get(owner, until, grantId, version, now, owner)
+          return row ? { kind: 'leased', attempt: row['lease_attempts'] as number } : { kind: 'held' }
+        }),
+      releaseProviderSession: ({ grantId, owner, outcomeKnown }) =>
+        write(() => void release.run(outcomeKnown ? 1 : 0, grantId, owner)),
+      saveProviderSession: (session) =>
+        write(() => {
+          const { grantId, sealed, issuedAt, expiresAt, version } = session
+          const saved = save.run(sealed, issuedAt, expiresAt, version, grantId, version - 1).changes === 1
+          if (!saved) signOuts.replace(session)
+          return saved
+        }),
     },
-    leaseProviderSession: async ({ grantId, version, owner, until }, now) =>
-      lease.run(owner, until, grantId, version, now, owner).changes === 1,
-    releaseProviderSession: async ({ grantId, owner }) => void release.run(grantId, owner),
-    saveProviderSession: async ({ grantId, sealed, issuedAt, expiresAt, version }) =>
-      save.run(sealed, issuedAt, expiresAt, version, grantId, version - 1).changes === 1,
-  }
-}
-
-interface ProviderSessionRow {
-  grant_id: string
-  sealed: string
-  issued_at: number
-  expires_at: number
-  version: number
-}
-
-function providerSessionOf(row: ProviderSessionRow): StoredProviderSession {
-  return {
-    grantId: row.grant_id,
-    sealed: row.sealed,
-    issuedAt: row.issued_at,
-    expiresAt: row.expires_at,
-    version: row.version,
+    add: (grantNumber, { grantId, sealed, issuedAt, expiresAt, version }) =>
+      void insert.run(grantNumber, grantId, sealed, issuedAt, expiresAt, version),
+    giveUp(grantNumber, now) {
+      const row = take.get(grantNumber)
+      if (row) signOuts.giveUp(sessionOf(row as unknown as SessionRow), now)
+    },
+    delete: ({ grantId, version }) => refuse.get(grantId, version)?.['grant_number'] as number | undefined,
   }
 }

@@ -1,34 +1,48 @@
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Store } from '../core/store.ts'
-import { codeRetentionSeconds } from './retention.ts'
-import { createSqliteClients } from './sqlite-clients.ts'
-import { createSqliteGrants } from './sqlite-grants.ts'
-import { createSqliteProviderSessions } from './sqlite-provider-sessions.ts'
 import { createPrivateFile, makeDataFolder } from './data-folder.ts'
+import { createSqliteAttempts } from './sqlite-attempts.ts'
+import { createSqliteClients } from './sqlite-clients.ts'
+import { createSqliteCodes } from './sqlite-codes.ts'
+import { createSqliteGrants } from './sqlite-grants.ts'
 import { lockSqlite } from './sqlite-lock.ts'
-import { migrateSqlite } from './sqlite-schema.ts'
-import { createTransaction } from './sqlite-transaction.ts'
+import { collectInTurn } from './sqlite-part.ts'
+import { createSqliteProviderSessions } from './sqlite-provider-sessions.ts'
+import { checkSqliteSchema, migrateSqlite } from './sqlite-schema.ts'
+import { createSqliteSealedSessions } from './sqlite-sealed-sessions.ts'
+import { createSqliteSecondFactors } from './sqlite-second-factors.ts'
+import { createSqliteSignOuts } from './sqlite-sign-outs.ts'
+import { createSqliteSocialSignIns } from './sqlite-social-sign-ins.ts'
+import { createSqliteTokens } from './sqlite-tokens.ts'
+import { createSqliteWork, type SqliteWork } from './sqlite-work.ts'
+
+/** What a command beside a server waits before each commit, so that the server finds the database free in between. */
+const sharedPauseMs = 20
 
 /**
  * {@link Store} in one SQLite file, for a single server process. Statements bind by position, with `?` alone: the
  * oldest supported Node misbinds numbered parameters.
  *
  * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
- * cleared on opening, since only one process uses the file. Throws when the file cannot be opened, is in use or too new.
+ * over on opening, since only one process uses the file. Throws when the file cannot be opened, is in use or too new.
+ *
+ * `shared` is for a maintenance command beside the server, and leaves all that to the server: it claims nothing, changes
+ * no lease, and throws when there is no database or it has another schema.
  */
-export function openSqliteStore(path: string): Store {
-  makeDataFolder(dirname(path))
-  createPrivateFile(path)
-  const lock = lockSqlite(path)
+export function openSqliteStore(path: string, { shared = false }: { shared?: boolean } = {}): Store {
+  if (shared && !existsSync(path)) throw new Error(`There is no database at ${path}.`)
+  const release = shared ? () => {} : claim(path)
   let database: DatabaseSync | undefined
   const close = (): void => {
     database?.close()
-    lock.release()
+    release()
   }
   try {
-    database = new DatabaseSync(path, { timeout: 5000 })
-    return createStore(database, close)
+    database = new DatabaseSync(path)
+    prepareDatabase(database, shared)
+    return createStore(database, createSqliteWork(database, shared ? sharedPauseMs : 0), close)
   } catch (error) {
     close()
     const reason = error instanceof Error ? error.message : String(error)
@@ -36,42 +50,58 @@ export function openSqliteStore(path: string): Store {
   }
 }
 
-function createStore(database: DatabaseSync, close: () => void): Store {
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;')
-  migrateSqlite(database)
-  database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')
-  const transaction = createTransaction(database)
-  const collectors = [
-    ['social_sign_in', 'id', 0],
-    ['authorization_code', 'code_hash', codeRetentionSeconds],
-    ['access_token', 'hash', 0],
-    ['refresh_token', 'hash', 0],
-  ].map(([table, key, retention]) => ({
-    retention: Number(retention),
-    statement: database.prepare(
-      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
-    ),
-  }))
-  const deleteGrants = database.prepare(
-    'DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_at <= ? LIMIT ?) RETURNING id',
-  )
-  const deleteProviderSession = database.prepare('DELETE FROM provider_session WHERE grant_id = ?')
+/** Makes the file where there is none and keeps other servers from it; answers what lets go of it. */
+function claim(path: string): () => void {
+  makeDataFolder(dirname(path))
+  createPrivateFile(path)
+  const lock = lockSqlite(path)
+  return () => lock.release()
+}
+
+function prepareDatabase(database: DatabaseSync, shared: boolean): void {
+  // One transaction of the most writes fits in the cache; a bigger cache costs more than it saves.
+  database.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384')
+  if (shared) {
+    checkSqliteSchema(database)
+  } else {
+    database.exec('PRAGMA journal_mode = WAL')
+    migrateSqlite(database)
+    // How many leases had an unknown outcome stays: the process may have died after the provider refreshed.
+    database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')
+  }
+  // From here on a lock is waited for without keeping the event loop.
+  database.exec('PRAGMA busy_timeout = 0')
+}
+
+function createStore(database: DatabaseSync, work: SqliteWork, close: () => void): Store {
+  const signOuts = createSqliteSignOuts(database, work)
+  const sessions = createSqliteProviderSessions(database, work, signOuts)
+  const grants = createSqliteGrants(database, work, sessions)
+  const tokens = createSqliteTokens(database, work, grants)
+  const codes = createSqliteCodes(database, work, { grants, sessions, tokens, signOuts })
+  const socialSignIns = createSqliteSocialSignIns(database, work)
+  const secondFactors = createSqliteSecondFactors(database, work, signOuts)
+  const attempts = createSqliteAttempts(database, work)
+  // Grants last, when none of their access tokens is left.
+  const parts = [socialSignIns, secondFactors, attempts, codes, tokens, grants]
+  const collect = collectInTurn(parts.map((part) => part.collect))
 
   return {
-    ...createSqliteClients(database),
-    ...createSqliteGrants(database, transaction),
-    ...createSqliteProviderSessions(database),
-    collectExpired: async (now, limit) =>
-      transaction(() => {
-        let deleted = 0
-        for (const { statement, retention } of collectors) {
-          if (deleted < limit) deleted += Number(statement.run(now - retention, limit - deleted).changes)
-        }
-        // Last, when none of their tokens is left. Only their sessions are touched: looking for orphans reads every row.
-        const grants = deleteGrants.all(now, limit - deleted)
-        for (const { id } of grants) deleteProviderSession.run(id as string)
-        return deleted + grants.length
-      }),
-    close: async () => close(),
+    ...createSqliteClients(database, work),
+    ...socialSignIns.operations,
+    ...secondFactors.operations,
+    ...attempts.operations,
+    ...codes.operations,
+    ...tokens.operations,
+    ...grants.operations,
+    ...sessions.operations,
+    ...signOuts.operations,
+    ...createSqliteSealedSessions(database, work),
+    prepare: async () => {},
+    collectExpired: (now, limit) => work.write(() => collect(now, limit)),
+    async close() {
+      work.finish()
+      close()
+    },
   }
 }

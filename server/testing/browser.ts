@@ -62,7 +62,7 @@ export function createBrowser(fetch: (request: Request) => Promise<Response> | u
     submit(at, field, fields) {
       const form = formsOf(at.html).find(({ names }) => names.has(field))
       if (!form) throw new Error(`The page at ${at.url.pathname} has no form with ${field}.`)
-      const body = new URLSearchParams({ ...Object.fromEntries(form.hidden), ...fields })
+      const body = new URLSearchParams({ ...Object.fromEntries(form.given), ...fields })
       return navigate(
         new Request(new URL(form.action, at.url), {
           method: 'POST',
@@ -81,7 +81,8 @@ export function createBrowser(fetch: (request: Request) => Promise<Response> | u
 
 interface Form {
   action: string
-  hidden: [name: string, value: string][]
+  /** Values of hidden fields and of chosen radio buttons. */
+  given: [name: string, value: string][]
   names: Set<string>
 }
 
@@ -92,12 +93,16 @@ function formsOf(html: string): Form[] {
     )
     return {
       action: attribute(head, 'action') ?? '',
-      hidden: controls
-        .filter((text) => attribute(text, 'type') === 'hidden')
+      given: controls
+        .filter((text) => isGiven(attribute(text, 'type'), text))
         .map((text) => [attribute(text, 'name') ?? '', attribute(text, 'value') ?? '']),
       names: new Set(controls.map((text) => attribute(text, 'name') ?? '')),
     }
   })
+}
+
+function isGiven(type: string | undefined, text: string): boolean {
+  return type === 'hidden' || (type === 'radio' && /\schecked\b/.test(text))
 }
 
 function attribute(text: string, name: string): string | undefined {

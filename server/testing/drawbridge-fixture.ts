@@ -1,6 +1,7 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import { type App, createApp } from '../app.ts'
-import { createConfig, type Settings } from '../config.ts'
+import { createConfig } from '../config.ts'
+import type { Settings } from '../setting.ts'
 import { createLog } from '../log.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'

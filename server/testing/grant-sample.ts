@@ -5,6 +5,8 @@ import type {
   MintedTokens,
   StoredProviderSession,
 } from '../core/grant.ts'
+import type { SignOutStore } from '../core/provider-sign-out.ts'
+import type { PendingSecondFactor } from '../core/second-factor.ts'
 
 /** The time at which every sample begins, epoch seconds. */
 export const start = 1_800_000_000
@@ -41,14 +43,36 @@ export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSamp
       codeChallenge: `challenge ${name}`,
       expiresAt: start + 60,
     },
-    session: {
-      grantId: whole.id,
-      sealed: `sealed ${name} 1`,
-      issuedAt: start,
-      expiresAt: start + 3600,
-      version: 1,
-    },
+    session: sessionSample(whole.id, `sealed ${name} 1`),
     tokens: mintedSample(`${name} 1`),
+  }
+}
+
+/** A provider session of the grant, code or second factor `grantId` as first stored; its tokens last an hour. */
+export function sessionSample(grantId: string, sealed: string): StoredProviderSession {
+  return { grantId, sealed, issuedAt: start, expiresAt: start + 3600, version: 1 }
+}
+
+/** What takes the place of `session` when the provider is asked for the next one. */
+export function nextSession(session: StoredProviderSession, sealed?: string): StoredProviderSession {
+  const version = session.version + 1
+  return {
+    grantId: session.grantId,
+    sealed: sealed ?? `sealed again ${version}`,
+    issuedAt: start + version,
+    expiresAt: start + version + 3600,
+    version,
+  }
+}
+
+/** A sign-in named `id` that waits ten minutes for its second factor. */
+export function secondFactorSample(id: string, bindingHash = 'binding'): PendingSecondFactor {
+  return {
+    id,
+    bindingHash,
+    sealed: `sealed request ${id}`,
+    session: sessionSample(id, `sealed half ${id}`),
+    expiresAt: start + 600,
   }
 }
 
@@ -77,6 +101,12 @@ export async function addGrant(store: GrantStore, sample: GrantSample): Promise<
   const redemption = await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, start)
   if (redemption.kind !== 'redeemed') throw new Error(`The sample's code is ${redemption.kind}.`)
   return sample
+}
+
+/** The sessions whose sign-out is due at `now`, first the one that is due longest. They stay due. */
+export async function dueSignOuts(store: SignOutStore, now: number): Promise<StoredProviderSession[]> {
+  const claimed = await store.claimSignOuts({ limit: 1000, until: now }, now)
+  return claimed.map(({ session }) => session)
 }
 
 /** Runs `work` fifty times at once, with the number of the run. */

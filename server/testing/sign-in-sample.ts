@@ -1,7 +1,12 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
 import type { Client } from '../core/client.ts'
-import type { SignIn } from '../core/session-provider.ts'
+import { createSealer, fixedKeyRing } from '../core/seal.ts'
+import type { SecondFactor, SessionProvider, SignIn, SignInStep } from '../core/session-provider.ts'
+import type { SignInPorts } from '../core/sign-in.ts'
+import type { Store } from '../core/store.ts'
+import { createMemoryStore } from '../store/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { start } from './grant-sample.ts'
 
 /** The one resource of the samples. */
@@ -56,5 +61,50 @@ export function signInSample(name = 'ada', expiresAt: number = start + 3600): Si
       secondFactor: false,
       expiresAt,
     },
+  }
+}
+
+/** The answer of a provider whose first step is enough. */
+export function signedIn(name = 'ada'): SignInStep {
+  return { kind: 'signed_in', signIn: signInSample(name) }
+}
+
+/** The answer of a provider that wants a code besides. */
+export function secondFactorStep(
+  factors: readonly SecondFactor[] = [{ id: 'phone', label: 'Phone' }],
+): SignInStep {
+  return { kind: 'second_factor', session: signInSample('half-way').session, factors }
+}
+
+/** A provider that does what a test gives it; whatever it is not given rejects. Offers a password and Google. */
+export function providerSample(methods: Partial<SessionProvider> = {}): SessionProvider {
+  const unexpected = (): Promise<never> => Promise.reject(new Error('The provider was called unexpectedly.'))
+  return {
+    issuer: 'https://provider',
+    capabilities: async () => ({
+      password: true,
+      social: [{ id: 'google', label: 'Google' }],
+      captcha: undefined,
+    }),
+    socialStart: unexpected,
+    socialFinish: unexpected,
+    refresh: unexpected,
+    signOut: unexpected,
+    ...methods,
+  }
+}
+
+/** Ports of a fresh sign-in at {@link start}, with a store in memory and a limit that no test meets by chance. */
+export function signInPortsSample(
+  provider: SessionProvider,
+): SignInPorts & { store: Store; runtime: FakeRuntime } {
+  const runtime = createFakeRuntime(start)
+  return {
+    store: createMemoryStore(),
+    provider,
+    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
+    runtime,
+    callbackUrl: 'https://mcp.example.com/oauth/callback',
+    limitPerMinute: 1000,
   }
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { computeTotp } from '../../server/provider/embedded/totp.ts'
 import { findChromium, type RunningChromium, startChromium } from '../../server/testing/headless-chromium.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -134,7 +135,30 @@ describe.skipIf(executable === undefined)('in a real browser', () => {
     expect(page.url()).toContain('/google')
     await Promise.all([page.waitForNavigation(), page.click('button[name=account]')])
     expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
+    expect(new URL(page.url()).search).toBe(codes.at(-1))
     await page.close()
+  })
+
+  it('Google with a second factor: its page comes in between, and from there straight to the client', async () => {
+    const context = await chromium.browser.createBrowserContext()
+    const page = await context.newPage()
+    const second = 'button[name=account] + button[name=account]:not([value=deny])'
+    await page.goto(server.appUrl)
+    await Promise.all([page.waitForNavigation(), page.click('form[action="/sign-in/google"] button')])
+    await Promise.all([page.waitForNavigation(), page.click(second)])
+    const secret = await enrollTotp(server, await tokenByReadme(page))
+
+    await openLogin(page)
+    await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
+    await Promise.all([page.waitForNavigation(), page.click(second)])
+    expect(page.url()).toMatch(new RegExp(`^${server.baseUrl}/oauth/callback`))
+    // The field has the focus: typing and Enter is all.
+    await page.waitForFunction(`document.activeElement.name === 'code'`)
+    await page.keyboard.type(computeTotp(secret, Math.floor(Date.now() / 1000)))
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
+    expect(new URL(page.url()).search).toBe(codes.at(-1))
+    await context.close()
   })
 
   it('a private-use scheme ends on the page that says so', async () => {
@@ -158,3 +182,22 @@ describe.skipIf(executable === undefined)('in a real browser', () => {
     await page.close()
   })
 })
+
+/** Turns a second factor on at the auth API, as a web app does; answers its base32 secret. */
+async function enrollTotp(server: ServerProcess, accessToken: string): Promise<string> {
+  const post = async <Answer>(path: string, body: unknown): Promise<Answer> => {
+    const response = await fetch(`${server.appUrl}/auth/v1/factors${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!response.ok) throw new Error(`/factors${path} answered ${response.status}.`)
+    return (await response.json()) as Answer
+  }
+  type Enrolled = { id: string; totp: { secret: string } }
+  const { id, totp } = await post<Enrolled>('', { factor_type: 'totp', friendly_name: 'Phone' })
+  const challenge = await post<{ id: string }>(`/${id}/challenge`, {})
+  const code = computeTotp(totp.secret, Math.floor(Date.now() / 1000))
+  await post(`/${id}/verify`, { challenge_id: challenge.id, code })
+  return totp.secret
+}

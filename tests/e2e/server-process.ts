@@ -26,6 +26,8 @@ export type LogLine = Readonly<Record<string, unknown>> & { event: string }
 /** A built server in a process of its own, with its own ports, data folder and empty home. */
 export interface ServerProcess {
   readonly baseUrl: string
+  /** Where this very process listens; differs from the base URL behind a load balancer. */
+  readonly origin: string
   readonly appUrl: string
   readonly mcpUrl: string
   /** Working directory; the data is in `.drawbridge/` below it. */
@@ -62,7 +64,10 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts the built server with debug logging and waits for its ready line. Give `node` to run it on another Node. */
+/**
+ * Starts the built server with debug logging and waits for its ready line. It listens on a port of its own, also when
+ * `settings` name another BASE_URL. Give `node` to run it on another Node.
+ */
 export async function startServer(
   settings: ServerSettings = {},
   { node = process.execPath }: { node?: string } = {},
@@ -70,8 +75,8 @@ export async function startServer(
   if (!existsSync(bundle)) throw new Error('There is no built server. Run npm run build first.')
   const directory = mkdtempSync(join(tmpdir(), 'drawbridge-e2e-'))
   const port = await freePort()
-  const baseUrl = `http://localhost:${port}`
-  const appUrl = `http://localhost:${await freePort()}`
+  const baseUrl = settings['BASE_URL'] ?? `http://localhost:${port}`
+  const appUrl = settings['APP_URL'] ?? `http://localhost:${await freePort()}`
   const environment = childEnvironment(directory, {
     BASE_URL: baseUrl,
     LISTEN: `127.0.0.1:${port}`,
@@ -88,6 +93,7 @@ export async function startServer(
 
   const server: ServerProcess = {
     baseUrl,
+    origin: `http://localhost:${port}`,
     appUrl,
     mcpUrl: `${baseUrl}/mcp`,
     directory,

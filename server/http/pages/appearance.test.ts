@@ -3,12 +3,12 @@
 import axe from 'axe-core'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pageContentSecurityPolicy } from './layout.ts'
 import { findChromium, startChromium } from '../../testing/headless-chromium.ts'
 import type { RunningChromium } from '../../testing/headless-chromium.ts'
 import { pageSamples } from './testing/page-sample.ts'
 import { servePages } from './testing/page-server.ts'
 import type { PageServer } from './testing/page-server.ts'
+import { standInForCaptcha } from './testing/stand-in-captcha.ts'
 
 const chromium = findChromium()
 const runAxe = `axe.run().then((result) => result.violations.map((violation) =>
@@ -26,14 +26,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
   let server: PageServer
 
   beforeAll(async () => {
-    server = await servePages(
-      new Map(
-        Array.from(pageSamples, ([name, document]) => [
-          name,
-          { document, contentSecurityPolicy: pageContentSecurityPolicy },
-        ]),
-      ),
-    )
+    server = await servePages(pageSamples)
     running = await startChromium(chromium ?? '')
   })
 
@@ -49,6 +42,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     const page = await running.browser.newPage()
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
+    await standInForCaptcha(page)
     await page.setBypassCSP(bypassPolicy)
     await page.setViewport({ width, height: 800 })
     await page.emulateMediaFeatures([
@@ -100,7 +94,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
   test.each(names)('everything to press is 44 px high, apart from links in a sentence: %s', async (name) => {
     const { page } = await open(name, { width: 320 })
     const small =
-      await page.evaluate(`Array.from(document.querySelectorAll('input:not([type=hidden]), button, a.button, a.alone'))
+      await page.evaluate(`Array.from(document.querySelectorAll('input:not([type=hidden], [type=radio]), .choice, button, a.button, a.alone'))
       .filter((element) => element.getBoundingClientRect().height < 44)
       .map((element) => element.outerHTML)`)
     await page.close()
@@ -127,6 +121,50 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       'Create one at notes.example.com',
       'About claude.ai',
     ])
+  })
+
+  test('the keyboard begins at the code and goes confirm, cancel, help, and back to the choice', async () => {
+    const { page } = await open('second-factor-several')
+    const stop = (): Promise<unknown> =>
+      page.evaluate(
+        `document.activeElement.textContent.trim() || document.activeElement.value || document.activeElement.name`,
+      )
+    await expect.poll(stop).toBe('code')
+    const stops: unknown[] = []
+    for (let count = 0; count < 3; count += 1) {
+      await page.keyboard.press('Tab')
+      stops.push(await stop())
+      expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid')
+    }
+    expect(stops).toEqual(['Confirm and allow', 'Cancel, allow nothing', 'Get help at notes.example.com'])
+    await page.focus('#code')
+    await page.keyboard.down('Shift')
+    await page.keyboard.press('Tab')
+    await page.keyboard.up('Shift')
+    expect(await stop()).toBe('factor-1')
+    await page.keyboard.press('ArrowDown')
+    expect(await page.evaluate(`document.querySelector('input[name=factor]:checked').value`)).toBe('factor-2')
+    await page.close()
+  })
+
+  test('what is no code of six digits does not leave the page, and Enter sends one', async () => {
+    const { page } = await open('second-factor')
+    const typed = async (code: string): Promise<unknown> => {
+      await page.$eval('#code', (input) => {
+        ;(input as { value: string }).value = ''
+      })
+      await page.type('#code', code)
+      return page.evaluate(`document.querySelector('#code').checkValidity()`)
+    }
+    expect(await typed('12345')).toBe(false)
+    expect(await typed('letter')).toBe(false)
+    expect(await typed('123 456')).toBe(true)
+    const [posted] = await Promise.all([
+      page.waitForRequest((request) => request.method() === 'POST'),
+      page.keyboard.press('Enter'),
+    ])
+    expect(new URLSearchParams(posted.postData() ?? '').get('code')).toBe('123 456')
+    await page.close()
   })
 
   test('after a failed attempt the password has the focus', async () => {

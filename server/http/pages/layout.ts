@@ -9,18 +9,39 @@ import { style } from './style.ts'
 const styleElement = rawHtml(`<style>${style}</style>`)
 const styleHash = createHash('sha256').update(style).digest('base64')
 
+/** What a page loads from elsewhere: sources of a Content-Security-Policy. */
+export interface PolicyOpening {
+  script?: readonly string[]
+  frame?: readonly string[]
+  style?: readonly string[]
+  connect?: readonly string[]
+}
+
 /**
- * The Content-Security-Policy of every page: one stylesheet known by its hash, the icon as a data URL, nothing else.
- * It leaves `form-action` out on purpose: Chromium applies that to the whole redirect chain after a form post and
- * would block the way back to the client. Pages are safe without it because every untrusted text is escaped.
+ * The Content-Security-Policy of a page: one stylesheet known by its hash, the icon as a data URL, and of other places
+ * only what `opening` names. It leaves `form-action` out on purpose: Chromium applies that to the whole redirect chain
+ * after a form post and would block the way back to the client. Pages are safe without it because every untrusted text
+ * is escaped.
  */
-export const pageContentSecurityPolicy: string = [
-  "default-src 'none'",
-  `style-src 'sha256-${styleHash}'`,
-  'img-src data:',
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
+  const directives: readonly (readonly [name: string, sources: readonly string[]])[] = [
+    ['default-src', ["'none'"]],
+    ['script-src', opening.script ?? []],
+    ['style-src', [`'sha256-${styleHash}'`, ...(opening.style ?? [])]],
+    ['frame-src', opening.frame ?? []],
+    ['connect-src', opening.connect ?? []],
+    ['img-src', ['data:']],
+    ['base-uri', ["'none'"]],
+    ['frame-ancestors', ["'none'"]],
+  ]
+  return directives
+    .filter(([, sources]) => sources.length > 0)
+    .map(([name, sources]) => `${name} ${sources.join(' ')}`)
+    .join('; ')
+}
+
+/** The policy of every page that loads nothing from elsewhere. */
+export const pageContentSecurityPolicy: string = contentSecurityPolicy()
 
 /** The parts in which pages differ. */
 export interface Layout {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loginPage } from './login-page.ts'
 import type { LoginView } from './login-page.ts'
-import { loginSample, loopbackSample } from './testing/page-sample.ts'
+import { captchaSamples, loginSample, loopbackSample } from './testing/page-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
@@ -21,11 +21,12 @@ describe('every text of the view is escaped', () => {
     ['app URL with a host', { appUrl: `https://app.example/${attack}` }],
     ['email', { email: attack }],
     ['error', { error: attack }],
+    ['site key', { captcha: { kind: 'turnstile', siteKey: attack } }],
   ]
   test.each(hostile)('%s', (_field, part) => {
     const page = loginPage({ ...loginSample, ...part })
     const harmless = loginPage(loginSample)
-    expect(page).not.toContain('<script')
+    expect(page).not.toContain('<script>alert')
     expect(page).not.toContain('<img')
     expect(page).not.toMatch(/\sonerror="/)
     // The quotation mark never ends an attribute: the text after it would then stand outside a tag's quotes.
@@ -43,6 +44,18 @@ describe('what is offered', () => {
     ['both methods', {}, [...password, ...google, '>or<'], []],
     ['password only', { social: [] }, password, [...google, '>or<']],
     ['social only', { password: false }, google, [...password, '>or<']],
+    [
+      'one social button alone is the primary action',
+      { password: false },
+      ['class="button primary"\n          name="provider"'],
+      ['class="button secondary"'],
+    ],
+    [
+      'beside a password a social button is not',
+      {},
+      ['class="button secondary"\n          name="provider"'],
+      [],
+    ],
     ['no method', { password: false, social: [] }, ['No way to sign in'], [...password, ...google]],
     ['verified client', {}, ['Verified address', 'Asked for by'], [...unchecked, ...warning]],
     ['unverified client', { client: { name: 'x' } }, unchecked, ['Verified address', 'Asked for by']],
@@ -74,6 +87,43 @@ describe('what is offered', () => {
       )?.[1]
     expect(focused('a@b.example')).toBe('password')
     expect(focused()).toBe('email')
+  })
+})
+
+describe('captcha', () => {
+  const script = /<script src="([^"]*)" async defer><\/script>/
+  const hidden = { password: false, captcha: captchaSamples.hcaptcha }
+
+  test.each([
+    ['hcaptcha', 'https://js.hcaptcha.com/1/api.js', 'class="h-captcha"'],
+    ['turnstile', 'https://challenges.cloudflare.com/turnstile/v0/api.js', 'class="cf-turnstile"'],
+  ] as const)('%s stands in the password form, between password and button', (kind, url, slot) => {
+    const captcha = captchaSamples[kind]
+    const page = loginPage({ ...loginSample, captcha })
+    expect(script.exec(page)?.[1]).toMatch(new RegExp(`^${url}(?:\\?|$)`))
+    const [password = ''] = forms(page)
+    expect(password).toContain(`data-sitekey="${captcha.siteKey}"`)
+    const places = ['type="password"', slot, 'Sign in and allow'].map((text) => password.indexOf(text))
+    expect(places).not.toContain(-1)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+  })
+
+  test.each([
+    ['without a captcha', {}],
+    ['without a password form', hidden],
+  ])('%s there is neither script nor slot', (_case, part) => {
+    const page = loginPage({ ...loginSample, ...part })
+    expect(page).not.toMatch(/<script|class="captcha"|<noscript/)
+  })
+
+  test.each([
+    ['and another way is named', loginSample.social, 'use another way below'],
+    ['and no other way is promised', [], 'reload this page.'],
+  ])('without JavaScript a sentence says what is missing, %s', (_case, social, text) => {
+    const page = loginPage({ ...loginSample, social, captcha: captchaSamples.turnstile })
+    const sentence = /<noscript>[\s\S]*<\/noscript>/.exec(page)?.[0] ?? ''
+    expect(sentence).toContain('needs JavaScript here')
+    expect(sentence).toContain(text)
   })
 })
 

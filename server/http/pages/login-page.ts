@@ -1,5 +1,7 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Captcha } from '../../core/session-provider.ts'
+import { captchaScript, captchaWidget } from './captcha.ts'
 import { alertGlyph } from './glyph.ts'
 import { hostOf } from './host-name.ts'
 import { layout } from './layout.ts'
@@ -14,6 +16,8 @@ export interface LoginView extends RequestView {
   transaction: string
   /** Offer the e-mail and password form. */
   password: boolean
+  /** What the password form has to ask for besides. */
+  captcha?: Captcha
   /** Social sign-in methods to offer, in this order. */
   social: readonly { id: string; label: string }[]
   /** What was typed before, or the request's login_hint. */
@@ -25,13 +29,14 @@ export interface LoginView extends RequestView {
 /**
  * Decides what a person sees before allowing a client: the facts that were proven (verified host, return address)
  * stand out, what the client says about itself is small and quoted, and every button that signs in says that it
- * allows. No script, no sign-up form. Not checked: that the facts are true; the authorization request decided that.
+ * allows. No sign-up form, and no script but that of a captcha. Not checked: that the facts are true; the authorization request decided that.
  */
 export function loginPage(view: LoginView): string {
   const asker = view.client.verifiedHost ?? view.redirectHost
   return layout({
     title: `${view.error === undefined ? '' : 'Not signed in: '}Sign in to allow access for ${asker}`,
     bridge: 'lowering',
+    ...(view.password && view.captcha && { head: captchaScript(view.captcha) }),
     gate: requestSummary(view),
     main: html`<section class="court-inner" aria-labelledby="sign-in">
       <h2 id="sign-in">Sign in with your account at <bdi>${hostOf(view.appUrl)}</bdi></h2>
@@ -100,6 +105,7 @@ function passwordForm(view: LoginView): SafeHtml {
         required${describedBy}${failed && view.email ? focus : ''}
       />
     </div>
+    ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
     <button class="button primary" type="submit">Sign in and allow</button>
   </form>`
 }

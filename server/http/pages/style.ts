@@ -92,6 +92,18 @@ dt, .allows { font-size: 0.875rem; line-height: 1.4; font-weight: 400; color: va
 .field { display: flex; flex-direction: column; gap: 0.375rem; }
 label { font-weight: 550; }
 input { width: 100%; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.5rem; background: var(--field); color: inherit; font: inherit; }
+.heading { display: grid; gap: 0.375rem; }
+.code { font: 600 1.375rem/1.2 var(--mono); letter-spacing: 0.2em; font-variant-numeric: tabular-nums; }
+.choices { margin: 0; padding: 0; border: 0; min-width: 0; display: grid; gap: 0.5rem; }
+legend { padding: 0; margin-bottom: 0.375rem; font-weight: 550; }
+.choice { display: flex; align-items: center; gap: 0.75rem; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.5rem; background: var(--field); font-weight: 400; overflow-wrap: anywhere; cursor: pointer; }
+.choice:hover { background: var(--wash); }
+.choice:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+.choice input { flex: none; width: 1.25rem; min-height: 1.25rem; height: 1.25rem; margin: 0; accent-color: var(--accent); }
+.h-captcha { min-height: 4.875rem; }
+.cf-turnstile { min-height: 4.0625rem; }
+/* In a dark page the widget's frame would otherwise get a white ground: it has its colours from us, not from the browser. */
+iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .button { display: flex; align-items: center; justify-content: center; min-height: 3rem; width: 100%; padding: 0.625rem 1.125rem; border: 1px solid transparent; border-radius: 0.5rem; font: 600 1rem/1.35 var(--sans); text-align: center; text-wrap: balance; text-decoration: none; overflow-wrap: anywhere; cursor: pointer; }
 .primary { background: var(--accent); color: var(--on-accent); }
 .primary:hover { background: var(--accent-strong); }
@@ -124,6 +136,9 @@ input { width: 100%; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px s
 .deck { fill: none; stroke: var(--gate-bright); stroke-width: 7; }
 .chain { fill: none; stroke: var(--gate-bright); stroke-width: 1.5; stroke-dasharray: 5 3; }
 
+@media (max-width: 22.4375rem) {
+  .captcha { margin-inline: -0.75rem; }
+}
 @media (min-width: 56rem) {
   .crossing { flex-direction: row; }
   .gate { flex: 1 1 50%; display: flex; flex-direction: column; align-items: flex-end; }

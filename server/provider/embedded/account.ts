@@ -33,10 +33,14 @@ export interface Accounts {
   create(account: NewAccount): Account
   findByEmail(email: string): Account | undefined
   findById(id: string): Account | undefined
+  /** Newest first. */
+  list(): Account[]
   isBanned(account: Account): boolean
   confirm(id: string): void
   /** Bans until the given epoch second; `undefined` lifts the ban. */
   ban(id: string, until: number | undefined): void
+  /** Changes the address, unchecked whether it is free; also in what its own identity says. */
+  setEmail(id: string, email: string): void
   setPasswordHash(id: string, hash: string | undefined): void
   /** Merges members into the user metadata; a `null` member removes it. */
   mergeMetadata(id: string, changes: Metadata): void
@@ -100,9 +104,22 @@ export function createAccounts(database: Database, runtime: Runtime): Accounts {
     findByEmail: (email) =>
       toAccount(database.get('SELECT * FROM account WHERE email = ?', email.trim().toLowerCase())),
     findById: (id) => toAccount(database.get('SELECT * FROM account WHERE id = ?', id)),
+    list: () =>
+      database
+        .all<AccountRow>('SELECT * FROM account ORDER BY created_at DESC, rowid DESC')
+        .flatMap((row) => toAccount(row) ?? []),
     isBanned: (account) => account.bannedUntil !== undefined && account.bannedUntil > runtime.now(),
     confirm: (id) => update(id, 'confirmed_at', runtime.now()),
     ban: (id, until) => update(id, 'banned_until', until ?? null),
+    setEmail(id, email) {
+      const normal = normalizeEmail(email)
+      update(id, 'email', normal)
+      database.run(
+        `UPDATE identity SET data = json_set(data, '$.email', ?) WHERE account_id = ? AND provider = 'email'`,
+        normal,
+        id,
+      )
+    },
     setPasswordHash: (id, hash) => update(id, 'password_hash', hash ?? null),
     mergeMetadata(id, changes) {
       database.transaction(() => {

@@ -1,7 +1,10 @@
 import { Hono, type Context } from 'hono'
 import { AuthError } from './auth-error.ts'
-import { describeUser, sessionResponse, type AuthServices } from './auth-services.ts'
+import { describeUser, sessionResponse, type AuthServices, type SignOutScope } from './auth-services.ts'
+import { describeSettings } from './auth-settings.ts'
 import { authenticate } from './bearer.ts'
+import { checkCaptcha } from './captcha.ts'
+import { isVerified } from './factor.ts'
 import { readJsonBody, type JsonBody } from './json-body.ts'
 import { hashPassword, validatePassword, verifyPassword } from './password.ts'
 import { GRANTS, isGrantType } from './token-endpoint.ts'
@@ -18,21 +21,25 @@ export function createAuthApi(services: AuthServices): Hono {
       description: 'Local stand-in for a user registration and authentication API',
     }),
   )
-  api.get('/settings', (c) => c.json(settings(services)))
+  api.get('/settings', (c) => c.json(describeSettings(services)))
   api.get('/.well-known/jwks.json', (c) => {
     counters.jwks++
     return c.json(keys.jwks(), 200, { 'cache-control': 'public, max-age=600' })
   })
   api.post('/signup', async (c) => {
     counters.signup++
-    return signUp(services, await readJsonBody(c.req.raw))
+    const body = await readJsonBody(c.req.raw)
+    await checkCaptcha(services, c.req.raw, body)
+    return signUp(services, body)
   })
   api.post('/token', async (c) => {
     const type = c.req.query('grant_type')
     if (!isGrantType(type)) throw new AuthError(400, 'invalid_credentials', 'unsupported_grant_type')
     counters.token[type]++
+    const body = await readJsonBody(c.req.raw)
+    if (type === 'password') await checkCaptcha(services, c.req.raw, body)
     faults.checkRate()
-    return GRANTS[type](services, await readJsonBody(c.req.raw))
+    return GRANTS[type](services, body)
   })
   api.get('/user', async (c) => {
     counters.user++
@@ -86,6 +93,10 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
   const password = body.text('password')
   if (password !== '') {
     validatePassword(password)
+    if (session.aal !== 'aal2' && services.factors.list(account.id).some(isVerified)) {
+      const message = 'AAL2 session is required to update email or password when MFA is enabled.'
+      throw new AuthError(401, 'insufficient_aal', message)
+    }
     if (await verifyPassword(password, account.passwordHash)) {
       throw new AuthError(422, 'same_password', 'New password should be different from the old password.')
     }
@@ -98,34 +109,19 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
 
 /** Ends sessions; access tokens already out stay valid until they expire, for whoever checks the signature only. */
 async function signOut(services: AuthServices, c: Context): Promise<Response> {
-  const { sessions } = services
-  const scope = c.req.query('scope') ?? 'global'
+  const { counters, sessions } = services
+  const scope = c.req.query('scope') || 'global'
   const { account, session } = await authenticate(services, c.req.raw)
+  if (!isScope(scope)) {
+    throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
+  }
   if (scope === 'global') sessions.endAll(account.id)
   else if (scope === 'local') sessions.end(session.id)
-  else if (scope === 'others') sessions.endOthers(account.id, session.id)
-  else throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
+  else sessions.endOthers(account.id, session.id)
+  counters.signOuts[scope]++
   return c.body(null, 204)
 }
 
-function settings(services: AuthServices): Record<string, unknown> {
-  const off = [
-    'anonymous_users',
-    'apple',
-    'azure',
-    'discord',
-    'facebook',
-    'github',
-    'gitlab',
-    'keycloak',
-    'phone',
-  ]
-  return {
-    external: { ...Object.fromEntries(off.map((name) => [name, false])), email: true, google: true },
-    disable_signup: false,
-    mailer_autoconfirm: services.autoconfirm,
-    phone_autoconfirm: false,
-    sms_provider: '',
-    saml_enabled: false,
-  }
+function isScope(text: string): text is SignOutScope {
+  return text === 'global' || text === 'local' || text === 'others'
 }

@@ -10,15 +10,23 @@ import { createSigningKeys, type SigningKeys } from './signing-keys.ts'
 import { createSocialFlows, type SocialFlows } from './social-flow.ts'
 import { appMetadata, userDocument } from './user-document.ts'
 
-/** Requests received since start, and refresh tokens that were really rotated. */
+/** Which sessions a sign-out ends: all of the user, this one, or all but this one. */
+export type SignOutScope = 'global' | 'local' | 'others'
+
+/** Requests received since start, and what came of some of them. */
 export interface EmbeddedCounters {
   /** `POST /token` by `grant_type`, successful or not. */
   token: Record<'password' | 'refresh_token' | 'pkce', number>
   /** Refreshes that spent a token; a forgiven replay is not one. */
   rotations: number
+  /** Families of refresh tokens that ended because a used one came again. */
+  reuseRevocations: number
   signup: number
   user: number
+  /** `POST /logout`, successful or not. */
   logout: number
+  /** Sign-outs that were done. */
+  signOuts: Record<SignOutScope, number>
   authorize: number
   jwks: number
 }
@@ -38,25 +46,32 @@ export interface AuthServices {
   counters: EmbeddedCounters
   /** Whether a sign-up is confirmed at once; on at first, because no mail leaves this machine. */
   autoconfirm: boolean
+  /** The one captcha token that is good; undefined: none is asked for. */
+  captchaToken: string | undefined
 }
 
 /** Opens the database and builds the services on it. */
 export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runtime): AuthServices {
   const database = openDatabase(config.database)
   const accounts = createAccounts(database, runtime)
+  const counters = createCounters()
   return {
     config,
     runtime,
     database,
     accounts,
     identities: createIdentities(database, accounts, runtime),
-    sessions: createSessions(database, runtime),
+    sessions: createSessions(database, runtime, {
+      refreshTokenVersion: config.refreshTokenVersion,
+      reportReuse: () => counters.reuseRevocations++,
+    }),
     factors: createFactors(database, runtime),
     flows: createSocialFlows(database, runtime),
     keys: createSigningKeys(database, runtime),
     faults: createFaults(runtime),
-    counters: createCounters(),
+    counters,
     autoconfirm: true,
+    captchaToken: undefined,
   }
 }
 
@@ -65,9 +80,11 @@ export function createCounters(): EmbeddedCounters {
   return {
     token: { password: 0, refresh_token: 0, pkce: 0 },
     rotations: 0,
+    reuseRevocations: 0,
     signup: 0,
     user: 0,
     logout: 0,
+    signOuts: { global: 0, local: 0, others: 0 },
     authorize: 0,
     jwks: 0,
   }

@@ -1,3 +1,4 @@
+import type { JWTPayload } from 'jose'
 import type { Account } from './account.ts'
 import { AuthError } from './auth-error.ts'
 import type { AuthServices } from './auth-services.ts'
@@ -10,18 +11,14 @@ export interface Bearer {
   session: Session
 }
 
+const ADMIN_ROLES: ReadonlySet<unknown> = new Set(['service_role', 'supabase_admin'])
+
 /**
  * Account and session behind the `Authorization` header. Unlike a check of the token alone it notices sign-out, ban and
  * deletion at once.
  */
 export async function authenticate(services: AuthServices, request: Request): Promise<Bearer> {
-  const token = /^bearer\s+(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
-  if (token === undefined) {
-    throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')
-  }
-  const claims = await services.keys.verify(token).catch(() => {
-    throw new AuthError(403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature')
-  })
+  const claims = await readClaims(services, request)
   if (!isUuid(claims.sub)) throw new AuthError(403, 'bad_jwt', 'invalid claim: missing sub claim')
   const account = services.accounts.findById(claims.sub)
   if (account === undefined) {
@@ -34,4 +31,20 @@ export async function authenticate(services: AuthServices, request: Request): Pr
   }
   if (services.accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
   return { account, session }
+}
+
+/** Refuses a request that no operator signed: `not_admin` for the token of a user or the `anon` key. */
+export async function requireAdmin(services: AuthServices, request: Request): Promise<void> {
+  const claims = await readClaims(services, request)
+  if (!ADMIN_ROLES.has(claims['role'])) throw new AuthError(403, 'not_admin', 'User not allowed')
+}
+
+async function readClaims(services: AuthServices, request: Request): Promise<JWTPayload> {
+  const token = /^bearer\s+(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+  if (token === undefined) {
+    throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')
+  }
+  return services.keys.verify(token).catch(() => {
+    throw new AuthError(403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature')
+  })
 }

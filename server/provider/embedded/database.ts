@@ -83,6 +83,16 @@ const MIGRATIONS: readonly string[] = [
      created_order INTEGER NOT NULL UNIQUE
    ) STRICT;
    CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;`,
+  `ALTER TABLE flow ADD COLUMN provider TEXT NOT NULL DEFAULT 'google';
+   ALTER TABLE session ADD COLUMN refresh_version INTEGER NOT NULL DEFAULT 2;
+   ALTER TABLE session ADD COLUMN activity INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX session_activity ON session (activity);
+   CREATE TABLE opaque_refresh_token (
+     hash TEXT PRIMARY KEY,
+     session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+     counter INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX opaque_refresh_token_session ON opaque_refresh_token (session_id);`,
 ]
 
 /** Opens (and brings up to date) the database at `path`; what was committed survives a kill of the process. */

@@ -84,9 +84,11 @@ describe('counters', () => {
     expect(admin.counters).toEqual({
       token: { password: 1, refresh_token: 1, pkce: 1 },
       rotations: 1,
+      reuseRevocations: 0,
       signup: 1,
       user: 1,
       logout: 1,
+      signOuts: { global: 1, local: 0, others: 0 },
       authorize: 1,
       jwks: 1,
     })
@@ -98,6 +100,22 @@ describe('counters', () => {
     })
     await auth.signInWithPassword(ADA)
     expect(admin.counters.token.password).toBe(1)
+  })
+})
+
+describe('sign-outs', () => {
+  it('are counted by scope when they are done', async () => {
+    const { admin, call, client } = startProvider()
+    await admin.createUser(ADA)
+    for (const scope of ['local', 'others', 'local'] as const) {
+      const { auth } = client()
+      await auth.signInWithPassword(ADA)
+      await auth.signOut({ scope })
+    }
+    await call('POST', '/logout?scope=local', undefined, { authorization: 'Bearer nonsense' })
+    expect(admin.counters).toMatchObject({ logout: 4, signOuts: { global: 0, local: 2, others: 1 } })
+    admin.resetCounters()
+    expect(admin.counters.signOuts).toEqual({ global: 0, local: 0, others: 0 })
   })
 })
 

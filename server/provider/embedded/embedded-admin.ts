@@ -2,6 +2,7 @@ import { normalizeEmail, type Account } from './account.ts'
 import { createCounters, type AuthServices, type EmbeddedCounters } from './auth-services.ts'
 import type { EmbeddedFaults } from './fault.ts'
 import { hashPassword } from './password.ts'
+import type { SessionLimits } from './session-limit.ts'
 import type { Session } from './session.ts'
 import type { SigningAlgorithm } from './signing-keys.ts'
 
@@ -40,6 +41,10 @@ export interface EmbeddedAdmin {
   endSession(sessionId: string): void
   /** Seconds in which concurrent refreshes are forgiven; 10 at start. */
   setReuseInterval(seconds: number): void
+  /** Replaces the limits of sessions, which hold at the next refresh; none at start. */
+  setSessionLimits(limits: SessionLimits): void
+  /** From now on a password and a sign-up need `secret` as their captcha token; without one, none. */
+  setCaptcha(captcha: { secret?: string }): void
   /** Whether sign-ups are confirmed at once; true at start. */
   setAutoconfirm(on: boolean): void
   /** `dropOld` takes the old keys out of the JWKS at once, as a revocation does. */
@@ -47,6 +52,8 @@ export interface EmbeddedAdmin {
   setAlgorithm(algorithm: SigningAlgorithm): void
   /** The HS256 secret, as text. */
   readonly jwtSecret: string
+  /** The API key of an operator, for `/admin/users`: a `service_role` token that lives for ten years. */
+  serviceKey(): Promise<string>
   /** Signs any claims with the current key: wrong audiences, service roles, tokens of the past. */
   signClaims(claims: Record<string, unknown>): Promise<string>
   /** Replaces the faults in force; `{}` ends them. */
@@ -89,18 +96,33 @@ export function createEmbeddedAdmin(services: AuthServices): EmbeddedAdmin {
       sessions.list(userId).map(({ id, aal, refreshCounter }) => ({ id, aal, refreshCounter })),
     endSession: (id) => sessions.end(id),
     setReuseInterval: (seconds) => sessions.setReuseInterval(seconds),
+    setSessionLimits: (limits) => sessions.setLimits(limits),
+    setCaptcha({ secret }) {
+      services.captchaToken = secret
+    },
     setAutoconfirm(on) {
       services.autoconfirm = on
     },
     rotateSigningKey: (options) => keys.rotate(options),
     setAlgorithm: (algorithm) => keys.setAlgorithm(algorithm),
     jwtSecret: keys.secret,
+    serviceKey() {
+      const now = runtime.now()
+      return keys.signWithSecret({
+        iss: services.config.url,
+        role: 'service_role',
+        iat: now,
+        exp: now + TEN_YEARS,
+      })
+    },
     signClaims: (claims) => keys.sign(claims),
     setFaults: (next) => faults.set(next),
     counters,
     resetCounters: () => void Object.assign(counters, createCounters()),
   }
 }
+
+const TEN_YEARS = 315_360_000
 
 /** Year 3000: the real API's bans have an end too. */
 const FOREVER = 32_503_680_000

@@ -1,3 +1,5 @@
+import type { RefreshTokenVersion } from './session-token.ts'
+
 /** What the embedded provider is told at start. Every URL must be on this machine. */
 export interface EmbeddedProviderConfig {
   /** Base URL of the auth API, for example `http://localhost:8788/auth/v1`; also the `iss` of its tokens. */
@@ -10,6 +12,10 @@ export interface EmbeddedProviderConfig {
   tokenTtlSeconds: number
   /** SQLite path, or `:memory:`. */
   database: string
+  /** Names of the social sign-in methods that are on, `google` by default. All lead to the same stand-in page. */
+  socialProviders?: readonly string[]
+  /** Default 2. */
+  refreshTokenVersion?: RefreshTokenVersion
 }
 
 const LOOPBACK_HOST = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
@@ -34,4 +40,13 @@ export function validateEmbeddedConfig(config: EmbeddedProviderConfig): void {
   if (!Number.isInteger(config.tokenTtlSeconds) || config.tokenTtlSeconds < 1) {
     throw new TypeError('Embedded provider: tokenTtlSeconds must be a whole number of at least 1.')
   }
+  const unusable = config.socialProviders?.find((name) => !/^[a-z][a-z0-9_]*$/.test(name) || isReserved(name))
+  if (unusable !== undefined) {
+    throw new TypeError(`Embedded provider: ${JSON.stringify(unusable)} is no name of a social provider.`)
+  }
+}
+
+/** Names under which the settings of the auth API say something else. */
+function isReserved(name: string): boolean {
+  return ['email', 'phone', 'anonymous_users'].includes(name)
 }

@@ -125,7 +125,7 @@ describe('an error', () => {
     },
     {
       what: 'an unknown address of the API',
-      path: '/admin/users',
+      path: '/admin/audit',
       text: '{}',
       code: 'not_found',
       status: 404,

@@ -2,6 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
+import { createAdminApi } from './admin-api.ts'
 import { createAuthApi } from './auth-api.ts'
 import { AuthError, renderAuthError } from './auth-error.ts'
 import { createAuthServices } from './auth-services.ts'
@@ -50,6 +51,7 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   )
   api.use(async (c, next) => (await services.faults.before(c.req.path)) ?? next())
   api.route('/', createAuthApi(services))
+  api.route('/admin/users', createAdminApi(services))
   api.route('/factors', createFactorApi(services))
   api.route('/', createSocialApi(services, google))
 

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { AuthError } from './auth-error.ts'
 import { sessionResponse, type AuthServices } from './auth-services.ts'
 import { authenticate } from './bearer.ts'
+import { isVerified } from './factor.ts'
 import { readJsonBody } from './json-body.ts'
 import { totpUri } from './totp.ts'
 
@@ -16,7 +17,7 @@ export function createFactorApi(services: AuthServices): Hono {
     if (body.text('factor_type') !== 'totp') {
       throw new AuthError(400, 'validation_failed', 'factor_type needs to be totp')
     }
-    const hasVerified = factors.list(account.id).some((factor) => factor.status === 'verified')
+    const hasVerified = factors.list(account.id).some(isVerified)
     if (hasVerified && session.aal !== 'aal2') {
       throw new AuthError(403, 'insufficient_aal', 'AAL2 required to enroll a new factor')
     }
@@ -37,7 +38,7 @@ export function createFactorApi(services: AuthServices): Hono {
       throw new AuthError(422, 'insufficient_aal', 'AAL2 required to unenroll verified factor')
     }
     factors.unenroll(factor)
-    if (!factors.list(account.id).some(({ status }) => status === 'verified')) sessions.lower(account.id)
+    if (!factors.list(account.id).some(isVerified)) sessions.lower(account.id)
     return c.json({ id: factor.id })
   })
 

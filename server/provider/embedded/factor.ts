@@ -19,6 +19,11 @@ export interface Factor {
   updatedAt: number
 }
 
+/** Whether a factor counts at sign-in. */
+export function isVerified(factor: Factor): boolean {
+  return factor.status === 'verified'
+}
+
 /** The TOTP factors of all accounts. */
 export interface Factors {
   list(accountId: string): Factor[]

@@ -136,7 +136,8 @@ function profileData(profile: SocialProfile): Metadata {
     email: profile.email,
     email_verified: true,
     full_name: profile.name,
-    iss: 'https://accounts.google.com',
+    iss:
+      profile.provider === 'google' ? 'https://accounts.google.com' : `https://${profile.provider}.example`,
     name: profile.name,
     phone_verified: false,
     provider_id: profile.subject,

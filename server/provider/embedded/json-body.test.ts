@@ -27,6 +27,20 @@ describe('a JSON body', () => {
     expect(() => body.object('a')).toThrow('a must be an object')
   })
 
+  it.each([
+    ['{"a":true}', true],
+    ['{"a":false}', false],
+    ['{"a":null}', false],
+    ['{}', false],
+  ])('%j has the flag %j', async (text, value) => {
+    expect((await read(text)).flag('a')).toBe(value)
+  })
+
+  it.each(['{"a":1}', '{"a":"true"}', '{"a":[]}'])('%j has no flag', async (text) => {
+    const body = await read(text)
+    expect(() => body.flag('a')).toThrow('a must be a boolean')
+  })
+
   it('has an object, or none', async () => {
     const body = await read('{"a":{"b":[1]},"c":null}')
     expect(body.object('a')).toEqual({ b: [1] })

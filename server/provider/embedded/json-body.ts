@@ -5,6 +5,8 @@ import { AuthError } from './auth-error.ts'
 export interface JsonBody {
   /** The text, or an empty one when it is missing. */
   text(name: string): string
+  /** False when it is missing. */
+  flag(name: string): boolean
   /** The object, or undefined when it is missing. */
   object(name: string): Record<string, unknown> | undefined
 }
@@ -17,6 +19,11 @@ export async function readJsonBody(request: Request): Promise<JsonBody> {
       const value = members.get(name)
       if (value === undefined || value === null) return ''
       if (typeof value !== 'string') throw badJson(`${name} must be a string`)
+      return value
+    },
+    flag(name) {
+      const value = members.get(name) ?? false
+      if (typeof value !== 'boolean') throw badJson(`${name} must be a boolean`)
       return value
     },
     object(name) {

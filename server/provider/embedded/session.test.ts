@@ -127,3 +127,107 @@ describe('refresh tokens', () => {
     expect(provider.admin.counters.rotations).toBe(1)
   })
 })
+
+describe('opaque refresh tokens', () => {
+  it('are twelve letters and digits, another each turn, and unknown once their session is over', async () => {
+    const provider = startProvider({ refreshTokenVersion: 1 })
+    const { id } = await provider.admin.createUser(ADA)
+    const { data } = await provider.client().auth.signInWithPassword(ADA)
+    const first = data.session?.refresh_token ?? ''
+    const second = (await refresh(provider, first)).refreshToken
+    expect([first, second]).toEqual([
+      expect.stringMatching(/^[a-z0-9]{12}$/),
+      expect.stringMatching(/^[a-z0-9]{12}$/),
+    ])
+    expect((await refresh(provider, first)).refreshToken).toBe(second)
+    provider.admin.endSession(provider.admin.listSessions(id)[0]?.id ?? '')
+    expect(await refresh(provider, second)).toMatchObject({ status: 400, code: 'refresh_token_not_found' })
+  })
+
+  it('end as a family when a used one comes again, and leave the access token standing', async () => {
+    const provider = startProvider({ refreshTokenVersion: 1 })
+    provider.admin.setReuseInterval(0)
+    await provider.admin.createUser(ADA)
+    const { data } = await provider.client().auth.signInWithPassword(ADA)
+    const first = data.session?.refresh_token ?? ''
+    const second = await refresh(provider, first)
+    const third = await refresh(provider, second.refreshToken)
+    for (const { refreshToken } of [{ refreshToken: first }, third, second]) {
+      expect(await refresh(provider, refreshToken)).toMatchObject({ code: 'refresh_token_already_used' })
+    }
+    expect(provider.admin.counters.reuseRevocations).toBe(1)
+    const headers = { authorization: `Bearer ${third.accessToken}` }
+    expect((await provider.call('GET', '/user', undefined, headers)).status).toBe(200)
+  })
+})
+
+describe('limits of a session', () => {
+  it.each([
+    { limits: { timeboxSeconds: 100 }, waits: [60, 39], good: true },
+    { limits: { timeboxSeconds: 100 }, waits: [60, 40], good: false },
+    { limits: { inactivitySeconds: 100 }, waits: [99, 99], good: true },
+    { limits: { inactivitySeconds: 100 }, waits: [99, 100], good: false },
+    { limits: {}, waits: [1_000_000, 1_000_000], good: true },
+  ])('$limits, refreshed after $waits seconds: $good', async ({ limits, waits, good }) => {
+    const { provider, token } = await signIn()
+    provider.admin.setSessionLimits(limits)
+    let answer: Partial<Answer> = { refreshToken: token }
+    for (const seconds of waits) {
+      provider.runtime.advance(seconds)
+      answer = await refresh(provider, answer.refreshToken ?? '')
+    }
+    expect(answer).toMatchObject(good ? { status: 200 } : { status: 400, code: 'session_expired' })
+  })
+
+  it('only one a user: who signed in or refreshed last goes on, in the same second too', async () => {
+    const { provider, token: first } = await signIn()
+    provider.admin.setSessionLimits({ singlePerUser: true })
+    const other = await provider.client().auth.signInWithPassword(ADA)
+    const second = other.data.session?.refresh_token ?? ''
+    expect((await refresh(provider, first)).code).toBe('session_expired')
+    expect((await refresh(provider, second)).status).toBe(200)
+    provider.admin.setSessionLimits({})
+    const again = await refresh(provider, first)
+    provider.admin.setSessionLimits({ singlePerUser: true })
+    expect((await refresh(provider, again.refreshToken)).status).toBe(200)
+    expect((await refresh(provider, second)).code).toBe('session_expired')
+  })
+
+  it('only one a user: a session that is over by itself stops nobody', async () => {
+    const { provider, token } = await signIn()
+    provider.runtime.advance(60)
+    const kept = (await refresh(provider, token)).refreshToken
+    provider.runtime.advance(60)
+    await provider.client().auth.signInWithPassword(ADA)
+    provider.admin.setSessionLimits({ singlePerUser: true })
+    expect((await refresh(provider, kept)).code).toBe('session_expired')
+    provider.admin.setSessionLimits({})
+    const latest = (await refresh(provider, kept)).refreshToken
+    provider.runtime.advance(60)
+    provider.admin.setSessionLimits({ singlePerUser: true, inactivitySeconds: 90 })
+    expect((await refresh(provider, latest)).status).toBe(200)
+  })
+
+  it('say nothing about an access token', async () => {
+    const { provider, token } = await signIn()
+    const { accessToken } = await refresh(provider, token)
+    provider.admin.setSessionLimits({ timeboxSeconds: 1 })
+    provider.runtime.advance(10)
+    const headers = { authorization: `Bearer ${accessToken}` }
+    expect((await provider.call('GET', '/user', undefined, headers)).status).toBe(200)
+  })
+})
+
+describe('the counter of reuse', () => {
+  it('counts families that ended, not replays that were forgiven', async () => {
+    const { provider, token } = await signIn()
+    const second = await refresh(provider, token)
+    await refresh(provider, token)
+    expect(provider.admin.counters.reuseRevocations).toBe(0)
+    await refresh(provider, second.refreshToken)
+    provider.runtime.advance(60)
+    await refresh(provider, token)
+    await refresh(provider, token)
+    expect(provider.admin.counters.reuseRevocations).toBe(1)
+  })
+})

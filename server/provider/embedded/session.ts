@@ -1,8 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from './auth-error.ts'
 import type { Database } from './database.ts'
-import { decodeRefreshToken, encodeRefreshToken, isRefreshToken } from './refresh-token.ts'
+import type { SessionLimits } from './session-limit.ts'
+import { existingRow, NEXT_ACTIVITY, refreshTokenNotFound, rotate } from './session-rotation.ts'
+import type { SessionRow } from './session-row.ts'
 import { createUuid } from './uuid.ts'
+import { findToken, type RefreshTokenVersion, refreshTokenOf, rememberToken } from './session-token.ts'
 
 /** One sign-in method and when it was used, as in the `amr` claim. */
 export interface AuthenticationMethod {
@@ -22,7 +25,7 @@ export interface Session {
   refreshCounter: number
 }
 
-/** A presented refresh token whose MAC is right; it may still be a used one. */
+/** A presented refresh token that is genuine; it may still be a used one. */
 export interface PresentedRefreshToken {
   session: Session
   counter: number
@@ -36,12 +39,11 @@ export interface Sessions {
   /** Throws `refresh_token_not_found` for anything that is not a token of a living session. */
   present(refreshToken: string): PresentedRefreshToken
   /**
-   * Spends a refresh token. The active one makes a successor; its immediate parent, at any time, and any other within
-   * the reuse interval since the last refresh return the active one unchanged; everything else ends the session
-   * with `refresh_token_already_used`.
+   * Spends a refresh token. One that is forgiven brings the active one unchanged; one that is not ends the family with
+   * `refresh_token_already_used`.
    */
   rotate(presented: PresentedRefreshToken): { session: Session; rotated: boolean }
-  /** Raises the session to aal2. The refresh token of the first step, and all before it, become unusable. */
+  /** Raises the session to aal2, with a new refresh token. */
   raise(id: string): Session
   /** Back to aal1 for all sessions of the account: its second factor is gone. */
   lower(accountId: string): void
@@ -52,98 +54,70 @@ export interface Sessions {
   endBelowAal2(accountId: string): void
   /** Seconds in which concurrent refreshes are forgiven; 10 at first. */
   setReuseInterval(seconds: number): void
+  /** Replaces the limits; none at first. */
+  setLimits(limits: SessionLimits): void
 }
 
-interface SessionRow {
-  id: string
-  account_id: string
-  aal: 'aal1' | 'aal2'
-  amr: string
-  refresh_key: Uint8Array
-  refresh_counter: number
-  refresh_floor: number
-  refreshed_at: number
+/** How the sessions behave. */
+export interface SessionOptions {
+  /** Default 2. Of new sessions: old ones keep theirs. */
+  refreshTokenVersion?: RefreshTokenVersion | undefined
+  /** Hears of a family that ended because one of its tokens was used again. */
+  reportReuse?: () => void
 }
 
 /** Sessions kept in the database. */
-export function createSessions(database: Database, runtime: Runtime): Sessions {
-  let reuseIntervalSeconds = 10
+export function createSessions(
+  database: Database,
+  runtime: Pick<Runtime, 'now' | 'randomBytes'>,
+  options: SessionOptions = {},
+): Sessions {
+  const rules = { reuseIntervalSeconds: 10, limits: {} as SessionLimits }
 
-  const row = (id: string): SessionRow | undefined => database.get('SELECT * FROM session WHERE id = ?', id)
-
-  function existing(id: string): SessionRow {
-    const found = row(id)
-    if (found === undefined) throw notFound()
-    return found
-  }
-
-  const sessions: Sessions = {
+  return {
     create(accountId, method) {
       const id = createUuid(runtime)
       const now = runtime.now()
-      database.run(
-        `INSERT INTO session
-           (id, account_id, aal, amr, refresh_key, refresh_counter, refresh_floor, refreshed_at, created_at)
-         VALUES (?, ?, 'aal1', ?, ?, 0, 0, ?, ?)`,
-        id,
-        accountId,
-        JSON.stringify([{ method, timestamp: now }]),
-        runtime.randomBytes(32),
-        now,
-        now,
-      )
-      return toSession(existing(id))
+      return database.transaction(() => {
+        database.run(
+          `INSERT INTO session (id, account_id, aal, amr, refresh_key, refresh_version,
+             refresh_counter, refresh_floor, refreshed_at, created_at, activity)
+           VALUES (?, ?, 'aal1', ?, ?, ?, 0, 0, ?, ?, ${NEXT_ACTIVITY})`,
+          id,
+          accountId,
+          JSON.stringify([{ method, timestamp: now }]),
+          runtime.randomBytes(32),
+          options.refreshTokenVersion ?? 2,
+          now,
+          now,
+        )
+        const row = existingRow(database, id)
+        rememberToken(database, row)
+        return toSession(row)
+      })
     },
     find(id) {
-      const found = row(id)
-      return found === undefined ? undefined : toSession(found)
+      const row = database.get<SessionRow>('SELECT * FROM session WHERE id = ?', id)
+      return row && toSession(row)
     },
     list: (accountId) =>
       database
         .all<SessionRow>('SELECT * FROM session WHERE account_id = ? ORDER BY created_at, rowid', accountId)
         .map(toSession),
     present(refreshToken) {
-      const claim = decodeRefreshToken(refreshToken)
-      const found = claim === undefined ? undefined : row(claim.sessionId)
-      if (claim === undefined || found === undefined || !isRefreshToken(refreshToken, found.refresh_key)) {
-        throw notFound()
-      }
-      return { session: toSession(found), counter: claim.counter }
+      const found = findToken(database, refreshToken)
+      if (found === undefined) throw refreshTokenNotFound()
+      return { session: toSession(found.row), counter: found.counter }
     },
-    rotate({ session, counter }) {
-      const outcome = database.transaction(() => {
-        const current = existing(session.id)
-        const behind = current.refresh_counter - counter
-        if (behind === 0) {
-          database.run('UPDATE session SET refresh_counter = refresh_counter + 1 WHERE id = ?', session.id)
-        } else if (!isForgiven(current, counter)) {
-          // Committed, not thrown: the session must stay destroyed.
-          sessions.end(session.id)
-          return undefined
-        }
-        database.run('UPDATE session SET refreshed_at = ? WHERE id = ?', runtime.now(), session.id)
-        return { session: toSession(existing(session.id)), rotated: behind === 0 }
-      })
-      if (outcome === undefined) {
+    rotate({ session: { id }, counter }) {
+      const rotation = rotate({ id, counter }, rules, { database, runtime })
+      if (rotation === 'revoked') options.reportReuse?.()
+      if (rotation === 'revoked' || rotation === 'revoked_before') {
         throw new AuthError(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
       }
-      return outcome
+      return { session: toSession(existingRow(database, id)), rotated: rotation === 'rotated' }
     },
-    raise: (id) =>
-      database.transaction(() => {
-        const current = existing(id)
-        const amr = [{ method: 'totp', timestamp: runtime.now() }, ...toSession(current).amr]
-        // The floor keeps the token of the first step from being forgiven as the parent of the new one.
-        database.run(
-          `UPDATE session SET aal = 'aal2', amr = ?, refresh_counter = refresh_counter + 1,
-             refresh_floor = refresh_counter + 1 WHERE id = ?`,
-          JSON.stringify(
-            amr.filter((entry, index) => amr.findIndex((e) => e.method === entry.method) === index),
-          ),
-          id,
-        )
-        return toSession(existing(id))
-      }),
+    raise: (id) => database.transaction(() => raise(database, existingRow(database, id), runtime.now())),
     lower: (accountId) =>
       void database.run(`UPDATE session SET aal = 'aal1' WHERE account_id = ?`, accountId),
     end: (id) => void database.run('DELETE FROM session WHERE id = ?', id),
@@ -153,20 +127,29 @@ export function createSessions(database: Database, runtime: Runtime): Sessions {
     endBelowAal2: (accountId) =>
       void database.run(`DELETE FROM session WHERE account_id = ? AND aal = 'aal1'`, accountId),
     setReuseInterval(seconds) {
-      reuseIntervalSeconds = seconds
+      rules.reuseIntervalSeconds = seconds
     },
-  }
-  return sessions
-
-  function isForgiven(current: SessionRow, counter: number): boolean {
-    if (counter < current.refresh_floor || counter > current.refresh_counter) return false
-    const lostReply = current.refresh_counter - counter === 1
-    return lostReply || runtime.now() - current.refreshed_at < reuseIntervalSeconds
+    setLimits(limits) {
+      rules.limits = limits
+    },
   }
 }
 
-function notFound(): AuthError {
-  return new AuthError(400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')
+function raise(database: Database, row: SessionRow, now: number): Session {
+  const amr = [{ method: 'totp', timestamp: now }, ...toSession(row).amr]
+  const latest = amr.filter((entry, index) => amr.findIndex((e) => e.method === entry.method) === index)
+  const counter = row.refresh_counter + 1
+  database.run(
+    `UPDATE session SET aal = 'aal2', amr = ?, refresh_counter = ?, refresh_floor = ? WHERE id = ?`,
+    JSON.stringify(latest),
+    counter,
+    // The floor keeps the token of the first step from being forgiven as the parent of the new one. Opaque ones are.
+    row.refresh_version === 2 ? counter : row.refresh_floor,
+    row.id,
+  )
+  const raised = existingRow(database, row.id)
+  rememberToken(database, raised)
+  return toSession(raised)
 }
 
 function toSession(row: SessionRow): Session {
@@ -176,7 +159,7 @@ function toSession(row: SessionRow): Session {
     accountId: row.account_id,
     aal: row.aal,
     amr,
-    refreshToken: encodeRefreshToken({ sessionId: row.id, counter: row.refresh_counter }, row.refresh_key),
+    refreshToken: refreshTokenOf(row),
     refreshCounter: row.refresh_counter,
   }
 }

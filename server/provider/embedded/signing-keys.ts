@@ -16,6 +16,8 @@ export type SigningAlgorithm = 'ES256' | 'HS256'
 /** The keys behind access tokens; they outlive the process. */
 export interface SigningKeys {
   sign(claims: JWTPayload): Promise<string>
+  /** With the shared secret, whatever access tokens are signed with: API keys are. */
+  signWithSecret(claims: JWTPayload): Promise<string>
   /** Signature and expiry only. Rejects with a jose error. */
   verify(token: string): Promise<JWTPayload>
   /** The public document of `/.well-known/jwks.json`. */
@@ -82,16 +84,18 @@ export function createSigningKeys(database: Database, runtime: Runtime): Signing
     return keyPair(row).publicKey
   }
 
+  const signWithSecret = (claims: JWTPayload): Promise<string> =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(Buffer.from(secret))
+
   return {
     secret,
     async sign(claims) {
+      if (algorithm() === 'HS256') return signWithSecret(claims)
       const newest = rows()[0]!
-      const [header, key] =
-        algorithm() === 'HS256'
-          ? [{ alg: 'HS256', typ: 'JWT' }, Buffer.from(secret)]
-          : [{ alg: 'ES256', typ: 'JWT', kid: newest.kid }, keyPair(newest).privateKey]
-      return new SignJWT(claims).setProtectedHeader(header).sign(key)
+      const header = { alg: 'ES256', typ: 'JWT', kid: newest.kid }
+      return new SignJWT(claims).setProtectedHeader(header).sign(keyPair(newest).privateKey)
     },
+    signWithSecret,
     async verify(token) {
       const { payload } = await jwtVerify(token, verificationKey, {
         algorithms: ['ES256', 'HS256'],

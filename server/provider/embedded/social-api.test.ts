@@ -196,6 +196,38 @@ describe('a social sign-in that fails', () => {
   })
 })
 
+describe('other social providers', () => {
+  it('lead through the same stand-in page to an identity of their own', async () => {
+    const provider = startProvider({ socialProviders: ['google', 'keycloak'] })
+    const settings = await (await provider.call('GET', '/settings')).json()
+    expect(settings).toMatchObject({ external: { google: true, keycloak: true, github: false } })
+    const target = await walkGoogle(provider, await authorizeUrl({ provider: 'keycloak' }), 'Ada Example')
+    const answer = await exchange(provider, target.searchParams.get('code') ?? '')
+    const { user } = JSON.parse(await answer.text()) as { user: User }
+    expect(user).toMatchObject({
+      email: 'ada@google.example',
+      app_metadata: { provider: 'keycloak', providers: ['keycloak'] },
+      identities: [{ provider: 'keycloak', identity_data: { iss: 'https://keycloak.example' } }],
+    })
+    expect((await signInSocially(provider)).user).toMatchObject({
+      id: user.id,
+      app_metadata: { providers: ['keycloak', 'google'] },
+    })
+  })
+
+  it.each(['github', 'constructor', ''])('%j is refused when it is not on', async (name) => {
+    const provider = startProvider({ socialProviders: ['keycloak'] })
+    const response = await provider.fetch(new Request(await authorizeUrl({ provider: name })))
+    expect(response.status).toBe(400)
+    const google = await provider.fetch(new Request(await authorizeUrl()))
+    expect(google.status).toBe(400)
+  })
+
+  it.each(['', 'Google', 'a b', 'email', 'phone'])('cannot be named %j', (name) => {
+    expect(() => startProvider({ socialProviders: [name] })).toThrow('is no name of a social provider')
+  })
+})
+
 describe('the code of a social sign-in', () => {
   async function code(provider: ProviderFixture): Promise<string> {
     const target = await walkGoogle(provider, await authorizeUrl(), 'Ada Example')

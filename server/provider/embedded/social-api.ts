@@ -2,6 +2,7 @@ import { isCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import { Hono } from 'hono'
 import { AuthError } from './auth-error.ts'
 import type { AuthServices } from './auth-services.ts'
+import { socialProviders } from './auth-settings.ts'
 import { chooseRedirectTarget } from './redirect-target.ts'
 import type { SocialFlow } from './social-flow.ts'
 import type { StandInGoogle } from './stand-in-google.ts'
@@ -34,7 +35,8 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
   api.get('/authorize', (c) => {
     counters.authorize++
     const query = new URL(c.req.url).searchParams
-    if (query.get('provider') !== 'google') {
+    const provider = query.get('provider') ?? ''
+    if (!socialProviders(services).includes(provider)) {
       throw new AuthError(400, 'validation_failed', 'Unsupported provider: provider is not enabled')
     }
     const codeChallenge = query.get('code_challenge') ?? ''
@@ -48,8 +50,9 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
       query.get('redirect_to') ?? undefined,
       c.req.header('referer'),
     )
+    const state = flows.start({ provider, redirectTo, codeChallenge })
     const passedOn = [...query].filter(([name]) => !OWN_PARAMETERS.has(name))
-    return c.redirect(google.authorizationUrl(flows.start({ redirectTo, codeChallenge }), passedOn), 302)
+    return c.redirect(google.authorizationUrl(state, passedOn), 302)
   })
 
   api.on(['GET', 'POST'], '/callback', async (c) => {
@@ -75,11 +78,12 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
       const description = parameters.get('error_description') ?? 'The sign-in was cancelled'
       return withErrors(flow.redirectTo, { error: denial, error_description: description })
     }
-    const profile = google.redeem(parameters.get('code') ?? '')
-    if (profile === undefined)
+    const person = google.redeem(parameters.get('code') ?? '')
+    if (person === undefined)
       throw new AuthError(400, 'validation_failed', 'OAuth callback with invalid code')
     const target = new URL(flow.redirectTo)
-    target.searchParams.append('code', flows.complete(flow.state, identities.signIn(profile).id))
+    const account = identities.signIn({ provider: flow.provider, ...person })
+    target.searchParams.append('code', flows.complete(flow.state, account.id))
     return target.href
   }
 }

@@ -7,6 +7,7 @@ import { createSocialFlows, type SocialFlows } from './social-flow.ts'
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 // RFC 7636 appendix B.
 const FLOW = {
+  provider: 'google',
   redirectTo: 'http://localhost:8787/cb',
   codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
 }
@@ -22,7 +23,12 @@ describe('a flow', () => {
   it('leads from start to the account', async () => {
     const { flows, accountId } = open()
     const state = flows.start(FLOW)
-    expect(flows.find(state)).toEqual({ state, redirectTo: FLOW.redirectTo, expired: false })
+    expect(flows.find(state)).toEqual({
+      state,
+      provider: 'google',
+      redirectTo: FLOW.redirectTo,
+      expired: false,
+    })
     const code = flows.complete(state, accountId)
     expect(await flows.redeem(code, VERIFIER)).toBe(accountId)
   })

@@ -10,6 +10,7 @@ const FLOW_SECONDS = 300
 /** A social sign-in between `/authorize` and the exchange of its code. */
 export interface SocialFlow {
   state: string
+  provider: string
   redirectTo: string
   expired: boolean
 }
@@ -17,7 +18,7 @@ export interface SocialFlow {
 /** The social sign-ins under way. */
 export interface SocialFlows {
   /** Returns the `state` to send to the social provider. */
-  start(flow: { redirectTo: string; codeChallenge: string }): string
+  start(flow: { provider: string; redirectTo: string; codeChallenge: string }): string
   find(state: string): SocialFlow | undefined
   /** Binds the account to the flow and returns the code for its redirect. A flow has one code: the second call throws. */
   complete(state: string, accountId: string): string
@@ -28,6 +29,7 @@ export interface SocialFlows {
 
 interface FlowRow {
   state: string
+  provider: string
   redirect_to: string
   code_challenge: string
   account_id: string | null
@@ -39,15 +41,16 @@ export function createSocialFlows(database: Database, runtime: Runtime): SocialF
   const isExpired = (row: FlowRow): boolean => runtime.now() >= row.created_at + FLOW_SECONDS
 
   return {
-    start({ redirectTo, codeChallenge }) {
+    start({ provider, redirectTo, codeChallenge }) {
       const state = createUuid(runtime)
       const now = runtime.now()
       database.transaction(() => {
         // Kept for some time after their end, so that a late one is told `expired` rather than `not found`.
         database.run('DELETE FROM flow WHERE created_at < ?', now - 12 * FLOW_SECONDS)
         database.run(
-          'INSERT INTO flow (state, redirect_to, code_challenge, created_at) VALUES (?, ?, ?, ?)',
+          'INSERT INTO flow (state, provider, redirect_to, code_challenge, created_at) VALUES (?, ?, ?, ?, ?)',
           state,
+          provider,
           redirectTo,
           codeChallenge,
           now,
@@ -57,7 +60,8 @@ export function createSocialFlows(database: Database, runtime: Runtime): SocialF
     },
     find(state) {
       const row = database.get<FlowRow>('SELECT * FROM flow WHERE state = ? AND code_hash IS NULL', state)
-      return row === undefined ? undefined : { state, redirectTo: row.redirect_to, expired: isExpired(row) }
+      if (row === undefined) return undefined
+      return { state, provider: row.provider, redirectTo: row.redirect_to, expired: isExpired(row) }
     },
     complete(state, accountId) {
       const code = createUuid(runtime)

@@ -66,7 +66,6 @@ describe('a code of it', () => {
     const { google, choose } = open()
     const code = await codeOf(google, choose)
     expect(google.redeem(code)).toEqual({
-      provider: 'google',
       subject: '100000000000000000001',
       name: 'Ada Example',
       email: 'ada@google.example',

@@ -1,7 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { Hono } from 'hono'
 import { denialPage, googlePage, PAGE_HEADERS } from './google-page.ts'
-import type { SocialProfile } from './identity.ts'
 
 const CODE_SECONDS = 60
 
@@ -25,7 +24,7 @@ export interface StandInGoogle {
   /** Where to send the browser. */
   authorizationUrl(state: string, parameters: readonly (readonly [string, string])[]): string
   /** The person behind a code, once, within a minute. */
-  redeem(code: string): SocialProfile | undefined
+  redeem(code: string): GoogleAccount | undefined
 }
 
 /** `url` is where its pages are reached, `callbackUrl` the only place it returns to. */
@@ -77,8 +76,7 @@ export function createStandInGoogle(
     redeem(code) {
       const issued = codes.get(code)
       codes.delete(code)
-      if (issued === undefined || issued.expiresAt <= runtime.now()) return undefined
-      return { provider: 'google', ...issued.account }
+      return issued !== undefined && issued.expiresAt > runtime.now() ? issued.account : undefined
     },
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startProvider } from './provider-fixture.ts'
+import { computeTotp } from './totp.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 
@@ -181,6 +182,26 @@ describe('an unmodified supabase-js client', () => {
     expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
     const renewed = await client().auth.signInWithPassword({ ...ADA, password: 'battery staple' })
     expect(renewed.error).toBeNull()
+  })
+})
+
+describe('a password', () => {
+  it('is changed by a session with the second factor, when the account has one', async () => {
+    const { admin, client, runtime } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { factorId, secret } = admin.enrollTotp(id)
+    const { auth } = client()
+    await auth.signInWithPassword(ADA)
+    const refused = await auth.updateUser({ password: 'battery staple' })
+    expect(refused.error).toMatchObject({ code: 'insufficient_aal', status: 401 })
+    await auth.mfa.challengeAndVerify({ factorId, code: computeTotp(secret, runtime.now()) })
+    expect((await auth.updateUser({ password: 'battery staple' })).error).toBeNull()
+  })
+
+  it('of a banned account that has none is refused like any other', async () => {
+    const { admin, client } = startProvider()
+    await admin.createUser({ email: ADA.email, banned: true })
+    expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
   })
 })
 

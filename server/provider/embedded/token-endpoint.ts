@@ -25,7 +25,7 @@ async function passwordGrant(services: AuthServices, body: JsonBody): Promise<Re
   const password = body.text('password')
   const account = accounts.findByEmail(body.text('email'))
   // A ban is told before the password is looked at, as the real API does.
-  if (account !== undefined && accounts.isBanned(account)) {
+  if (account?.passwordHash !== undefined && accounts.isBanned(account)) {
     throw new AuthError(400, 'user_banned', 'User is banned')
   }
   const matches = await verifyPassword(password, account?.passwordHash)

@@ -1,9 +1,15 @@
+import type { Captcha } from '../../../core/session-provider.ts'
+import { captchaPolicy } from '../captcha.ts'
 import { errorPage } from '../error-page.ts'
 import type { ErrorView } from '../error-page.ts'
 import { finishedPage } from '../finished-page.ts'
 import type { FinishedView } from '../finished-page.ts'
+import { contentSecurityPolicy, pageContentSecurityPolicy } from '../layout.ts'
 import { loginPage } from '../login-page.ts'
 import type { LoginView } from '../login-page.ts'
+import { secondFactorPage } from '../second-factor-page.ts'
+import type { SecondFactorView } from '../second-factor-page.ts'
+import type { ServedPage } from './page-server.ts'
 
 /** A login view with every part present: a client with a verified host, a password form, one social method. */
 export const loginSample: LoginView = {
@@ -24,6 +30,25 @@ export const loopbackSample: LoginView = {
   client: { name: 'VS Code' },
   redirectHost: '127.0.0.1',
   returnsToThisComputer: true,
+}
+
+/** A second-factor view of an account with one authenticator app. */
+export const secondFactorSample: SecondFactorView = {
+  action: '/oauth/authorize',
+  transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
+  pendingId: 'cGVuZGluZy1zZWNvbmQ',
+  client: loginSample.client,
+  redirectHost: 'claude.ai',
+  returnsToThisComputer: false,
+  permissions: loginSample.permissions,
+  factors: [{ id: 'factor-1', label: 'Phone' }],
+  appUrl: 'https://notes.example.com',
+}
+
+/** Every captcha there is, by vendor. The keys are the ones that the vendors give out for tests. */
+export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
+  hcaptcha: { kind: 'hcaptcha', siteKey: '10000000-ffff-ffff-ffff-000000000001' },
+  turnstile: { kind: 'turnstile', siteKey: '1x00000000000000000000AA' },
 }
 
 /** A name made to speak in the page's own voice and to climb out of its line: markup, quotes, two directions, marks. */
@@ -51,56 +76,115 @@ export const finishedSample: FinishedView = {
   redirectHost: 'cursor',
 }
 
+function plain(document: string): ServedPage {
+  return { document, contentSecurityPolicy: pageContentSecurityPolicy }
+}
+
+function withCaptcha(view: LoginView & { captcha: Captcha }): ServedPage {
+  return {
+    document: loginPage(view),
+    contentSecurityPolicy: contentSecurityPolicy(captchaPolicy(view.captcha)),
+  }
+}
+
 /** Every page in every state that a person can meet, by name: what the browser tests and the pictures go through. */
-export const pageSamples: ReadonlyMap<string, string> = new Map([
-  ['login', loginPage(loginSample)],
-  ['login-loopback', loginPage(loopbackSample)],
+export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
+  ['login', plain(loginPage(loginSample))],
+  ['login-loopback', plain(loginPage(loopbackSample))],
   [
     'login-error',
-    loginPage({
-      ...loopbackSample,
-      email: 'ada@example.com',
-      error: 'That email and password don’t match an account. Check both and try again.',
-    }),
+    plain(
+      loginPage({
+        ...loopbackSample,
+        email: 'ada@example.com',
+        error: 'That email and password don’t match an account. Check both and try again.',
+      }),
+    ),
   ],
+  ['login-one-button', plain(loginPage({ ...loginSample, password: false }))],
   [
     'login-social-only',
-    loginPage({
+    plain(
+      loginPage({
+        ...loginSample,
+        password: false,
+        social: [
+          { id: 'google', label: 'Google' },
+          { id: 'azure', label: 'Microsoft' },
+        ],
+      }),
+    ),
+  ],
+  ['login-hcaptcha', withCaptcha({ ...loginSample, captcha: captchaSamples.hcaptcha })],
+  ['login-turnstile', withCaptcha({ ...loopbackSample, captcha: captchaSamples.turnstile })],
+  [
+    'login-captcha-error',
+    withCaptcha({
       ...loginSample,
-      password: false,
-      social: [
-        { id: 'google', label: 'Google' },
-        { id: 'azure', label: 'Microsoft' },
-      ],
+      captcha: captchaSamples.hcaptcha,
+      email: 'ada@example.com',
+      error: 'The check that you are a person is missing. Complete it, enter your password and sign in.',
     }),
   ],
   [
     'login-long-name',
-    loginPage({
-      ...loginSample,
-      client: { name: hostileName },
-      redirectHost: `claude.ai.sign-in.${'a-rather-long-label-'.repeat(2)}.example.net`,
-    }),
+    plain(
+      loginPage({
+        ...loginSample,
+        client: { name: hostileName },
+        redirectHost: `claude.ai.sign-in.${'a-rather-long-label-'.repeat(2)}.example.net`,
+      }),
+    ),
   ],
   [
     'login-unbreakable',
-    loginPage({
-      ...loopbackSample,
-      client: { name: 'W'.repeat(200), verifiedHost: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
-      permissions: ['W'.repeat(80)],
-      social: [{ id: 'sso', label: 'W'.repeat(60) }],
-      appUrl: `https://${'w'.repeat(63)}.example`,
-      error: 'W'.repeat(80),
-    }),
+    plain(
+      loginPage({
+        ...loopbackSample,
+        client: { name: 'W'.repeat(200), verifiedHost: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
+        permissions: ['W'.repeat(80)],
+        social: [{ id: 'sso', label: 'W'.repeat(60) }],
+        appUrl: `https://${'w'.repeat(63)}.example`,
+        error: 'W'.repeat(80),
+      }),
+    ),
   ],
-  ['error', errorPage(errorSample)],
-  ['finished', finishedPage(finishedSample)],
+  ['second-factor', plain(secondFactorPage(secondFactorSample))],
+  [
+    'second-factor-several',
+    plain(
+      secondFactorPage({
+        ...secondFactorSample,
+        factors: [
+          { id: 'factor-1', label: 'Phone' },
+          { id: 'factor-2', label: '' },
+          { id: 'factor-3', label: 'W'.repeat(80) },
+        ],
+      }),
+    ),
+  ],
+  [
+    'second-factor-error',
+    plain(
+      secondFactorPage({
+        ...secondFactorSample,
+        client: loopbackSample.client,
+        redirectHost: '127.0.0.1',
+        returnsToThisComputer: true,
+        error: 'That code is not right. Enter the six digits that your authenticator app shows now.',
+      }),
+    ),
+  ],
+  ['error', plain(errorPage(errorSample))],
+  ['finished', plain(finishedPage(finishedSample))],
   [
     'finished-denied',
-    finishedPage({
-      ...finishedSample,
-      continueUrl: 'cursor://anysphere.cursor-mcp/oauth/callback?error=access_denied&state=xyz',
-      denied: true,
-    }),
+    plain(
+      finishedPage({
+        ...finishedSample,
+        continueUrl: 'cursor://anysphere.cursor-mcp/oauth/callback?error=access_denied&state=xyz',
+        denied: true,
+      }),
+    ),
   ],
 ])

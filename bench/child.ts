@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+
+const startTimeoutMs = 30_000
+const stopTimeoutMs = 20_000
+// The unit of /proc/PID/stat: USER_HZ, which is 100 on every Linux that Node runs on.
+const millisecondsPerTick = 10
+
+/** What to start. It says on stdout that it is ready, with one JSON line whose `event` is `ready`. */
+export interface Program {
+  name: string
+  /** Run by the Node that runs this. */
+  script: string
+  argv?: readonly string[]
+  directory: string
+  environment?: Readonly<Record<string, string>>
+  /** Where its stderr goes: to a file, as a service manager would have it. */
+  logFile: string
+}
+
+/** A program under test in a process of its own. */
+export interface Child {
+  name: string
+  pid: number
+  /** Milliseconds from spawning it to its ready line. */
+  startMs: number
+  /** The ready line. */
+  ready: Readonly<Record<string, unknown>>
+  /** Processor time of all its threads so far, in milliseconds; grows in steps of ten. */
+  cpuMs(): number
+  /** Resident memory in bytes. */
+  memoryBytes(): number
+  /** Ends it as an operator would, and waits for that. Throws when it does not end cleanly. */
+  stop(): Promise<void>
+}
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
+/** Starts `program` and waits for its ready line. */
+export async function startChild(program: Program): Promise<Child> {
+  const log = openSync(program.logFile, 'a')
+  const started = performance.now()
+  const child = spawn(process.execPath, [program.script, ...(program.argv ?? [])], {
+    cwd: program.directory,
+    env: { PATH: process.env['PATH'] ?? '', HOME: program.directory, ...program.environment },
+    stdio: ['ignore', 'pipe', log],
+  })
+  closeSync(log)
+  running.add(child)
+  const ended = new Promise<string>((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      resolve(String(code ?? signal))
+    })
+  })
+  const ready = await Promise.race([
+    readyLine(child),
+    ended.then((how) => new Error(`${program.name} ended with ${how} at its start.`)),
+    delay(startTimeoutMs).then(() => new Error(`${program.name} is not ready after ${startTimeoutMs} ms.`)),
+  ])
+  if (ready instanceof Error) {
+    child.kill('SIGKILL')
+    throw new Error(`${ready.message}\n${readFileSync(program.logFile, 'utf8').slice(-2000)}`)
+  }
+  const pid = child.pid ?? 0
+  return {
+    name: program.name,
+    pid,
+    startMs: performance.now() - started,
+    ready,
+    cpuMs: () => cpuMs(pid),
+    memoryBytes: () => memoryBytes(pid),
+    async stop() {
+      child.kill('SIGTERM')
+      const how = await Promise.race([ended, delay(stopTimeoutMs).then(() => 'no end')])
+      if (how === '0') return
+      child.kill('SIGKILL')
+      throw new Error(`${program.name} ended with ${how} on SIGTERM.`)
+    },
+  }
+}
+
+function readyLine(child: ChildProcess): Promise<Record<string, unknown>> {
+  let text = ''
+  return new Promise((resolve) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      const line = /^\{.*"event":"ready".*\}$/m.exec(text)?.[0]
+      if (line !== undefined) resolve(JSON.parse(line) as Record<string, unknown>)
+    })
+  })
+}
+
+function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The second field is the name in brackets and may hold blanks; utime and stime are the fields 14 and 15.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * millisecondsPerTick
+}
+
+function memoryBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref()
+  })
+}

@@ -1,0 +1,103 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import { randomBytes } from 'node:crypto'
+import { createBrowser } from '../server/testing/browser.ts'
+import { freePort } from '../tests/e2e/free-port.ts'
+import { type Child, startChild } from './child.ts'
+
+/** A place for one Drawbridge: its ports and its data folder. */
+export interface DrawbridgeSite {
+  launcher: string
+  directory: string
+  port: number
+  baseUrl: string
+  appUrl: string
+}
+
+/** What a client has after signing in once. */
+export interface Connected {
+  clientId: string
+  accessToken: string
+  refreshToken: string
+}
+
+/** A site with an empty data folder below `directory`. `launcher` is the script that starts the built server. */
+export async function createSite(launcher: string, directory: string): Promise<DrawbridgeSite> {
+  mkdirSync(directory, { recursive: true })
+  const port = await freePort()
+  return {
+    launcher,
+    directory,
+    port,
+    baseUrl: `http://localhost:${port}`,
+    appUrl: `http://localhost:${await freePort()}`,
+  }
+}
+
+/** Where the store of `site` is. */
+export function databaseOf(site: DrawbridgeSite): string {
+  return join(site.directory, '.drawbridge', 'server.db')
+}
+
+/** Starts the built server with its defaults, as users run it: SQLite, everything it logs kept in a file. */
+export function startDrawbridge(site: DrawbridgeSite, name = 'Drawbridge'): Promise<Child> {
+  return startChild({
+    name,
+    script: site.launcher,
+    argv: ['--json'],
+    directory: site.directory,
+    environment: {
+      DRAWBRIDGE_BASE_URL: site.baseUrl,
+      DRAWBRIDGE_LISTEN: `127.0.0.1:${site.port}`,
+      DRAWBRIDGE_APP_URL: site.appUrl,
+    },
+    logFile: join(site.directory, 'log'),
+  })
+}
+
+/** Creates an account and a client at a running server, signs in on the login page and redeems the code. */
+export async function connect(site: DrawbridgeSite): Promise<Connected> {
+  const account = { email: 'ada@example.com', password: 'correct horse battery' }
+  const redirectUri = 'http://127.0.0.1:4711/callback'
+  await post(`${site.appUrl}/auth/v1/signup`, 'application/json', JSON.stringify(account))
+  const { client_id: clientId } = (await post(
+    `${site.baseUrl}/oauth/register`,
+    'application/json',
+    JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+  )) as { client_id: string }
+  const codeVerifier = createCodeVerifier((length) => randomBytes(length))
+  const served = new Set([site.baseUrl, site.appUrl])
+  const browser = createBrowser((request) =>
+    served.has(new URL(request.url).origin) ? fetch(request) : undefined,
+  )
+  const login = new URL(`${site.baseUrl}/oauth/authorize`)
+  login.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope: 'mcp offline_access',
+    resource: `${site.baseUrl}/mcp`,
+    code_challenge: await deriveCodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+  }).toString()
+  const { url } = await browser.submit(await browser.visit(login), 'password', account)
+  const tokens = (await post(
+    `${site.baseUrl}/oauth/token`,
+    'application/x-www-form-urlencoded',
+    new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      code: url.searchParams.get('code') ?? '',
+      code_verifier: codeVerifier,
+      redirect_uri: redirectUri,
+    }).toString(),
+  )) as { access_token: string; refresh_token: string }
+  return { clientId, accessToken: tokens.access_token, refreshToken: tokens.refresh_token }
+}
+
+async function post(url: string, type: string, body: string): Promise<unknown> {
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  return response.json()
+}

@@ -1,0 +1,91 @@
+/** One measured value and the bar it has to reach, in the form that every measuring command writes with `--json`. */
+export interface Figure {
+  area: string
+  name: string
+  value: number
+  unit: string
+  /** What `value` is held against; null for what is only reported. */
+  bar: number | null
+  ok: boolean
+  /** What else was measured in the same run, and our value divided by its value. */
+  peer?: string
+  ratio?: number
+}
+
+/** A {@link Figure} and which side of the bar is good. */
+export interface BarredFigure extends Figure {
+  goal: 'at_most' | 'at_least' | 'none'
+}
+
+type Measurement = Pick<Figure, 'area' | 'name' | 'value' | 'unit' | 'peer' | 'ratio'>
+
+/** A value that must not be above `bar`. */
+export function atMost(bar: number, measured: Measurement): BarredFigure {
+  return { ...rounded(measured), bar, ok: measured.value <= bar, goal: 'at_most' }
+}
+
+/** A value that must not be below `bar`. */
+export function atLeast(bar: number, measured: Measurement): BarredFigure {
+  return { ...rounded(measured), bar, ok: measured.value >= bar, goal: 'at_least' }
+}
+
+/** A value that is reported and judged by nobody. */
+export function reported(measured: Measurement): BarredFigure {
+  return { ...rounded(measured), bar: null, ok: true, goal: 'none' }
+}
+
+/** `figures` as a table for people, one line each. */
+export function figureTable(figures: readonly BarredFigure[]): string {
+  const rows = figures.map((figure) => [
+    figure.area,
+    figure.name,
+    `${figure.value} ${figure.unit}`,
+    barText(figure),
+    figure.goal === 'none' ? '' : figure.ok ? 'ok' : 'MISSED',
+    figure.peer === undefined ? '' : `${figure.ratio}x ${figure.peer}`,
+  ])
+  return textTable(['area', 'figure', 'value', 'bar', '', 'beside'], rows)
+}
+
+/** `figures` as the text of a `--json` file. */
+export function figureJson(figures: readonly BarredFigure[]): string {
+  const plain = figures.map((figure) => ({ ...figure, goal: undefined }))
+  return `${JSON.stringify(plain, undefined, 2)}\n`
+}
+
+/** Rows under a head, in columns as wide as they have to be. */
+export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+  )
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
+}
+
+function barText({ goal, bar, unit }: BarredFigure): string {
+  switch (goal) {
+    case 'at_most':
+      return `<= ${bar} ${unit}`
+    case 'at_least':
+      return `>= ${bar} ${unit}`
+    case 'none':
+      return ''
+  }
+}
+
+/** Three digits are more than such measurements can promise. */
+function rounded(measured: Measurement): Measurement {
+  return {
+    ...measured,
+    value: threeDigits(measured.value),
+    ...(measured.ratio !== undefined && { ratio: threeDigits(measured.ratio) }),
+  }
+}
+
+function threeDigits(value: number): number {
+  return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))
+}

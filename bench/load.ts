@@ -1,0 +1,74 @@
+import { type Answer, type Connection, openConnection } from './connection.ts'
+
+/** What one connection asks for, request after request. */
+export interface Walker {
+  /** The next request, head and body. */
+  next(): string
+  /** Takes the answer to it. False for a wrong one: it counts as an error. */
+  accept(answer: Answer): boolean
+}
+
+/** What one round of load found. */
+export interface LoadResult {
+  completed: number
+  errors: number
+  seconds: number
+  /** Milliseconds that each answer took, ascending. */
+  latencies: Float64Array
+}
+
+/** Open connections to one server, each with its walker. */
+export interface Load {
+  /** Keeps every connection busy with one request at a time, then waits for the last answers. */
+  run(milliseconds: number): Promise<LoadResult>
+  close(): void
+}
+
+/** Opens one connection for each of `walkers`. */
+export async function openLoad(port: number, walkers: readonly Walker[]): Promise<Load> {
+  const lanes: { connection: Connection; walker: Walker }[] = []
+  for (const walker of walkers) lanes.push({ connection: await openConnection(port), walker })
+  return {
+    close() {
+      for (const { connection } of lanes) connection.close()
+    },
+    async run(milliseconds) {
+      const latencies: number[] = []
+      let errors = 0
+      const begin = performance.now()
+      const end = begin + milliseconds
+      await Promise.all(
+        lanes.map(
+          ({ connection, walker }) =>
+            new Promise<void>((resolve) => {
+              const step = (): void => {
+                const sent = performance.now()
+                if (sent >= end) {
+                  resolve()
+                  return
+                }
+                connection.send(walker.next(), (answer) => {
+                  if (answer && walker.accept(answer)) {
+                    latencies.push(performance.now() - sent)
+                    step()
+                    return
+                  }
+                  // Whatever comes after a wrong answer proves nothing: this connection is done.
+                  errors += 1
+                  resolve()
+                })
+              }
+              step()
+            }),
+        ),
+      )
+      const seconds = (performance.now() - begin) / 1000
+      return {
+        completed: latencies.length,
+        errors,
+        seconds,
+        latencies: Float64Array.from(latencies).sort(),
+      }
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import { type Bench, contestFigures, startFilledDrawbridge, startFloor, startPeer } from './bench.ts'
+import { compete } from './contest.ts'
+import type { DrawbridgeSite } from './drawbridge.ts'
+import type { BarredFigure } from './figure.ts'
+import { openLoad } from './load.ts'
+import { filledRefreshToken } from './store-fill.ts'
+import { createRefreshWalker, type RefreshTarget } from './walkers.ts'
+
+/** Refresh token grants over HTTP, each committed to disk before it is answered. */
+export async function measureRefresh(bench: Bench): Promise<BarredFigure[]> {
+  const { connections } = bench
+  const drawbridge = await startFilledDrawbridge(bench, 'refresh', connections)
+  const floor = await startFloor(bench)
+  const peer = await startPeer(bench)
+  const { site, connected } = drawbridge
+  const ours = {
+    port: site.port,
+    target: refreshTarget(site, connected.clientId),
+    tokens: Array.from({ length: connections }, (_, index) => filledRefreshToken(index)),
+  }
+  const rivals = [
+    { name: floor.child.name, rival: floor, path: '/oauth/token' },
+    { name: peer.child.name, rival: peer, path: '/token' },
+  ].map(({ name, rival, path }) => ({
+    name,
+    child: rival.child,
+    port: rival.port,
+    target: { host: rival.host, path, clientId: rival.clientId, resource: undefined },
+    tokens: rival.refreshTokens,
+  }))
+  const contenders = []
+  for (const { name, child, port, target, tokens } of [
+    { name: 'Drawbridge', child: drawbridge.child, ...ours },
+    ...rivals,
+  ]) {
+    const seen = new Set<string>()
+    const walkers = tokens.map((token) => createRefreshWalker(target, [token], seen))
+    contenders.push({ name, child, load: await openLoad(port, walkers) })
+  }
+  const summaries = await compete(contenders, bench.plan)
+  for (const { load, child } of contenders) {
+    load.close()
+    await child.stop()
+  }
+  return contestFigures('refresh', summaries, { perSecond: 5000, cpuMicroseconds: 200 })
+}
+
+/** The token endpoint of a Drawbridge. */
+export function refreshTarget(site: DrawbridgeSite, clientId: string): RefreshTarget {
+  return { host: new URL(site.baseUrl).host, path: '/oauth/token', clientId, resource: `${site.baseUrl}/mcp` }
+}

@@ -1,0 +1,63 @@
+import { DatabaseSync } from 'node:sqlite'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { createHash } from 'node:crypto'
+import { hashSecret } from '../server/core/seal.ts'
+
+/** The refresh token of grant `number` of a filled store; `number` counts from zero. */
+export function filledRefreshToken(number: number): string {
+  return `mcpr_${digest(`refresh token ${number}`)}`
+}
+
+/**
+ * Copies the one connection that is in the store at `path` until there are `count` more, each with its own grant,
+ * provider session, access and refresh token. By SQL, because signing in a million times would take days: the rows are
+ * what the server itself wrote, but for their keys. No server may run on it. Answers the seconds it took.
+ */
+export function fillStore(path: string, count: number): number {
+  const started = performance.now()
+  const database = new DatabaseSync(path)
+  try {
+    // Nothing is lost if this is: it can be filled again.
+    database.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;
+      CREATE TEMP TABLE copy (number INTEGER, grant_id TEXT, access_hash TEXT, refresh_hash TEXT);
+      BEGIN;`)
+    const insert = database.prepare('INSERT INTO copy VALUES (?, ?, ?, ?)')
+    for (let number = 0; number < count; number += 1) {
+      insert.run(
+        number,
+        digest(`grant ${number}`).slice(0, 22),
+        hashSecret(`access token ${number}`),
+        hashSecret(filledRefreshToken(number)),
+      )
+    }
+    copyRows(database, 'grants', { id: 'grant_id' })
+    copyRows(database, 'provider_session', { grant_id: 'grant_id' })
+    copyRows(database, 'access_token', { grant_id: 'grant_id', hash: 'access_hash' })
+    copyRows(database, 'refresh_token', { grant_id: 'grant_id', hash: 'refresh_hash' })
+    database.exec('COMMIT; PRAGMA optimize;')
+  } finally {
+    database.close()
+  }
+  return (performance.now() - started) / 1000
+}
+
+/** Copies the single row of `table`; `keys` says which of its columns come from which column of the copies. */
+function copyRows(database: DatabaseSync, table: string, keys: Readonly<Record<string, string>>): void {
+  const { rows } = database.prepare(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number }
+  if (rows !== 1) throw new Error(`The table ${table} has ${rows} rows to copy instead of one.`)
+  const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all() as {
+    name: string
+  }[]
+  const names = columns.map(({ name }) => name)
+  const values = names.map((name) => (keys[name] === undefined ? `one.${name}` : `copy.${keys[name]}`))
+  // In the order of the primary key, in which a table of this size is built in seconds.
+  const [order] = Object.values(keys).toReversed()
+  database.exec(
+    `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')}
+     FROM copy, (SELECT * FROM ${table} LIMIT 1) AS one ORDER BY copy.${order}`,
+  )
+}
+
+function digest(text: string): string {
+  return encodeBase64url(createHash('sha256').update(text).digest())
+}

@@ -1,0 +1,44 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { createConfig } from '../config.ts'
+import { readSettings } from '../configuration-source.ts'
+import type { ServerConfig } from '../setting.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Exit codes are stable, so that scripts can tell them apart. */
+export const exitCode = { ok: 0, failed: 1, usage: 2 } as const
+
+/** One of {@link exitCode}. */
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
+
+/** What every command gets from the command line. */
+export interface CommandInput {
+  /** Settings that were given as flags, by field name. */
+  flags: Readonly<Record<string, string | undefined>>
+  environment: Readonly<Record<string, string | undefined>>
+  /** Facts go to stdout as one JSON object. */
+  json: boolean
+  runtime: Runtime
+  terminal: Terminal
+}
+
+/** Why a command did not do what it is for, and what to do about it. Nothing secret is in either. */
+export class CommandFailure extends Error {
+  readonly nextStep: string
+  readonly code: ExitCode
+
+  constructor(message: string, nextStep: string, options: { code?: ExitCode; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.name = 'CommandFailure'
+    this.nextStep = nextStep
+    this.code = options.code ?? exitCode.failed
+  }
+}
+
+/** The configuration of flags and environment, as for `serve`. Throws `ConfigError` with every fault. */
+export function readConfig({
+  flags,
+  environment,
+}: Pick<CommandInput, 'flags' | 'environment'>): ServerConfig {
+  const { given, name, problems } = readSettings(flags, environment)
+  return createConfig(given, { production: environment['NODE_ENV'] === 'production', problems }, name)
+}

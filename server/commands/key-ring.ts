@@ -1,0 +1,44 @@
+import { parseSecretKeys } from '../config-value.ts'
+import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
+import { type KeySource, keySourceOf } from '../key-source.ts'
+import type { ServerConfig } from '../setting.ts'
+import { openKeyFile } from '../store/secret-key-file.ts'
+import { CommandFailure, exitCode } from './command.ts'
+
+/** Where the keys of a store that keeps something are. Refuses a store in memory: its keys end with the process. */
+export function keptKeySource(config: ServerConfig): KeySource & { kind: 'ring' | 'file' } {
+  const source = keySourceOf(config)
+  if (config.store.kind === 'memory' || source.kind === 'memory') {
+    throw new CommandFailure(
+      'A store in memory belongs to one process: there is nothing for its keys to open later.',
+      'Keep things with DRAWBRIDGE_STORE=sqlite:PATH or postgres://...',
+      { code: exitCode.usage },
+    )
+  }
+  return source
+}
+
+/** The ring as it is now. Throws a {@link CommandFailure} when its file is not there or holds none. */
+export function openRing(source: KeySource & { kind: 'ring' | 'file' }, now: () => number): KeyRing {
+  if (source.kind === 'ring') return fixedKeyRing(source.keys)
+  const { path, generated } = source
+  try {
+    return openKeyFile(path, { parse: parseSecretKeys, now })
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT') {
+      throw new CommandFailure(
+        `There is no key file ${path}.`,
+        generated
+          ? 'The first start of the server makes it: drawbridge-server serve'
+          : `Make it: umask 077; drawbridge-server keys generate > ${path}`,
+        { cause },
+      )
+    }
+    throw new CommandFailure(
+      `The key file ${path} cannot be used: ${message}.`,
+      'drawbridge-server doctor says more.',
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { createBoundedMap } from './bounded-map.ts'
+
+describe('createBoundedMap', () => {
+  it('remembers what was set last', () => {
+    const map = createBoundedMap<number>(2)
+    map.set('a', 1)
+    map.set('a', 2)
+    expect(map.get('a')).toBe(2)
+    map.delete('a')
+    expect(map.get('a')).toBeUndefined()
+  })
+
+  it('forgets the oldest when there is one too many', () => {
+    const map = createBoundedMap<number>(2)
+    for (const key of ['a', 'b', 'c']) map.set(key, 0)
+    expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([undefined, 0, 0])
+  })
+
+  it('what is set again is the newest', () => {
+    const map = createBoundedMap<number>(2)
+    for (const key of ['a', 'b', 'a', 'c']) map.set(key, 0)
+    expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([0, undefined, 0])
+  })
+
+  it('never holds more, however many are set', () => {
+    const map = createBoundedMap<number>(100)
+    for (let index = 0; index < 10_000; index += 1) map.set(String(index), index)
+    const held = Array.from({ length: 10_000 }, (_, index) => map.get(String(index)))
+    expect(held.filter((value) => value !== undefined)).toHaveLength(100)
+    expect(map.get('9999')).toBe(9999)
+  })
+
+  it('knows no members that every object has', () => {
+    expect(createBoundedMap(1).get('constructor')).toBeUndefined()
+  })
+})

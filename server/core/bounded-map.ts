@@ -1,0 +1,23 @@
+/** What is worth remembering as long as there is room: never more than so many entries. */
+export interface BoundedMap<Value> {
+  get(key: string): Value | undefined
+  /** Makes `key` the newest entry; when there are too many, the oldest goes. */
+  set(key: string, value: Value): void
+  delete(key: string): void
+}
+
+/** A {@link BoundedMap} of at most `most` entries. Only for what may be forgotten at any time. */
+export function createBoundedMap<Value>(most: number): BoundedMap<Value> {
+  // A Map keeps the order of insertion.
+  const entries = new Map<string, Value>()
+  return {
+    get: (key) => entries.get(key),
+    set(key, value) {
+      entries.delete(key)
+      entries.set(key, value)
+      const [oldest] = entries.keys()
+      if (entries.size > most && oldest !== undefined) entries.delete(oldest)
+    },
+    delete: (key) => void entries.delete(key),
+  }
+}

@@ -1,0 +1,91 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import { start } from '../testing/grant-sample.ts'
+import { authorizationRequest } from '../testing/sign-in-sample.ts'
+import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
+import {
+  createBrowserBinding,
+  openTransaction,
+  sealTransaction,
+  type TransactionPorts,
+} from './sign-in-transaction.ts'
+
+let runtime: FakeRuntime
+let ports: TransactionPorts
+
+const request = authorizationRequest()
+const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
+const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
+
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  const ring = fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }])
+  ports = { sealer: createSealer(ring, runtime.randomBytes), runtime }
+})
+
+describe('createBrowserBinding', () => {
+  it('holds 256 random bits', () => {
+    const bindings = Array.from({ length: 50 }, () => createBrowserBinding(runtime.randomBytes))
+    expect(new Set(bindings).size).toBe(50)
+    for (const each of bindings) expect(each).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  })
+})
+
+describe('the login transaction', () => {
+  it('opens in the browser that got it, unchanged', () => {
+    const sealed = sealTransaction(request, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', request })
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', request })
+  })
+
+  it('shows nothing of the request', () => {
+    const bytes = Buffer.from(sealTransaction(request, binding, ports).replace(/^.*\./, ''), 'base64url')
+    expect(bytes.includes(request.clientId)).toBe(false)
+    expect(bytes.includes(hashSecret(binding))).toBe(false)
+  })
+
+  it.each<[rule: string, presented: string | undefined]>([
+    ['another browser', otherBinding],
+    ['a browser without the cookie', undefined],
+    ['an empty cookie', ''],
+    ['the hash of the binding', hashSecret(binding)],
+  ])('RFC 9700 4.7: is useless in %s', (_rule, presented) => {
+    const sealed = sealTransaction(request, binding, ports)
+    expect(openTransaction(sealed, presented, ports)).toEqual({ kind: 'foreign_browser' })
+  })
+
+  it.each([
+    [3599, 'open'],
+    [3600, 'expired'],
+  ])('after %i s: %s', (after, kind) => {
+    const sealed = sealTransaction(request, binding, ports)
+    runtime.advance(after)
+    expect(openTransaction(sealed, binding, ports).kind).toBe(kind)
+  })
+
+  it('a foreign browser learns nothing about expiry', () => {
+    const sealed = sealTransaction(request, binding, ports)
+    runtime.advance(7200)
+    expect(openTransaction(sealed, otherBinding, ports).kind).toBe('foreign_browser')
+  })
+
+  it.each<[what: string, sealed: () => string]>([
+    ['nothing', () => ''],
+    ['any text', () => 'k.AAAA'],
+    ['a changed one', () => `${sealTransaction(request, binding, ports).slice(0, -4)}AAAA`],
+    [
+      'one of another key',
+      () =>
+        sealTransaction(request, binding, {
+          runtime,
+          sealer: createSealer(
+            fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]),
+            runtime.randomBytes,
+          ),
+        }),
+    ],
+    ['a text sealed for another purpose', () => ports.sealer.seal('{}', 'drawbridge social sign-in')],
+  ])('%s is invalid', (_what, sealed) => {
+    expect(openTransaction(sealed(), binding, ports)).toEqual({ kind: 'invalid' })
+  })
+})

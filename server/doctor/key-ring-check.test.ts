@@ -1,0 +1,95 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkKeySource, checkSealingKeys } from './key-ring-check.ts'
+
+let folder: string
+let path: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+  path = join(folder, 'secret-keys')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const entry = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
+const check = (generated = false): ReturnType<typeof checkKeySource> =>
+  checkKeySource({ kind: 'file', path, generated })
+
+describe('the key ring', () => {
+  it('in a setting says which key seals', () => {
+    const keys = ['a', 'b', 'c'].map((kid) => ({ kid, key: new Uint8Array(32) }))
+    expect(checkKeySource({ kind: 'ring', keys })).toEqual({
+      findings: [
+        { name: 'key-ring', state: 'ok', message: 'a of DRAWBRIDGE_SECRET_KEYS seals, b, c open too.' },
+      ],
+      kids: ['a', 'b', 'c'],
+    })
+  })
+
+  it('of a store in memory ends with it', () => {
+    expect(checkKeySource({ kind: 'memory' }).findings[0]?.state).toBe('ok')
+  })
+
+  it.each(['\n', ','])('in a file, separated by %j, is read', (separator) => {
+    writeFileSync(path, [entry('a'), entry('b')].join(separator), { mode: 0o600 })
+    const { findings, kids } = check()
+    expect(findings.map(({ state }) => state)).toEqual(['ok'])
+    expect(kids).toEqual(['a', 'b'])
+  })
+
+  it.each([
+    [0o600, []],
+    [0o400, []],
+    [0o640, []],
+    [0o604, ['key-file-mode']],
+    [0o644, ['key-file-mode']],
+    [0o602, ['key-file-mode']],
+  ])('in a file with the mode %o: %j', (mode, failed) => {
+    writeFileSync(path, entry('a'))
+    chmodSync(path, mode)
+    const { findings } = check()
+    expect(findings.filter(({ state }) => state === 'fail').map(({ name }) => name)).toEqual(failed)
+  })
+
+  it('whose file is missing is a failure, but for the one that the server makes itself', () => {
+    expect(check(false).findings[0]).toMatchObject({
+      state: 'fail',
+      fix: expect.stringContaining('keys generate'),
+    })
+    expect(check(true).findings[0]).toMatchObject({
+      state: 'ok',
+      message: expect.stringContaining('first start'),
+    })
+  })
+
+  it.each(['', 'a:short', `${entry('a')}\nmaterial`, `${entry('a')},${entry('a')}`])(
+    'in a file that holds %j is a failure that does not repeat it',
+    (text) => {
+      writeFileSync(path, text, { mode: 0o600 })
+      const { findings, kids } = check(true)
+      expect(findings[0]?.state).toBe('fail')
+      expect(kids).toEqual([])
+      expect(JSON.stringify(findings)).not.toMatch(/material|short|YWFh/)
+    },
+  )
+
+  it('in a folder is a failure', () => {
+    mkdirSync(path)
+    expect(check().findings[0]).toMatchObject({ state: 'fail', message: expect.stringContaining('EISDIR') })
+  })
+})
+
+describe('the keys that something stored is sealed with', () => {
+  it.each<[used: string[], ring: string[], state: string, message: RegExp]>([
+    [[], ['a'], 'ok', /Nothing is sealed yet/],
+    [['a'], ['a', 'b'], 'ok', /sealed with a\.$/],
+    [['a', 'b'], ['a', 'b'], 'warn', /^b no longer seals/],
+    [['a', 'c'], ['a', 'b'], 'fail', /what c sealed/],
+    [['a'], [], 'fail', /what a sealed/],
+  ])('%j with the ring %j: %s', async (used, ring, state, message) => {
+    const finding = await checkSealingKeys(ring, { listSealingKeys: async () => used })
+    expect(finding.state).toBe(state)
+    expect(finding.message).toMatch(message)
+  })
+})

@@ -1,0 +1,61 @@
+import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+
+const timeoutMs = 5000
+const maxBodyLength = 1_000_000
+
+/** What one request came to. `reason` is for people; it never holds what was sent. */
+export type Visit =
+  | {
+      kind: 'answered'
+      status: number
+      headers: Headers
+      /** Undefined when the answer is something else than a JSON object. */
+      json: JsonObject | undefined
+    }
+  | { kind: 'unreachable'; reason: string }
+
+/** Sends one request without following redirects and without ever rejecting. */
+export async function visit(
+  url: string,
+  runtime: Pick<Runtime, 'fetch'>,
+  init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<Visit> {
+  try {
+    const request = new Request(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
+    const response = await runtime.fetch(request)
+    const text = (await response.text()).slice(0, maxBodyLength)
+    return {
+      kind: 'answered',
+      status: response.status,
+      headers: response.headers,
+      json: parseJsonObject(text),
+    }
+  } catch (error) {
+    return { kind: 'unreachable', reason: reasonOf(error) }
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was cut',
+  ENOTFOUND: 'its host name is not known',
+  EAI_AGAIN: 'its host name cannot be looked up right now',
+  EHOSTUNREACH: 'there is no way to its host',
+  ENETUNREACH: 'there is no way to its network',
+  ETIMEDOUT: 'it does not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that this Node does not know',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that this Node does not know',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that this Node does not know',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+}
+
+function reasonOf(error: unknown): string {
+  const { name, cause } = error as Error
+  if (name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} seconds`
+  const { code } = (cause ?? error) as NodeJS.ErrnoException
+  return reasons[code ?? ''] ?? code ?? 'the request failed'
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { html, rawHtml } from '@drawbridge/shared/html.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Captcha } from '../../core/session-provider.ts'
+import { alertGlyph } from './glyph.ts'
+import type { PolicyOpening } from './layout.ts'
+
+/** How a vendor's widget gets onto a page, and what it may load there. */
+interface Vendor {
+  scriptUrl: string
+  className: string
+  /** Form field that the widget puts its response into. */
+  field: string
+  policy: PolicyOpening
+}
+
+// hCaptcha takes no theme `auto`. This runs while the page is parsed, before the widget looks for its element.
+const themeScript =
+  "document.currentScript.previousElementSibling.dataset.theme=matchMedia('(prefers-color-scheme: dark)').matches?'dark':'light'"
+const themeHash = `'sha256-${createHash('sha256').update(themeScript).digest('base64')}'`
+
+const hcaptchaHosts = ['https://hcaptcha.com', 'https://*.hcaptcha.com']
+const turnstileHosts = ['https://challenges.cloudflare.com']
+
+// Sources as the vendors document them for a Content-Security-Policy.
+const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
+  hcaptcha: {
+    scriptUrl: 'https://js.hcaptcha.com/1/api.js?recaptchacompat=off',
+    className: 'h-captcha',
+    field: 'h-captcha-response',
+    policy: {
+      script: [themeHash, ...hcaptchaHosts],
+      frame: hcaptchaHosts,
+      style: hcaptchaHosts,
+      connect: hcaptchaHosts,
+    },
+  },
+  turnstile: {
+    scriptUrl: 'https://challenges.cloudflare.com/turnstile/v0/api.js',
+    className: 'cf-turnstile',
+    field: 'cf-turnstile-response',
+    policy: { script: turnstileHosts, frame: turnstileHosts },
+  },
+}
+
+/** The form fields in which a captcha response may arrive, one per vendor. */
+export const captchaFields: readonly string[] = Object.values(vendors).map(({ field }) => field)
+
+/** What a page with this captcha has to let through. */
+export function captchaPolicy({ kind }: Captcha): PolicyOpening {
+  return vendors[kind].policy
+}
+
+/** The vendor's script, for the head of the page. */
+export function captchaScript({ kind }: Captcha): SafeHtml {
+  return html`<script src="${vendors[kind].scriptUrl}" async defer></script>`
+}
+
+/**
+ * Where the vendor's script puts the widget, in the colours of the page. `elsewhere`: there is another way to sign in,
+ * which needs no script. Not checked: the site key.
+ */
+export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): SafeHtml {
+  const { className } = vendors[kind]
+  const theme =
+    kind === 'turnstile'
+      ? html`<div
+          class="${className}"
+          data-sitekey="${siteKey}"
+          data-theme="auto"
+          data-size="flexible"
+        ></div>`
+      : html`<div class="${className}" data-sitekey="${siteKey}"></div>
+          ${rawHtml(`<script>${themeScript}</script>`)}`
+  return html`<div class="captcha">${theme}</div>
+    <noscript>
+      <p class="alert">
+        ${alertGlyph}
+        <span
+          >Signing in with a password needs JavaScript here: it checks that you are a person.
+          ${elsewhere ? 'Turn it on and reload this page, or use another way below.' : 'Turn it on and reload this page.'}</span
+        >
+      </p>
+    </noscript>`
+}

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { secondFactorPage } from './second-factor-page.ts'
+import type { SecondFactorView } from './second-factor-page.ts'
+import { secondFactorSample } from './testing/page-sample.ts'
+
+const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
+const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
+const two: SecondFactorView = {
+  ...secondFactorSample,
+  factors: [
+    { id: 'phone', label: 'Phone' },
+    { id: 'tablet', label: 'Tablet' },
+  ],
+}
+
+describe('every text of the view is escaped', () => {
+  const hostile: readonly [string, Partial<SecondFactorView>][] = [
+    ['action', { action: attack }],
+    ['transaction', { transaction: attack }],
+    ['pending id', { pendingId: attack }],
+    ['client name', { client: { name: attack } }],
+    ['redirect host', { redirectHost: attack }],
+    ['permission', { permissions: [attack] }],
+    ['factor id', { factors: [...two.factors, { id: attack, label: 'x' }] }],
+    ['factor label', { factors: [...two.factors, { id: 'x', label: attack }] }],
+    ['app URL', { appUrl: attack }],
+    ['error', { error: attack }],
+  ]
+  test.each(hostile)('%s', (_field, part) => {
+    const page = secondFactorPage({ ...secondFactorSample, ...part })
+    expect(page).toContain('&lt;script&gt;')
+    expect(page).not.toContain('<script')
+    expect(page).not.toContain('<img')
+    expect(page).not.toContain(`"'>`)
+  })
+})
+
+describe('the code', () => {
+  const input = /<input\s+id="code"[^>]*>/.exec(secondFactorPage(secondFactorSample))?.[0] ?? ''
+
+  test('is offered to the keyboard of digits and to what fills in one-time codes', () => {
+    expect(input).toContain('inputmode="numeric"')
+    expect(input).toContain('autocomplete="one-time-code"')
+    expect(input).toContain('autofocus')
+    expect(input).toContain('required')
+  })
+
+  test.each([
+    ['123456', true],
+    ['123 456', true],
+    [' 12 34 56 ', true],
+    ['12345', false],
+    ['1234567', false],
+    ['12345a', false],
+    ['', false],
+  ])('%j: %s', (code, fits) => {
+    const pattern = /pattern="([^"]*)"/.exec(input)?.[1] ?? 'none'
+    expect(new RegExp(`^(?:${pattern})$`, 'v').test(code)).toBe(fits)
+  })
+})
+
+describe('the choice of a factor', () => {
+  test('one factor: nothing to choose', () => {
+    expect(secondFactorPage(secondFactorSample)).not.toMatch(/<fieldset|type="radio"/)
+  })
+
+  const checked = (view: SecondFactorView): string | undefined =>
+    /value="([^"]*)"\s+checked/.exec(secondFactorPage(view))?.[1]
+
+  test.each([
+    ['nothing was tried: the first', two, 'phone'],
+    ['the second was tried: the second', { ...two, chosen: 'tablet' }, 'tablet'],
+    ['an unknown one was tried: the first', { ...two, chosen: 'watch' }, 'phone'],
+  ])('%s', (_case, view, id) => {
+    expect(checked(view)).toBe(id)
+  })
+
+  test('a factor without a name gets one', () => {
+    const page = secondFactorPage({ ...two, factors: [...two.factors, { id: 'third', label: ' ' }] })
+    expect(page).toContain('>Authenticator app 3</bdi')
+  })
+})
+
+describe('forms', () => {
+  test('both carry the transaction and the sign-in that waits', () => {
+    const found = forms(secondFactorPage(secondFactorSample))
+    expect(found).toHaveLength(2)
+    for (const form of found) {
+      expect(form).toContain('method="post" action="/oauth/authorize"')
+      expect(form).toContain(`name="transaction" value="${secondFactorSample.transaction}"`)
+      expect(form).toContain(`name="second_factor" value="${secondFactorSample.pendingId}"`)
+    }
+  })
+
+  test('confirming allows, cancelling allows nothing, and the two do not mix', () => {
+    const [confirm = '', cancel = ''] = forms(secondFactorPage(secondFactorSample))
+    expect(confirm).toContain('Confirm and allow')
+    expect(confirm).not.toContain('name="action"')
+    expect(cancel).toContain('name="action" value="deny"')
+    expect(cancel).not.toContain('name="code"')
+  })
+})
+
+test('who asks and what for stands there as on the login page', () => {
+  const page = secondFactorPage(secondFactorSample)
+  expect(page).toContain('Verified address')
+  expect(page).toContain('Stay connected for 30 days')
+})
+
+describe('an error', () => {
+  test('is announced, describes the field and stands in the title', () => {
+    const page = secondFactorPage({ ...secondFactorSample, error: 'Wrong.' })
+    expect(page).toContain('role="alert" id="code-error"')
+    expect(page).toContain('aria-describedby="code-hint code-error"')
+    expect(page).toContain('<title>Not confirmed: ')
+  })
+
+  test('is not there without one', () => {
+    const page = secondFactorPage(secondFactorSample)
+    expect(page).not.toMatch(/role="alert"|code-error|Not confirmed/)
+  })
+})

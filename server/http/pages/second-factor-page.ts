@@ -1,0 +1,103 @@
+import { html } from '@drawbridge/shared/html.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { alertGlyph } from './glyph.ts'
+import { hostOf } from './host-name.ts'
+import { layout } from './layout.ts'
+import { requestSummary } from './request-summary.ts'
+import type { RequestView } from './request-summary.ts'
+
+/** What the second-factor page shows and where it posts. Every text is escaped. */
+export interface SecondFactorView extends RequestView {
+  /** Absolute path that the forms post to. */
+  action: string
+  /** Opaque sealed authorization request; travels in a hidden input. */
+  transaction: string
+  /** Names the sign-in that waits; travels in a hidden input. */
+  pendingId: string
+  /** The factors of the account, never none. `label` is what the user called it, and may be empty. */
+  factors: readonly { id: string; label: string }[]
+  /** The factor that was tried last; else the first one is chosen. */
+  chosen?: string
+  /** Why the last code was not accepted, as a sentence. */
+  error?: string
+}
+
+/**
+ * Decides how a person is asked for a code of their authenticator app: beside the same facts about the client as on the
+ * login page, because confirming is what allows. No script. Which factor is only asked when there are several.
+ */
+export function secondFactorPage(view: SecondFactorView): string {
+  const asker = view.client.verifiedHost ?? view.redirectHost
+  return layout({
+    title: `${view.error === undefined ? '' : 'Not confirmed: '}Enter your code to allow access for ${asker}`,
+    bridge: 'lowering',
+    gate: requestSummary(view),
+    main: html`<section class="court-inner" aria-labelledby="second-factor">
+      <div class="heading">
+        <h2 id="second-factor">Enter the code of your authenticator app</h2>
+        <p class="quiet">Your account is protected by a second factor.</p>
+      </div>
+      ${
+        view.error === undefined
+          ? ''
+          : html`<p class="alert" role="alert" id="code-error">${alertGlyph} <span>${view.error}</span></p>`
+      }
+      <form method="post" action="${view.action}" class="stack">
+        ${hiddenInputs(view)} ${factorChoice(view)} ${codeField(view)}
+        <button class="button primary" type="submit">Confirm and allow</button>
+      </form>
+      <form method="post" action="${view.action}" class="cancel">
+        ${hiddenInputs(view)}
+        <button class="button plain" name="action" value="deny">Cancel, allow nothing</button>
+      </form>
+      <div class="court-foot">
+        <p>
+          No access to the app? <a class="link" href="${view.appUrl}">Get help at ${hostOf(view.appUrl)}</a>.
+        </p>
+      </div>
+    </section>`,
+  })
+}
+
+function factorChoice({ factors, chosen }: SecondFactorView): SafeHtml | false {
+  if (factors.length < 2) return false
+  const checked = factors.some(({ id }) => id === chosen) ? chosen : factors[0]?.id
+  return html`<fieldset class="choices">
+    <legend>Which app shows the code?</legend>
+    ${factors.map(
+      ({ id, label }, position) =>
+        html`<label class="choice"
+          ><input type="radio" name="factor" value="${id}" ${id === checked ? html`checked` : ''} /><bdi
+            >${label.trim() || `Authenticator app ${position + 1}`}</bdi
+          ></label
+        >`,
+    )}
+  </fieldset>`
+}
+
+function codeField({ error }: SecondFactorView): SafeHtml {
+  // Blanks are what apps and people put between the digits.
+  return html`<div class="field">
+    <label for="code">Code</label>
+    <input
+      id="code"
+      class="code"
+      name="code"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      pattern="\\s*([0-9]\\s*){6}"
+      title="The six digits that the app shows"
+      maxlength="20"
+      spellcheck="false"
+      required
+      autofocus
+      aria-describedby="code-hint${error === undefined ? '' : ' code-error'}"
+    />
+    <p class="quiet" id="code-hint">Six digits that change every half minute.</p>
+  </div>`
+}
+
+function hiddenInputs({ transaction, pendingId }: SecondFactorView): SafeHtml {
+  return html`<input type="hidden" name="transaction" value="${transaction}" />
+    <input type="hidden" name="second_factor" value="${pendingId}" />`
+}

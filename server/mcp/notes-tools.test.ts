@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller } from '../core/caller.ts'
+import { createNotesTools } from './notes-tools.ts'
+import { whoamiTool } from './whoami-tool.ts'
+
+const caller: Caller = {
+  credential: 'access_token',
+  user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined },
+  clientId: 'mcpc_1',
+  scope: 'mcp',
+  expiresAt: 0,
+  providerToken: () => 'provider-token',
+}
+
+/** What the tool `name` makes of the web app's `answer`. */
+async function call(
+  name: string,
+  input: unknown,
+  answer: (request: Request) => Promise<Response>,
+  as: Caller = caller,
+): Promise<{ text: string; isError: boolean }> {
+  const tools = [whoamiTool, ...createNotesTools('http://app.example', { fetch: answer })]
+  const tool = tools.find(({ listing }) => listing.name === name)
+  const result = await tool?.call(input, { caller: as, signal: new AbortController().signal })
+  const [content] = result?.content ?? []
+  return { text: content?.type === 'text' ? content.text : '', isError: result?.isError === true }
+}
+
+describe('the built-in tools', () => {
+  it('call the web app as the user, and nothing else', async () => {
+    const seen: string[] = []
+    await call('delete_note', { id: 'a/b' }, async (request) => {
+      seen.push(request.method, request.url, request.headers.get('authorization') ?? '')
+      return new Response(null, { status: 204 })
+    })
+    expect(seen).toEqual(['DELETE', 'http://app.example/api/notes/a%2Fb', 'Bearer provider-token'])
+  })
+
+  it.each<[string, () => Promise<Response>, RegExp]>([
+    ['no answer', () => Promise.reject(new TypeError('fetch failed')), /cannot be reached.*Try again/],
+    ['401', async () => new Response(null, { status: 401 }), /Sign in again/],
+    ['404', async () => new Response(null, { status: 404 }), /list_notes/],
+    ['500', async () => new Response('<html>', { status: 500 }), /status 500/],
+    ['no JSON', async () => new Response('<html>'), /nothing readable.*Try again/],
+    ['another shape', async () => Response.json({ notes: [{ id: 1 }] }), /nothing readable/],
+  ])('%s becomes an error with a next step', async (_name, answer, text) => {
+    const result = await call('list_notes', {}, answer)
+    expect(result.isError).toBe(true)
+    expect(result.text).toMatch(text)
+  })
+
+  it('a token that cannot be had is not put down to the web app', async () => {
+    const locked: Caller = {
+      ...caller,
+      providerToken: () => {
+        throw new TypeError('No key of the ring opens a stored provider session.')
+      },
+    }
+    await expect(call('list_notes', {}, async () => new Response(), locked)).rejects.toThrow('No key')
+  })
+
+  it('whoami names who has no address by their id', async () => {
+    expect(await call('whoami', {}, () => Promise.reject(new Error('not called')))).toEqual({
+      text: 'You are ada.',
+      isError: false,
+    })
+  })
+
+  it.each<[string, unknown]>([
+    ['add_note', {}],
+    ['add_note', { text: '   ' }],
+    ['add_note', { text: 'x'.repeat(2001) }],
+    ['delete_note', { id: '' }],
+    ['delete_note', { id: 7 }],
+    ['delete_note', 'text'],
+  ])('%s refuses %j before anything is sent', async (name, input) => {
+    const result = await call(name, input, () => Promise.reject(new Error('was sent')))
+    expect(result.isError).toBe(true)
+    expect(result.text).toContain(`do not fit ${name}`)
+  })
+})

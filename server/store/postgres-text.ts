@@ -1,0 +1,13 @@
+const escape = '\u0001'
+
+/** `text` as Postgres can hold it: it has no NUL. {@link decodeText} gives back the same text. */
+export function encodeText(text: string): string {
+  if (!text.includes('\0') && !text.includes(escape)) return text
+  return text.replaceAll(escape, `${escape}1`).replaceAll('\0', `${escape}0`)
+}
+
+/** Inverse of {@link encodeText}. */
+export function decodeText(stored: string): string {
+  if (!stored.includes(escape)) return stored
+  return stored.replaceAll(`${escape}0`, '\0').replaceAll(`${escape}1`, escape)
+}

@@ -1,0 +1,128 @@
+import type {
+  AccessTokenRecord,
+  GrantEndReason,
+  GrantStore,
+  MintedTokens,
+  RefreshRotation,
+} from '../core/grant.ts'
+import type { PostgresDatabase, Statement } from './postgres-database.ts'
+import { endPostgresGrant, grantColumns, grantOf, type GrantRow } from './postgres-grants.ts'
+
+type TokenStore = Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'>
+
+const selectAccess: Statement = {
+  name: 'select_access_token',
+  text: `SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
+      s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
+    FROM access_token t JOIN grants g ON g.id = t.grant_id JOIN provider_session s ON s.grant_id = g.id
+    WHERE t.hash = $1 AND t.expires_at > $2 AND g.expires_at > $2 AND g.ended_at IS NULL`,
+}
+
+const selectRefresh: Statement = {
+  name: 'select_refresh_token',
+  text: `SELECT ${grantColumns}, g.end_reason FROM refresh_token t JOIN grants g ON g.id = t.grant_id WHERE t.hash = $1`,
+}
+
+// One of many callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
+// pair goes into the row of its access token, which is gone after an hour, and not into that of the used refresh token,
+// which stays for as long as the grant.
+const rotate: Statement = {
+  name: 'rotate_refresh_token',
+  text: `WITH used AS (
+      UPDATE refresh_token t SET used_at = $2, successor = $3
+      FROM grants g
+      WHERE t.hash = $1 AND t.used_at IS NULL AND g.id = t.grant_id AND g.ended_at IS NULL AND g.expires_at > $2
+      RETURNING t.grant_id, t.expires_at
+    ), access AS (
+      INSERT INTO access_token (hash, grant_id, scope, expires_at, kept_until, sealed_tokens)
+      SELECT $3, grant_id, $4, $5::bigint, greatest($5, $2::bigint + $8), $6 FROM used
+    )
+    INSERT INTO refresh_token (hash, grant_id, expires_at) SELECT $7, grant_id, expires_at FROM used RETURNING hash`,
+}
+
+const selectRotation: Statement = {
+  name: 'select_rotation',
+  text: `SELECT g.id, t.used_at, a.sealed_tokens
+    FROM refresh_token t JOIN grants g ON g.id = t.grant_id LEFT JOIN access_token a ON a.hash = t.successor
+    WHERE t.hash = $1 AND g.ended_at IS NULL AND g.expires_at > $2`,
+}
+
+/** Access and refresh tokens of the Postgres store. */
+export function createPostgresTokens(database: PostgresDatabase): TokenStore {
+  /** What came of a token that could not be rotated; undefined when it can be, which a moment ago it could not. */
+  async function earlierRotation(
+    refreshHash: string,
+    { now, replaySeconds }: { now: number; replaySeconds: number },
+  ): Promise<RefreshRotation | undefined> {
+    const [row] = await database.read<RotationRow>(selectRotation, [refreshHash, now])
+    if (!row) return { kind: 'ended' }
+    if (row.used_at === null) return undefined
+    if (now - row.used_at <= replaySeconds && row.sealed_tokens !== null) {
+      return { kind: 'replayed', sealedTokens: row.sealed_tokens }
+    }
+    const ended = await endPostgresGrant(database, row.id, 'refresh_token_reuse', now)
+    return { kind: ended ? 'reused' : 'ended' }
+  }
+
+  return {
+    async findAccessToken(accessHash, now) {
+      const [row] = await database.read<AccessRow>(selectAccess, [accessHash, now])
+      return row && accessTokenOf(row)
+    },
+    async findRefreshToken(refreshHash) {
+      const [row] = await database.read<RefreshRow>(selectRefresh, [refreshHash])
+      return row && { grant: grantOf(row), endReason: row.end_reason ?? undefined }
+    },
+    async rotateRefreshToken(refreshHash, successor, options) {
+      for (;;) {
+        const values = rotationValues(refreshHash, successor, options)
+        if ((await database.write(rotate, values)).length === 1) return { kind: 'rotated' }
+        const earlier = await earlierRotation(refreshHash, options)
+        if (earlier) return earlier
+      }
+    },
+  }
+}
+
+function rotationValues(
+  presentedHash: string,
+  successor: MintedTokens & { refreshHash: string; sealedTokens: string },
+  { now, replaySeconds }: { now: number; replaySeconds: number },
+): (string | number)[] {
+  const { accessHash, scope, accessExpiresAt, sealedTokens, refreshHash } = successor
+  return [presentedHash, now, accessHash, scope, accessExpiresAt, sealedTokens, refreshHash, replaySeconds]
+}
+
+interface RotationRow {
+  id: string
+  used_at: number | null
+  sealed_tokens: string | null
+}
+
+interface RefreshRow extends GrantRow {
+  end_reason: GrantEndReason | null
+}
+
+interface AccessRow extends GrantRow {
+  token_scope: string
+  token_expires_at: number
+  session_sealed: string
+  session_issued_at: number
+  session_expires_at: number
+  session_version: number
+}
+
+function accessTokenOf(row: AccessRow): AccessTokenRecord {
+  return {
+    grant: grantOf(row),
+    scope: row.token_scope,
+    expiresAt: row.token_expires_at,
+    providerSession: {
+      grantId: row.id,
+      sealed: row.session_sealed,
+      issuedAt: row.session_issued_at,
+      expiresAt: row.session_expires_at,
+      version: row.session_version,
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import type { PoolConfig } from 'pg'
+
+/** What `pg` is told, and whether statements may have names. */
+export interface PostgresAddress {
+  pool: PoolConfig
+  named: boolean
+}
+
+const acquireTimeoutMs = 3000
+const statementTimeoutMs = 5000
+const idleTimeoutMs = 30_000
+
+/** By when an answer must have come: a little after the database itself has given up on the statement. */
+export const answerTimeoutMs: number = statementTimeoutMs + 1000
+
+/**
+ * Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?...`; throws, without repeating any of it, when it cannot.
+ *
+ * Beyond what `pg` knows (`sslmode`, `sslrootcert`, `options`, ...) there are `pool_max`, connections of this process
+ * (1 to 100, 10 unless told), and `pooler=transaction` for a pooler between: statements then have no names and
+ * connections no settings of their own, since neither outlives a transaction there.
+ *
+ * Every `sslmode` but `disable` and `no-verify` checks the certificate and the host name, unless
+ * `uselibpqcompat=true` asks for the weaker meanings of libpq.
+ */
+export function parsePostgresUrl(url: string): PostgresAddress {
+  const address = parseUrl(url)
+  const parameters = address.searchParams
+  const most = take(parameters, 'pool_max') ?? '10'
+  if (!/^[1-9]\d?$|^100$/.test(most)) throw invalid('pool_max is not a number from 1 to 100')
+  const pooler = take(parameters, 'pooler')
+  if (pooler !== undefined && pooler !== 'transaction') throw invalid('pooler is not "transaction"')
+  const sslmode = parameters.get('sslmode')
+  if (
+    sslmode !== null &&
+    /^(?:prefer|require|verify-ca)$/.test(sslmode) &&
+    !parameters.has('uselibpqcompat')
+  ) {
+    // The same to pg, which would print a warning about these words.
+    parameters.set('sslmode', 'verify-full')
+  }
+  const options = take(parameters, 'options')
+  return {
+    named: pooler === undefined,
+    pool: {
+      connectionString: address.href,
+      max: Number(most),
+      application_name: 'drawbridge',
+      options: pooler === undefined ? connectionOptions(options) : options,
+      connectionTimeoutMillis: acquireTimeoutMs,
+      idleTimeoutMillis: idleTimeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    },
+  }
+}
+
+/**
+ * The database may have other defaults. Statements of ours are written for READ COMMITTED, and each finds its rows by
+ * an index: a plan made while a table was tiny, and kept since, would read all of it.
+ */
+function connectionOptions(more: string | undefined): string {
+  const ours = [
+    `-c statement_timeout=${statementTimeoutMs}`,
+    `-c idle_in_transaction_session_timeout=${statementTimeoutMs}`,
+    String.raw`-c default_transaction_isolation=read\ committed`,
+    '-c enable_seqscan=off',
+  ]
+  return [...ours, ...(more === undefined ? [] : [more])].join(' ')
+}
+
+function parseUrl(url: string): URL {
+  const address = URL.parse(url)
+  if (!address || !/^postgres(?:ql)?:$/.test(address.protocol)) throw invalid('it is not a postgres: URL')
+  try {
+    for (const part of [address.username, address.password, address.pathname]) decodeURIComponent(part)
+  } catch {
+    throw invalid('a "%" in it is not followed by two hexadecimal digits; write %25 for the sign itself')
+  }
+  return address
+}
+
+function take(parameters: URLSearchParams, name: string): string | undefined {
+  const value = parameters.get(name) ?? undefined
+  parameters.delete(name)
+  return value
+}
+
+function invalid(reason: string): Error {
+  return new Error(`The address of the database cannot be used: ${reason}.`)
+}

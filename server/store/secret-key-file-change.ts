@@ -1,0 +1,63 @@
+import { chmodSync, chownSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createPrivateFile } from './data-folder.ts'
+import { syncFolder, writeDraft } from './secret-key-file-draft.ts'
+import { keyFileEntries } from './secret-key-file.ts'
+
+const lockTimeoutMs = 5000
+
+/**
+ * Replaces the entries of the key file at `path` by what `change` makes of them, one a line. Others see the old file or
+ * the new one, which is on disk when this returns. Owner, group and mode stay: whether those are right is not checked.
+ *
+ * One process changes a file at a time: a key that was added meanwhile would be lost, and with it what it sealed. The
+ * operating system lets go of the lock after `kill -9`. What `change` throws leaves the file as it is.
+ */
+export function changeKeyFile(path: string, change: (entries: readonly string[]) => readonly string[]): void {
+  // A mounted secret is a link: the file behind it is replaced.
+  const file = realpathSync(path)
+  const unlock = lock(file)
+  try {
+    const entries = change(keyFileEntries(readFileSync(file, 'utf8')))
+    replace(file, `${entries.join('\n')}\n`)
+  } finally {
+    unlock()
+  }
+}
+
+function replace(file: string, text: string): void {
+  const { mode, uid, gid } = statSync(file)
+  const draft = writeDraft(file, text)
+  try {
+    keepOwner(draft, uid, gid, file)
+    chmodSync(draft, mode & 0o777)
+    renameSync(draft, file)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  syncFolder(dirname(file))
+}
+
+// Whoever read the old file must be able to read the new one: a server that cannot is without the new key.
+function keepOwner(draft: string, uid: number, gid: number, file: string): void {
+  const made = statSync(draft)
+  if (made.uid === uid && made.gid === gid) return
+  try {
+    chownSync(draft, uid, gid)
+  } catch (cause) {
+    throw new Error(`${file} belongs to somebody else. Run this as its owner.`, { cause })
+  }
+}
+
+function lock(file: string): () => void {
+  createPrivateFile(`${file}.lock`)
+  const database = new DatabaseSync(`${file}.lock`, { timeout: lockTimeoutMs })
+  try {
+    database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    throw new Error(`Another command is changing ${file}.`, { cause: error })
+  }
+  return () => database.close()
+}

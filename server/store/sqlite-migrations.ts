@@ -1,0 +1,134 @@
+/** The name of the key in a sealed value, as `sealingKeyOf` reads it. Indexes are only used by this very expression. */
+export function kidOf(column: string): string {
+  return `substr(${column}, 1, instr(${column}, '.') - 1)`
+}
+
+/**
+ * Numbered migrations: index + 1 is the version a database has after it. Only ever appended to.
+ *
+ * Tokens, grants and sessions refer to each other by numbers given in order of arrival: with millions of them, a refresh
+ * then changes few pages. Numbers of grants are never given twice, or a forgotten token would serve another grant.
+ */
+export const sqliteMigrations: readonly string[] = [
+  `CREATE TABLE client (
+     id TEXT PRIMARY KEY, name TEXT, uri TEXT, redirect_uris TEXT NOT NULL, grant_types TEXT NOT NULL,
+     auth_method TEXT NOT NULL, secret_hash TEXT, created_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE social_sign_in (
+     id TEXT PRIMARY KEY, binding_hash TEXT NOT NULL, sealed TEXT NOT NULL, expires_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX social_sign_in_binding ON social_sign_in (binding_hash);
+   CREATE INDEX social_sign_in_expiry ON social_sign_in (expires_at);
+   CREATE TABLE authorization_code (
+     code_hash TEXT PRIMARY KEY, grant_json TEXT NOT NULL, redirect_uri TEXT NOT NULL, code_challenge TEXT NOT NULL,
+     expires_at INTEGER NOT NULL, redeemed_at INTEGER,
+     session_sealed TEXT, session_issued_at INTEGER NOT NULL, session_expires_at INTEGER NOT NULL,
+     session_version INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX authorization_code_expiry ON authorization_code (expires_at);
+   CREATE TABLE grants (
+     id TEXT PRIMARY KEY, user_id TEXT NOT NULL, user_sub TEXT NOT NULL, user_email TEXT, user_name TEXT,
+     client_id TEXT NOT NULL, resource TEXT NOT NULL, scope TEXT NOT NULL,
+     created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, ended_at INTEGER, end_reason TEXT
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX grants_expiry ON grants (expires_at);
+   CREATE TABLE access_token (
+     hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, scope TEXT NOT NULL, expires_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX access_token_expiry ON access_token (expires_at);
+   CREATE TABLE refresh_token (
+     hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, used_at INTEGER, sealed_tokens TEXT, expires_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX refresh_token_expiry ON refresh_token (expires_at);
+   CREATE TABLE provider_session (
+     grant_id TEXT PRIMARY KEY, sealed TEXT NOT NULL, issued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+     version INTEGER NOT NULL, lease_owner TEXT, lease_until INTEGER NOT NULL DEFAULT 0
+   ) STRICT, WITHOUT ROWID;`,
+
+  `CREATE TABLE attempt (
+     key TEXT PRIMARY KEY, count INTEGER NOT NULL, window_ends_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX attempt_expiry ON attempt (window_ends_at);
+
+   CREATE TABLE second_factor (
+     id TEXT PRIMARY KEY, binding_hash TEXT NOT NULL, sealed TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+     session_sealed TEXT NOT NULL, session_issued_at INTEGER NOT NULL, session_expires_at INTEGER NOT NULL,
+     session_version INTEGER NOT NULL, expires_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX second_factor_expiry ON second_factor (expires_at);
+
+   CREATE TABLE sign_out (
+     grant_id TEXT PRIMARY KEY, sealed TEXT NOT NULL, issued_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+     version INTEGER NOT NULL, attempts INTEGER NOT NULL, since INTEGER NOT NULL, due_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX sign_out_due ON sign_out (due_at);
+   INSERT INTO sign_out
+     SELECT s.grant_id, s.sealed, s.issued_at, s.expires_at, s.version, 0, g.ended_at, g.ended_at
+     FROM provider_session s JOIN grants g ON g.id = s.grant_id
+     WHERE g.ended_at IS NOT NULL AND g.end_reason <> 'provider_session_ended';
+
+   DROP INDEX grants_expiry;
+   ALTER TABLE grants RENAME TO grants_1;
+   CREATE TABLE grants (
+     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, user_id TEXT NOT NULL, user_sub TEXT NOT NULL,
+     user_email TEXT, user_name TEXT, client_id TEXT NOT NULL, resource TEXT NOT NULL, scope TEXT NOT NULL,
+     created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, ended_at INTEGER, end_reason TEXT,
+     first_refresh_token INTEGER
+   ) STRICT;
+   INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at,
+       ended_at, end_reason)
+     SELECT * FROM grants_1 ORDER BY created_at, id;
+   CREATE INDEX grants_expiry ON grants (expires_at);
+
+   DROP INDEX access_token_expiry;
+   ALTER TABLE access_token RENAME TO access_token_1;
+   CREATE TABLE access_token (
+     number INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, grant_number INTEGER NOT NULL, scope TEXT NOT NULL,
+     expires_at INTEGER NOT NULL
+   ) STRICT;
+   INSERT INTO access_token (hash, grant_number, scope, expires_at)
+     SELECT t.hash, g.number, t.scope, t.expires_at
+     FROM access_token_1 t JOIN grants g ON g.id = t.grant_id ORDER BY t.expires_at;
+   CREATE INDEX access_token_expiry ON access_token (expires_at);
+
+   DROP INDEX refresh_token_expiry;
+   ALTER TABLE refresh_token RENAME TO refresh_token_1;
+   CREATE TABLE refresh_token (
+     number INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, grant_number INTEGER NOT NULL, used_at INTEGER,
+     sealed_tokens TEXT, successor INTEGER
+   ) STRICT;
+   INSERT INTO refresh_token (hash, grant_number, used_at, sealed_tokens)
+     SELECT t.hash, g.number, t.used_at, t.sealed_tokens
+     FROM refresh_token_1 t JOIN grants g ON g.id = t.grant_id
+     ORDER BY g.number, t.used_at IS NULL, t.used_at, t.hash;
+   UPDATE refresh_token SET successor = number + 1
+     WHERE grant_number = (SELECT n.grant_number FROM refresh_token n WHERE n.number = refresh_token.number + 1);
+   UPDATE grants SET first_refresh_token = f.number
+     FROM (SELECT grant_number, min(number) AS number FROM refresh_token GROUP BY grant_number) f
+     WHERE f.grant_number = grants.number;
+
+   ALTER TABLE provider_session RENAME TO provider_session_1;
+   CREATE TABLE provider_session (
+     grant_number INTEGER PRIMARY KEY, grant_id TEXT NOT NULL, sealed TEXT NOT NULL, issued_at INTEGER NOT NULL,
+     expires_at INTEGER NOT NULL, version INTEGER NOT NULL, lease_owner TEXT, lease_until INTEGER NOT NULL DEFAULT 0,
+     lease_attempts INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+   INSERT INTO provider_session (grant_number, grant_id, sealed, issued_at, expires_at, version, lease_attempts)
+     SELECT g.number, s.grant_id, s.sealed, s.issued_at, s.expires_at, s.version, s.lease_until > 0
+     FROM provider_session_1 s JOIN grants g ON g.id = s.grant_id WHERE g.ended_at IS NULL ORDER BY g.number;
+   CREATE INDEX provider_session_leased ON provider_session (lease_until) WHERE lease_until > 0;
+
+   DROP TABLE provider_session_1;
+   DROP TABLE refresh_token_1;
+   DROP TABLE access_token_1;
+   DROP TABLE grants_1;
+
+   CREATE INDEX authorization_code_unused ON authorization_code (expires_at) WHERE session_sealed IS NOT NULL;
+   CREATE INDEX authorization_code_kid ON authorization_code (${kidOf('session_sealed')})
+     WHERE session_sealed IS NOT NULL;
+   CREATE INDEX provider_session_kid ON provider_session (${kidOf('sealed')}, grant_id);
+   CREATE INDEX second_factor_kid ON second_factor (${kidOf('sealed')});
+   CREATE INDEX second_factor_session_kid ON second_factor (${kidOf('session_sealed')});
+   CREATE INDEX sign_out_kid ON sign_out (${kidOf('sealed')}, grant_id);
+   CREATE INDEX social_sign_in_kid ON social_sign_in (${kidOf('sealed')});`,
+]

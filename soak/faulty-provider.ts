@@ -1,0 +1,135 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createEmbeddedProvider, type EmbeddedAdmin } from '../server/provider/embedded/embedded-provider.ts'
+import { systemRuntime } from '../server/system-runtime.ts'
+import { freePort } from '../tests/e2e/free-port.ts'
+import { drawFault, type Fault, type FaultMix } from './faults.ts'
+import type { Random } from './random.ts'
+import type { Tally } from './tally.ts'
+
+/** A session provider behind a network that can be made bad. */
+export interface FaultyProvider {
+  /** Its origin; the auth API is below `/auth/v1`. */
+  origin: string
+  admin: EmbeddedAdmin
+  setFaults(mix: FaultMix): void
+  close(): Promise<void>
+}
+
+/** Starts the embedded provider behind a proxy that plays faults, on a free port. */
+export async function startFaultyProvider(
+  options: { tokenTtlSeconds: number },
+  random: Random,
+  tally: Tally,
+): Promise<FaultyProvider> {
+  const port = await freePort()
+  const origin = `http://localhost:${port}`
+  const provider = createEmbeddedProvider(
+    {
+      url: `${origin}/auth/v1`,
+      siteUrl: origin,
+      redirectAllowList: [],
+      tokenTtlSeconds: options.tokenTtlSeconds,
+      database: ':memory:',
+    },
+    systemRuntime,
+  )
+  let mix: FaultMix = {}
+
+  async function pass(incoming: IncomingMessage): Promise<Response> {
+    const response = await provider.fetch(await requestOf(incoming, origin))
+    if (response.status === 200 && incoming.url?.includes('grant_type=refresh_token') === true) {
+      tally.add('provider refreshes answered')
+    }
+    return response
+  }
+
+  async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const fault = drawFault(mix, random)
+    if (fault.kind !== 'none') tally.add(`fault ${fault.kind}`)
+    const response = await respond(fault, () => pass(incoming))
+    if (!response) {
+      incoming.socket.destroy()
+      return
+    }
+    const headers = Object.fromEntries(response.headers)
+    const body = Buffer.from(await response.arrayBuffer())
+    outgoing.writeHead(response.status, { ...headers, 'content-length': body.length })
+    outgoing.end(body)
+  }
+
+  const server = createServer({ keepAliveTimeout: 65_000 }, (incoming, outgoing) => {
+    answer(incoming, outgoing).catch((error: unknown) => {
+      tally.accuse('failures of the soak itself', String(error))
+      outgoing.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    origin,
+    admin: provider.admin,
+    setFaults: (next) => {
+      mix = next
+    },
+    async close() {
+      const closed = new Promise((resolve) => {
+        server.close(resolve)
+      })
+      server.closeAllConnections()
+      await closed
+      provider.close()
+    },
+  }
+}
+
+/** What comes back under `fault`; undefined: nothing, the connection breaks. */
+async function respond(fault: Fault, pass: () => Promise<Response>): Promise<Response | undefined> {
+  switch (fault.kind) {
+    case 'none':
+      return pass()
+    case 'slow':
+      await sleep(fault.ms)
+      return pass()
+    case 'held': {
+      const response = await pass()
+      await sleep(fault.ms)
+      return response
+    }
+    case 'rate_limited':
+      return Response.json(
+        { code: 429, error_code: 'over_request_rate_limit', msg: 'Request rate limit reached' },
+        {
+          status: 429,
+          headers:
+            fault.retryAfterSeconds === undefined ? {} : { 'retry-after': String(fault.retryAfterSeconds) },
+        },
+      )
+    case 'gateway_page':
+      return new Response('<!doctype html><title>Gateway error</title>', {
+        status: fault.status,
+        headers: { 'content-type': 'text/html; charset=utf-8' },
+      })
+    case 'dropped':
+      return undefined
+    case 'reply_lost':
+      await pass()
+      return undefined
+  }
+}
+
+async function requestOf(incoming: IncomingMessage, origin: string): Promise<Request> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined && name !== 'connection') headers.set(name, String(value))
+  }
+  const method = incoming.method ?? 'GET'
+  return new Request(new URL(incoming.url ?? '/', origin), {
+    method,
+    headers,
+    ...(method !== 'GET' && method !== 'HEAD' && { body: Buffer.concat(chunks) }),
+  })
+}

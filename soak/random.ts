@@ -1,0 +1,35 @@
+/** Chance that a seed decides: the same seed gives the same sequence. Not for secrets. */
+export interface Random {
+  /** From 0 to below 1. */
+  next(): number
+  between(least: number, most: number): number
+  chance(probability: number): boolean
+  pick<Value>(values: readonly [Value, ...Value[]]): Value
+  /** A sequence of its own, for one part of the whole: what others draw does not change it. */
+  fork(name: string): Random
+}
+
+/** The sequence of `seed` (mulberry32). */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0
+  const random: Random = {
+    next() {
+      state = (state + 0x6d2b79f5) >>> 0
+      let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    },
+    between: (least, most) => least + random.next() * (most - least),
+    chance: (probability) => random.next() < probability,
+    pick: (values) => values[Math.floor(random.next() * values.length)] ?? values[0],
+    fork: (name) => createRandom(seed ^ hash(name)),
+  }
+  return random
+}
+
+/** FNV-1a. */
+function hash(text: string): number {
+  let value = 0x811c9dc5
+  for (const character of text) value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  return value >>> 0
+}

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startPostgres } from '../server/testing/postgres-server.ts'
+import { freePort } from '../tests/e2e/free-port.ts'
+import { createSoakClient, type SoakClient, type SystemUnderTest } from './client.ts'
+import { closeConnections } from './exchange.ts'
+import { startFaultyProvider } from './faulty-provider.ts'
+import { createInstance, type Instance, logLines } from './instances.ts'
+import type { Random } from './random.ts'
+import { registerClient, signIn } from './sign-in.ts'
+import type { Tally } from './tally.ts'
+import { makeTrouble, type Victims } from './trouble.ts'
+
+/** Life of the provider's access tokens: every connection needs the provider several times a minute. */
+const providerTokenSeconds = 15
+const accessTokenSeconds = 30
+/** After the last trouble, before the final calls: by then every provider token is due. */
+const calmSeconds: number = providerTokenSeconds + 5
+const signInsAtOnce = 8
+const verificationsAtOnce = 16
+
+/** How one soak is run. */
+export interface Soak {
+  launcher: string
+  /** An empty folder for logs. */
+  scratch: string
+  grants: number
+  seconds: number
+  random: Random
+  tally: Tally
+  say(text: string): void
+}
+
+/** Builds the system, signs in, makes trouble while clients work, and looks at the end whether every connection works. */
+export async function runSoak(soak: Soak): Promise<void> {
+  const { random, tally, say } = soak
+  const closers: (() => Promise<void>)[] = []
+  try {
+    const { system, victims } = await startSystem(soak, closers)
+    say(`signing in ${soak.grants} times`)
+    const clients = await signInAll(soak, system, victims)
+    say(`${clients.length} connections are at work for ${soak.seconds} s`)
+    victims.provider.admin.resetCounters()
+    tally.add('provider refreshes answered', -tally.get('provider refreshes answered'))
+    const end = Date.now() + soak.seconds * 1000
+    await Promise.all([
+      makeTrouble(soak.seconds, victims, random.fork('trouble'), tally, say),
+      ...clients.map((client) => client.run(end)),
+    ])
+    say('calm')
+    await sleep(calmSeconds * 1000)
+    say('the last call and refresh of each')
+    await atOnce(verificationsAtOnce, clients, async (client) => {
+      if ((await client.verify()) === undefined) tally.add('grants that work at the end')
+    })
+    const { rotations } = victims.provider.admin.counters
+    tally.add('provider rotations', rotations)
+    tally.add('replayed parents', tally.get('provider refreshes answered') - rotations)
+    readLogs(victims.instances, tally)
+  } catch (error) {
+    tally.accuse('failures of the soak itself', error instanceof Error ? (error.stack ?? '') : String(error))
+  }
+  closeConnections()
+  for (const close of closers.toReversed()) {
+    await close().catch((error: unknown) => tally.accuse('failures of the soak itself', String(error)))
+  }
+}
+
+async function startSystem(
+  soak: Soak,
+  closers: (() => Promise<void>)[],
+): Promise<{ system: SystemUnderTest; victims: Victims }> {
+  const postgres = await startPostgres({ durable: true })
+  closers.push(() => postgres.close())
+  const provider = await startFaultyProvider(
+    { tokenTtlSeconds: providerTokenSeconds },
+    soak.random.fork('faults'),
+    soak.tally,
+  )
+  closers.push(() => provider.close())
+  const baseUrl = `http://localhost:${await freePort()}`
+  const settings = {
+    BASE_URL: baseUrl,
+    APP_URL: provider.origin,
+    PROVIDER: 'supabase',
+    PROVIDER_URL: `${provider.origin}/auth/v1`,
+    PROVIDER_KEY: 'sb_publishable_soak',
+    SECRET_KEYS: `soak:${randomBytes(32).toString('base64')}`,
+    STORE: await postgres.createDatabase(),
+    ACCESS_TOKEN_TTL: `${accessTokenSeconds}s`,
+    SESSION_CHECK: '20s',
+    SIGN_IN_LIMIT: '100000',
+  }
+  const create = (name: string): Promise<Instance> => createInstance(name, { ...soak, settings })
+  const instances = [await create('one'), await create('two'), await create('three')] as const
+  for (const instance of instances) {
+    await instance.start()
+    closers.push(() => instance.stop())
+  }
+  const anyPort = (): number => soak.random.pick(instances).port
+  const clientId = await registerClient({ baseUrl, anyPort })
+  return {
+    system: { baseUrl, clientId, anyPort },
+    victims: { provider, instances: [...instances], postgres },
+  }
+}
+
+async function signInAll(soak: Soak, system: SystemUnderTest, victims: Victims): Promise<SoakClient[]> {
+  const accounts = Array.from({ length: soak.grants }, (_, index) => ({
+    email: `user${index}@example.com`,
+    password: `correct horse ${index}`,
+  }))
+  const clients: SoakClient[] = []
+  await atOnce(signInsAtOnce, accounts, async (account) => {
+    await victims.provider.admin.createUser(account)
+    const tokens = await signIn(system, account)
+    soak.tally.add('sign-ins')
+    clients.push(
+      createSoakClient({ email: account.email, tokens }, system, soak.random.fork(account.email), soak.tally),
+    )
+  })
+  return clients
+}
+
+/** Runs `work` on all of `items`, at most `most` at the same time. */
+async function atOnce<Item>(
+  most: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = [...items]
+  await Promise.all(
+    Array.from({ length: most }, async () => {
+      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item)
+    }),
+  )
+}
+
+/** What the instances say about themselves: no grant may have ended, and nothing may have failed that nobody meant. */
+function readLogs(instances: readonly Instance[], tally: Tally): void {
+  for (const line of instances.flatMap(logLines)) {
+    const { event, reason, time } = line
+    if (event === 'grant_ended') {
+      tally.accuse(
+        reason === 'refresh_token_reuse' ? 'reuse revocations' : 'grants ended by the server',
+        `${String(time)} ${String(reason)} ${String(line['grant_id'])}`,
+      )
+    }
+    if (event === 'provider_session_ended') {
+      tally.accuse('grants ended by the server', `${String(time)} ${String(line['grant_id'])}`)
+    }
+    if (event === 'request_failed') tally.accuse('failed requests', JSON.stringify(line).slice(0, 2000))
+    if (event === 'provider_refreshed') tally.add('provider sessions stored')
+  }
+}

@@ -1,0 +1,27 @@
+/** What happened, counted by name. */
+export interface Tally {
+  add(name: string, count?: number): void
+  get(name: string): number
+  /** Notes a case that must not happen, with what is needed to look into it. Never a token. */
+  accuse(name: string, detail: string): void
+  /** The first accusations of each kind, as sentences. */
+  accusations(): readonly string[]
+}
+
+const mostOfAKind = 5
+
+/** Everything at zero. */
+export function createTally(): Tally {
+  const counts = new Map<string, number>()
+  const accusations: string[] = []
+  const tally: Tally = {
+    add: (name, count = 1) => void counts.set(name, tally.get(name) + count),
+    get: (name) => counts.get(name) ?? 0,
+    accuse(name, detail) {
+      tally.add(name)
+      if (tally.get(name) <= mostOfAKind) accusations.push(`${new Date().toISOString()} ${name}: ${detail}`)
+    },
+    accusations: () => accusations,
+  }
+  return tally
+}

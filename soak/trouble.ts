@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PostgresServer } from '../server/testing/postgres-server.ts'
+import { planPhases } from './faults.ts'
+import type { FaultyProvider } from './faulty-provider.ts'
+import type { Instance } from './instances.ts'
+import type { Random } from './random.ts'
+import type { Tally } from './tally.ts'
+
+/** What trouble is made for. */
+export interface Victims {
+  provider: FaultyProvider
+  instances: readonly [Instance, ...Instance[]]
+  postgres: PostgresServer
+}
+
+/**
+ * Makes trouble for `seconds` and leaves everything running and calm: faults at the provider in phases, an instance
+ * killed every few seconds, and the database taken away twice, once by its own shutdown and once by SIGKILL.
+ */
+export async function makeTrouble(
+  seconds: number,
+  victims: Victims,
+  random: Random,
+  tally: Tally,
+  say: (text: string) => void,
+): Promise<void> {
+  await Promise.all([
+    faultAtProvider(seconds, victims.provider, random.fork('provider'), say),
+    killInstances(seconds, victims.instances, random.fork('kills'), tally),
+    takeDatabaseAway(seconds, victims.postgres, random.fork('database'), tally, say),
+  ])
+}
+
+async function faultAtProvider(
+  seconds: number,
+  provider: FaultyProvider,
+  random: Random,
+  say: (text: string) => void,
+): Promise<void> {
+  for (const { name, seconds: length, mix } of planPhases(seconds, random)) {
+    say(`provider: ${name} for ${length} s`)
+    provider.setFaults(mix)
+    await sleep(length * 1000)
+  }
+  provider.setFaults({})
+}
+
+async function killInstances(
+  seconds: number,
+  instances: readonly [Instance, ...Instance[]],
+  random: Random,
+  tally: Tally,
+): Promise<void> {
+  const end = Date.now() + seconds * 1000
+  for (;;) {
+    await sleep(random.between(2000, 8000))
+    if (Date.now() >= end) return
+    const victims = random.chance(0.15) ? instances : [random.pick(instances)]
+    for (const victim of victims) {
+      victim.kill(random.between(0, 3000))
+      tally.add('kills')
+    }
+  }
+}
+
+async function takeDatabaseAway(
+  seconds: number,
+  postgres: PostgresServer,
+  random: Random,
+  tally: Tally,
+  say: (text: string) => void,
+): Promise<void> {
+  for (const end of ['stop', 'kill'] as const) {
+    await sleep(random.between(seconds / 5, seconds / 3) * 1000)
+    const awayMs = random.between(500, 5000)
+    say(`database: ${end}, away for ${(awayMs / 1000).toFixed(1)} s`)
+    await postgres[end]()
+    await sleep(awayMs)
+    await postgres.start()
+    tally.add('database restarts')
+  }
+}

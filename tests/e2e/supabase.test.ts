@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { computeTotp } from '../../server/provider/embedded/totp.ts'
+import type { Browser, Visit } from '../../server/testing/browser.ts'
+import { type AuthServer, startAuthServer } from './auth-server.ts'
+import { createPerson, createServerBrowser } from './person.ts'
+import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
+import { runServer, type ServerProcess, startServer, until } from './server-process.ts'
+
+const tokenSeconds = 6
+let auth: AuthServer
+let server: ServerProcess
+let client: PlainClient
+
+beforeAll(async () => {
+  auth = await startAuthServer({ tokenTtlSeconds: tokenSeconds })
+  server = await startServer(auth.settings)
+  client = await registerPlainClient(server)
+})
+afterAll(async () => {
+  await server?.close()
+  await auth?.close()
+})
+
+/** Presses the first button of the stand-in for a social provider. */
+function chooseFirst(browser: Browser, at: Visit): Promise<Visit> {
+  const [, name = '', value = ''] = /<button\b[^>]*\bname="([^"]*)"[^>]*\bvalue="([^"]*)"/.exec(at.html) ?? []
+  return browser.submit(at, name, { [name]: value })
+}
+
+async function redeem(url: URL): Promise<Tokens> {
+  const code = url.searchParams.get('code')
+  if (code === null) throw new Error(`There is no code at ${url.pathname}.`)
+  return (await (await client.redeem(code)).json()) as Tokens
+}
+
+function userId(email: string): string {
+  const user = auth.admin.findUser(email)
+  if (!user) throw new Error('There is no such account.')
+  return user.id
+}
+
+describe('a server in front of an auth API of its own', () => {
+  it('signs in with a password; only tools that any web app has are offered', async () => {
+    const person = await createPerson(server)
+    const { access_token: token } = await client.connect(person)
+    expect(await callTool(server, token, 'whoami')).toBe(`You are ${person.email}.`)
+    const listed = await postMcp(server, { method: 'tools/list' }, { authorization: `Bearer ${token}` })
+    const { result } = (await listed.json()) as { result: { tools: { name: string }[] } }
+    expect(result.tools.map(({ name }) => name)).toEqual(['whoami'])
+  })
+
+  it.each(['google', 'keycloak'])(
+    'signs in through %s, without a click after the account',
+    async (method) => {
+      const browser = createServerBrowser(server)
+      const login = await browser.visit(client.authorizationUrl)
+      expect(login.html.toLowerCase()).toContain(`continue with ${method}`)
+      const away = await browser.submit(login, 'provider', { provider: method })
+      const back = await chooseFirst(browser, away)
+      const { access_token: token } = await redeem(back.url)
+      expect(await callTool(server, token, 'whoami')).toMatch(/^You are .+@/)
+    },
+  )
+
+  it('asks for the second factor of an account that has one', async () => {
+    const person = await createPerson(server)
+    const { secret } = auth.admin.enrollTotp(userId(person.email))
+    const { browser, email, password } = person
+    const asked = await browser.submit(await browser.visit(client.authorizationUrl), 'password', {
+      email,
+      password,
+    })
+    expect(asked.response?.status).toBe(200)
+    const wrong = await browser.submit(asked, 'code', { code: '000000' })
+    expect(wrong.response?.status).toBe(400)
+    const right = await browser.submit(wrong, 'code', {
+      code: computeTotp(secret, Math.floor(Date.now() / 1000)),
+    })
+    const { access_token: token } = await redeem(right.url)
+    expect(await callTool(server, token, 'whoami')).toBe(`You are ${email}.`)
+  })
+
+  it('refreshes underneath, and says that it cannot while the provider is down: nobody signs in again', async () => {
+    const tokens = await client.connect(await createPerson(server))
+    await delay(tokenSeconds * 1000 + 100)
+    auth.admin.setFaults({ failNext: { status: 503, count: 1000 } })
+    const down = await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${tokens.access_token}` })
+    expect(down.status).toBe(503)
+    expect(Number(down.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(down.headers.get('www-authenticate')).toBeNull()
+    // The client's own refresh does not need the provider.
+    const refreshed = await client.refresh(tokens.refresh_token)
+    expect(refreshed.status).toBe(200)
+    const { access_token: token } = (await refreshed.json()) as Tokens
+    auth.admin.setFaults({})
+    await until(
+      async () =>
+        (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${token}` })).status === 200,
+      'service after the outage',
+    )
+  })
+
+  it('a session ended at the provider ends the connection: 401 and invalid_grant', async () => {
+    const person = await createPerson(server)
+    const tokens = await client.connect(person)
+    for (const { id } of auth.admin.listSessions(userId(person.email))) auth.admin.endSession(id)
+    await delay(tokenSeconds * 1000)
+    const ping = await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${tokens.access_token}` })
+    expect(ping.status).toBe(401)
+    const refreshed = await client.refresh(tokens.refresh_token)
+    expect(refreshed.status).toBe(400)
+    expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' })
+  })
+
+  it('a connection that is ended here is signed out there, and no other session of the user', async () => {
+    const person = await createPerson(server)
+    const id = userId(person.email)
+    const before = auth.admin.listSessions(id).length
+    const kept = await client.connect(person)
+    const code = await client.code(person)
+    expect((await client.redeem(code)).status).toBe(200)
+    expect(auth.admin.listSessions(id)).toHaveLength(before + 2)
+    await delay(11_000)
+    // A code that comes back this late ends what came of it.
+    expect((await client.redeem(code)).status).toBe(400)
+    await until(() => auth.admin.listSessions(id).length === before + 1, 'the sign-out at the provider')
+    expect(await callTool(server, kept.access_token, 'whoami')).toContain(person.email)
+  })
+
+  it('says everything that its configuration lacks', async () => {
+    const { code, stderr } = await runServer({ settings: { PROVIDER: 'supabase' } })
+    expect(code).toBe(2)
+    for (const name of ['PROVIDER_URL', 'APP_URL', 'SECRET_KEYS']) {
+      expect(stderr).toContain(`DRAWBRIDGE_${name}: needed`)
+    }
+  })
+})

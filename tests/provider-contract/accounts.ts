@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import { codeOf, textOf, type Wire, type WireAnswer } from './wire.ts'
+
+/** An account of this run, and of nobody else. */
+export interface ContractAccount {
+  id: string
+  email: string
+  password: string
+}
+
+/** How the accounts of a server are made. Ban, unconfirmed addresses and deletion need its service key. */
+export interface Accounts {
+  /** Confirmed unless told otherwise. No session of it is left. */
+  create(options?: { confirmed?: boolean; banned?: boolean }): Promise<ContractAccount>
+  ban(id: string): Promise<void>
+  delete(id: string): Promise<void>
+  /** Deletes what this run has made, as far as the server lets it. */
+  clean(): Promise<void>
+}
+
+/** By sign-up where that confirms at once, otherwise as an operator. */
+export function createAccounts({
+  wire,
+  serviceKey,
+  canSignUp,
+}: {
+  wire: () => Wire
+  serviceKey: string | undefined
+  canSignUp: boolean
+}): Accounts {
+  async function asAdmin(method: string, path: string, body?: unknown): Promise<WireAnswer> {
+    if (serviceKey === undefined) throw new Error('GOTRUE_SERVICE_KEY is not set.')
+    const answer = await wire()(method, `/admin/users${path}`, {
+      // A gateway may want to see it as the API key too.
+      apiKey: serviceKey,
+      bearer: serviceKey,
+      ...(body !== undefined && { body }),
+    })
+    if (answer.status === 200) return answer
+    throw new Error(`/admin/users refused ${method}: ${answer.status} ${String(codeOf(answer))}.`)
+  }
+
+  /** Undefined when the server does not like the address: some know that nobody reads mail there. */
+  async function signUp(email: string, password: string): Promise<string | undefined> {
+    const ask = wire()
+    const answer = await ask('POST', '/signup', { body: { email, password } })
+    if (answer.status !== 200 && serviceKey !== undefined) return undefined
+    const bearer = textOf(answer, 'access_token')
+    const user = await ask('GET', '/user', { bearer })
+    await ask('POST', '/logout?scope=global', { bearer })
+    return textOf(user, 'id')
+  }
+
+  const made = new Set<string>()
+  const noted = (account: ContractAccount): ContractAccount => {
+    made.add(account.id)
+    return account
+  }
+
+  return {
+    async create({ confirmed = true, banned = false } = {}) {
+      const email = `contract-${randomUUID()}@example.com`
+      const password = `Drawbridge-${randomUUID()}`
+      const signedUp = canSignUp && confirmed && !banned ? await signUp(email, password) : undefined
+      if (signedUp !== undefined) return noted({ id: signedUp, email, password })
+      const body = { email, password, email_confirm: confirmed, ...(banned && { ban_duration: '1h' }) }
+      return noted({ id: textOf(await asAdmin('POST', '', body), 'id'), email, password })
+    },
+    async ban(id) {
+      await asAdmin('PUT', `/${id}`, { ban_duration: '1h' })
+    },
+    async delete(id) {
+      await asAdmin('DELETE', `/${id}`)
+      made.delete(id)
+    },
+    async clean() {
+      if (serviceKey === undefined) return
+      for (const id of made) await asAdmin('DELETE', `/${id}`).catch(() => undefined)
+    },
+  }
+}

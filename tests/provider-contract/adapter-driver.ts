@@ -1,0 +1,85 @@
+import { ProviderError, type ProviderFailure, type SignInStep } from '../../server/core/session-provider.ts'
+import { createGotrueProvider } from '../../server/provider/gotrue.ts'
+import { systemRuntime } from '../../server/system-runtime.ts'
+import type { ContractServer } from './contract-server.ts'
+import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
+import type { CaseFetch } from './wire.ts'
+
+const shared: ReadonlySet<ProviderFailure> = new Set<ProviderFailure & ContractFailure>([
+  'invalid_credentials',
+  'email_unconfirmed',
+  'captcha',
+  'wrong_code',
+  'rate_limited',
+  'expired',
+  'terminal',
+  'invalid_token',
+  'transient',
+])
+
+/** Our own adapter. */
+export function createAdapterDriver(server: ContractServer, send: CaseFetch): Driver {
+  const provider = createGotrueProvider(
+    {
+      url: server.authUrl,
+      apiKey: server.apiKey,
+      issuer: server.token?.issuer ?? server.authUrl,
+      audience: server.token?.audience ?? 'authenticated',
+      hs256Secret: server.jwtSecret,
+      social: undefined,
+      captcha: undefined,
+      secondFactor: 'if-enrolled',
+    },
+    { ...systemRuntime, fetch: send },
+  )
+
+  return {
+    judgesClaims: true,
+    signIn: (account, captchaToken) =>
+      answerOf(async () => stepOf(await provider.passwordSignIn({ ...account, captchaToken }))),
+    async socialStart(method, callbackUrl) {
+      const { url, secret } = await provider.socialStart({ method, callbackUrl })
+      return {
+        url,
+        finish: (params) =>
+          answerOf(async () => stepOf(await provider.socialFinish({ params, secret, callbackUrl }))),
+      }
+    },
+    refresh: (session) => answerOf(async () => known(await provider.refresh(ours(session)))),
+    signOut: (session) => answerOf(() => provider.signOut(ours(session))),
+    verifySecondFactor: (session, factorId, code) =>
+      answerOf(async () =>
+        known((await provider.verifySecondFactor({ session: ours(session), factorId, code })).session),
+      ),
+    life: (accessToken) => answerOf(() => provider.probe(accessToken)),
+    verify: (accessToken) => answerOf(() => provider.verify(accessToken)),
+  }
+}
+
+function stepOf(step: SignInStep): ContractStep {
+  return step.kind === 'signed_in'
+    ? { kind: 'signed_in', session: known(step.signIn.session) }
+    : { ...step, session: known(step.session) }
+}
+
+function known({ accessToken, refreshToken }: Omit<ContractSession, 'device'>): ContractSession {
+  return { accessToken, refreshToken, device: undefined }
+}
+
+function ours({ accessToken, refreshToken }: ContractSession) {
+  return { accessToken, refreshToken, expiresAt: 0 }
+}
+
+async function answerOf<Value>(work: () => Promise<Value>): Promise<Answer<Value>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    const { failure, message } = error
+    return {
+      ok: false,
+      failure: shared.has(failure) ? (failure as ContractFailure) : 'other',
+      detail: message,
+    }
+  }
+}

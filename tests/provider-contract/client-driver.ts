@@ -1,0 +1,132 @@
+import type { AuthClient, AuthError, Session } from '@supabase/auth-js'
+import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
+
+// Written from the vendor's list of error codes, not from our adapter, which it is compared with.
+const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractFailure>([
+  ['invalid_credentials', 'invalid_credentials'],
+  ['email_not_confirmed', 'email_unconfirmed'],
+  ['captcha_failed', 'captcha'],
+  ['mfa_verification_failed', 'wrong_code'],
+  ['over_request_rate_limit', 'rate_limited'],
+  ['bad_code_verifier', 'expired'],
+  ['flow_state_not_found', 'expired'],
+  ['flow_state_expired', 'expired'],
+  ['pkce_code_verifier_not_found', 'expired'],
+  ['refresh_token_not_found', 'terminal'],
+  ['refresh_token_already_used', 'terminal'],
+  ['session_not_found', 'terminal'],
+  ['session_expired', 'terminal'],
+  ['user_not_found', 'terminal'],
+  ['user_banned', 'terminal'],
+  ['bad_jwt', 'invalid_token'],
+  ['conflict', 'transient'],
+])
+
+/** What the client calls a failure that came without a code. */
+const failuresByName: ReadonlyMap<string, ContractFailure> = new Map<string, ContractFailure>([
+  ['AuthSessionMissingError', 'terminal'],
+  ['AuthPKCECodeVerifierMissingError', 'expired'],
+  ['AuthInvalidJwtError', 'invalid_token'],
+  ['AuthRetryableFetchError', 'transient'],
+])
+
+/** One of the vendor's clients, unmodified. `open` makes one with a memory of its own: a device. */
+export function createClientDriver(open: () => AuthClient): Driver {
+  return {
+    // They look at signature and expiry.
+    judgesClaims: false,
+
+    async signIn({ email, password }, captchaToken) {
+      const device = open()
+      const options = captchaToken === undefined ? {} : { captchaToken }
+      const { data, error } = await device.signInWithPassword({ email, password, options })
+      // A form must not tell a ban from a wrong password.
+      if (error?.code === 'user_banned') return refusal(error, 'invalid_credentials')
+      return error ? refusal(error) : stepOf(device, data.session)
+    },
+
+    async socialStart(method, callbackUrl) {
+      const device = open()
+      const { data, error } = await device.signInWithOAuth({
+        provider: method as 'google',
+        options: { redirectTo: callbackUrl, skipBrowserRedirect: true },
+      })
+      if (error) throw error
+      return {
+        url: data.url ?? '',
+        async finish(params) {
+          const exchanged = await device.exchangeCodeForSession(params.get('code') ?? '')
+          return exchanged.error ? refusal(exchanged.error) : stepOf(device, exchanged.data.session)
+        },
+      }
+    },
+
+    async refresh({ refreshToken }) {
+      const device = open()
+      const { data, error } = await device.refreshSession({ refresh_token: refreshToken })
+      if (error) return refusal(error)
+      return data.session
+        ? { ok: true, value: sessionOf(device, data.session) }
+        : { ok: false, failure: 'other', detail: 'no session' }
+    },
+
+    async signOut({ device }) {
+      const { error } = await (device as AuthClient).signOut({ scope: 'local' })
+      return error ? refusal(error) : { ok: true, value: undefined }
+    },
+
+    async verifySecondFactor({ device }, factorId, code) {
+      const { data, error } = await (device as AuthClient).mfa.challengeAndVerify({ factorId, code })
+      if (error) return refusal(error)
+      const { access_token: accessToken, refresh_token: refreshToken } = data
+      return { ok: true, value: { accessToken, refreshToken, device } }
+    },
+
+    async life(accessToken) {
+      const { data, error } = await open().getUser(accessToken)
+      if (!error) {
+        // Older releases name the ban in a good answer.
+        const bannedUntil = (data.user as { banned_until?: string }).banned_until ?? ''
+        return { ok: true, value: Date.parse(bannedUntil) > Date.now() ? 'ended' : 'live' }
+      }
+      const answer = refusal(error)
+      if (answer.failure === 'terminal') return { ok: true, value: 'ended' }
+      return answer.failure === 'invalid_token' ? { ok: true, value: 'token_refused' } : answer
+    },
+
+    async verify(accessToken) {
+      const { data, error } = await open().getClaims(accessToken)
+      if (error) return refusal(error)
+      return data
+        ? { ok: true, value: { sub: data.claims.sub } }
+        : { ok: false, failure: 'other', detail: 'no claims' }
+    },
+  }
+}
+
+async function stepOf(device: AuthClient, session: Session | null): Promise<Answer<ContractStep>> {
+  if (!session) return { ok: false, failure: 'other', detail: 'no session' }
+  const known = sessionOf(device, session)
+  const level = await device.mfa.getAuthenticatorAssuranceLevel()
+  if (level.error) return refusal(level.error)
+  if (level.data.currentLevel === level.data.nextLevel) {
+    return { ok: true, value: { kind: 'signed_in', session: known } }
+  }
+  const listed = await device.mfa.listFactors()
+  if (listed.error) return refusal(listed.error)
+  const factors = listed.data.totp.map(({ id, friendly_name: name }) => ({ id, label: name ?? '' }))
+  return { ok: true, value: { kind: 'second_factor', session: known, factors } }
+}
+
+function sessionOf(device: AuthClient, session: Session): ContractSession {
+  return { accessToken: session.access_token, refreshToken: session.refresh_token, device }
+}
+
+function refusal(error: AuthError, known?: ContractFailure): Answer<never> & { ok: false } {
+  const { code, name, status } = error
+  return {
+    ok: false,
+    failure: known ?? failures.get(code ?? '') ?? failuresByName.get(name) ?? 'other',
+    detail: `${name} ${status ?? ''} ${code ?? ''}`,
+  }
+}

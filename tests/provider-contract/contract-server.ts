@@ -1,0 +1,132 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { readJwt } from '@drawbridge/shared/jwt.ts'
+import { type Accounts, createAccounts } from './accounts.ts'
+import type { OpenTarget, Target } from './target.ts'
+import { codeOf, createCaseFetch, createWire, textOf, type Wire } from './wire.ts'
+
+/** What the server's own tokens carry: nothing about them is assumed. */
+export interface TokenFacts {
+  algorithm: string
+  issuer: string | undefined
+  audience: string
+}
+
+/** Why something cannot be checked at this server; undefined where it can. */
+export interface Lacks {
+  /** Accounts with a password that one can sign in with. */
+  accounts: string | undefined
+  /** Accounts that are banned, unconfirmed or deleted. */
+  admin: string | undefined
+  social: string | undefined
+  /** Verification by our own verifier. */
+  verifier: string | undefined
+}
+
+/** A server with what was found out about it. */
+export interface ContractServer extends OpenTarget {
+  accounts: Accounts
+  token: TokenFacts | undefined
+  lacks: Lacks
+  /** A captcha is asked for that nobody here can solve. */
+  hasCaptcha: boolean
+  /** Requests without any client, from an address of their own. */
+  wire(): Wire
+}
+
+/** Opens `target` and finds out what is switched on there. */
+export async function openContractServer(target: Target): Promise<ContractServer> {
+  const open = await target.open()
+  const wire = (): Wire => createWire(open.authUrl, open.apiKey, createCaseFetch())
+  try {
+    const found = await discover(open, wire)
+    return {
+      ...open,
+      ...found,
+      wire,
+      async close() {
+        if (!open.levers) await found.accounts.clean()
+        await open.close()
+      },
+    }
+  } catch (error) {
+    await open.close()
+    throw error
+  }
+}
+
+async function discover(
+  open: OpenTarget,
+  wire: () => Wire,
+): Promise<Pick<ContractServer, 'accounts' | 'token' | 'lacks' | 'hasCaptcha'>> {
+  const settings = await wire()('GET', '/settings')
+  const external = isJsonObject(settings.body?.['external']) ? settings.body['external'] : undefined
+  if (!external) throw new Error(`${open.authUrl}/settings answered ${settings.status}: is this an auth API?`)
+  const hasCaptcha = await asksForCaptcha(wire())
+  const canSignUp = settings.body?.['mailer_autoconfirm'] === true && settings.body['disable_signup'] !== true
+  const accounts = createAccounts({ wire, serviceKey: open.serviceKey, canSignUp: canSignUp && !hasCaptcha })
+  const admin =
+    open.serviceKey === undefined
+      ? 'GOTRUE_SERVICE_KEY is not set'
+      : await refusedAdmin(open.serviceKey, wire())
+  const accountsLack = lackOfAccounts(external['email'] === true, hasCaptcha, canSignUp, admin)
+  const token = accountsLack === undefined ? await readToken(accounts, wire()) : undefined
+  return {
+    accounts,
+    token,
+    hasCaptcha,
+    lacks: {
+      accounts: accountsLack,
+      admin: accountsLack ?? admin,
+      social:
+        external[open.socialProvider] === true
+          ? undefined
+          : `${open.socialProvider} is switched off at this server`,
+      verifier: lackOfVerifier(token, open.jwtSecret),
+    },
+  }
+}
+
+async function asksForCaptcha(wire: Wire): Promise<boolean> {
+  const body = { email: 'nobody@example.com', password: 'not the password of anybody' }
+  return codeOf(await wire('POST', '/token?grant_type=password', { body })) === 'captcha_failed'
+}
+
+async function refusedAdmin(serviceKey: string, wire: Wire): Promise<string | undefined> {
+  const { status } = await wire('GET', '/admin/users?page=1&per_page=1', {
+    apiKey: serviceKey,
+    bearer: serviceKey,
+  })
+  return status === 200 ? undefined : `GOTRUE_SERVICE_KEY is refused at /admin/users with ${status}`
+}
+
+function lackOfAccounts(
+  hasPasswords: boolean,
+  hasCaptcha: boolean,
+  canSignUp: boolean,
+  adminLack: string | undefined,
+): string | undefined {
+  if (!hasPasswords) return 'passwords are switched off at this server'
+  if (hasCaptcha) return 'a captcha is asked for that nobody here can solve'
+  return canSignUp || adminLack === undefined ? undefined : `sign-ups have to be confirmed, and ${adminLack}`
+}
+
+async function readToken(accounts: Accounts, wire: Wire): Promise<TokenFacts> {
+  const { email, password } = await accounts.create()
+  const answer = await wire('POST', '/token?grant_type=password', { body: { email, password } })
+  const jwt = readJwt(textOf(answer, 'access_token'))
+  if (!jwt) throw new Error('The access token is no JWT.')
+  const { iss, aud } = jwt.claims
+  return {
+    algorithm: String(jwt.header['alg']),
+    issuer: typeof iss === 'string' ? iss : undefined,
+    audience: String(Array.isArray(aud) ? aud[0] : aud),
+  }
+}
+
+function lackOfVerifier(token: TokenFacts | undefined, jwtSecret: string | undefined): string | undefined {
+  if (!token) return 'there is no token to look at'
+  if (token.issuer === undefined) return 'tokens have no iss: GOTRUE_JWT_ISSUER is not set at the server'
+  return token.algorithm === 'HS256' && jwtSecret === undefined
+    ? 'tokens are signed with HS256, and GOTRUE_JWT_SECRET is not set'
+    : undefined
+}

@@ -1,0 +1,162 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type ContractServer, openContractServer } from './contract-server.ts'
+import { skipFor } from './stage.ts'
+import { targets } from './target.ts'
+import { codeOf, textOf, type Wire } from './wire.ts'
+
+describe.each(targets)('the wire at $name', (target) => {
+  let server: ContractServer
+  let wire: Wire
+  beforeAll(async () => {
+    server = await openContractServer(target)
+  })
+  afterAll(async () => {
+    await server?.close()
+  })
+  beforeEach(() => {
+    wire = server.wire()
+  })
+
+  const signIn = (account: { email: string; password: string }, apiVersion?: string | null) =>
+    wire('POST', '/token?grant_type=password', {
+      body: { email: account.email, password: account.password },
+      ...(apiVersion !== undefined && { apiVersion }),
+    })
+
+  describe('documents that anybody may read', () => {
+    it('settings say what is switched on', async () => {
+      const { status, body } = await wire('GET', '/settings')
+      expect(status).toBe(200)
+      expect(body).toMatchObject({
+        external: { email: expect.any(Boolean), google: expect.any(Boolean) },
+        disable_signup: expect.any(Boolean),
+        mailer_autoconfirm: expect.any(Boolean),
+      })
+    })
+
+    it('health names the software', async () => {
+      const { status, body } = await wire('GET', '/health')
+      expect(status).toBe(200)
+      expect(body).toMatchObject({
+        version: expect.any(String),
+        name: expect.any(String),
+        description: expect.any(String),
+      })
+    })
+
+    it('keys are public ones, each with a kid', async () => {
+      const { status, body } = await wire('GET', '/.well-known/jwks.json')
+      expect(status).toBe(200)
+      const keys = Array.isArray(body?.['keys']) ? body['keys'].filter(isJsonObject) : undefined
+      expect(keys).toBeDefined()
+      for (const key of keys ?? []) {
+        expect(key).toMatchObject({ kid: expect.any(String), kty: expect.stringMatching(/^(?:EC|RSA|OKP)$/) })
+        expect(key).not.toHaveProperty('d')
+      }
+      const isPublished = server.token?.algorithm !== 'HS256'
+      if (server.token) expect((keys ?? []).length > 0).toBe(isPublished)
+    })
+  })
+
+  describe('an error', () => {
+    it.for<[version: string | null, named: boolean]>([
+      ['2024-01-01', true],
+      [null, false],
+    ])('for API version %s has its code where that version has it', async ([version, isNamed], context) => {
+      skipFor(context, server.lacks.accounts)
+      const answer = await signIn({ email: 'nobody@example.com', password: 'wrong' }, version)
+      expect(answer.status).toBe(400)
+      expect(answer.body).toMatchObject(
+        isNamed
+          ? { code: 'invalid_credentials', message: expect.any(String) }
+          : { code: 400, error_code: 'invalid_credentials', msg: expect.any(String) },
+      )
+      // Without the echo today's clients do not read the code.
+      expect(answer.headers.get('x-supabase-api-version')).toBe(isNamed ? '2024-01-01' : null)
+    })
+
+    it('of a wrong password is that of an unknown account, to the letter', async (context) => {
+      skipFor(context, server.lacks.accounts)
+      const { email, password } = await server.accounts.create()
+      const wrong = await signIn({ email, password: `${password}!` })
+      const unknown = await signIn({ email: `nobody-${email}`, password })
+      expect([unknown.status, unknown.body]).toEqual([wrong.status, wrong.body])
+    })
+
+    it('of a ban comes before the password is looked at', async (context) => {
+      skipFor(context, server.lacks.admin)
+      const { email, password } = await server.accounts.create({ banned: true })
+      for (const given of [password, 'something else']) {
+        expect(codeOf(await signIn({ email, password: given }))).toBe('user_banned')
+      }
+    })
+
+    it('of an unknown grant is a clear refusal', async () => {
+      const { status } = await wire('POST', '/token?grant_type=magic', { body: {} })
+      expect(status).toBe(400)
+    })
+  })
+
+  describe('a session on the wire', () => {
+    it('has both tokens, its user, and an end that its access token agrees with', async (context) => {
+      skipFor(context, server.lacks.accounts)
+      const account = await server.accounts.create()
+      const { status, body } = await signIn(account)
+      expect(status).toBe(200)
+      expect(body).toMatchObject({
+        access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+        token_type: 'bearer',
+        expires_in: expect.any(Number),
+        expires_at: expect.any(Number),
+        refresh_token: expect.any(String),
+        user: { id: account.id, email: account.email, role: 'authenticated' },
+      })
+      const ends = Math.floor(Date.now() / 1000) + Number(body?.['expires_in'])
+      expect(Math.abs(Number(body?.['expires_at']) - ends)).toBeLessThan(120)
+    })
+
+    it('that was signed out is refused at /user by name', async (context) => {
+      skipFor(context, server.lacks.accounts)
+      const bearer = textOf(await signIn(await server.accounts.create()), 'access_token')
+      const out = await wire('POST', '/logout?scope=local', { bearer })
+      expect(out.status).toBe(204)
+      const user = await wire('GET', '/user', { bearer })
+      expect([user.status, codeOf(user)]).toEqual([403, 'session_not_found'])
+    })
+
+    it.for<[scope: string, here: number, there: number]>([
+      ['local', 403, 200],
+      ['others', 200, 403],
+      ['global', 403, 403],
+    ])('signed out with scope %s: this one %i, the other %i', async ([scope, here, there], context) => {
+      skipFor(context, server.lacks.accounts)
+      const account = await server.accounts.create()
+      const tokens = [
+        textOf(await signIn(account), 'access_token'),
+        textOf(await signIn(account), 'access_token'),
+      ]
+      await wire('POST', `/logout?scope=${scope}`, { bearer: tokens[0] ?? '' })
+      const states = []
+      for (const bearer of tokens) states.push((await wire('GET', '/user', { bearer })).status)
+      expect(states).toEqual([here, there])
+    })
+
+    it('is refused by name without a token and with a bad one', async () => {
+      const none = await wire('GET', '/user')
+      expect([none.status, codeOf(none)]).toEqual([401, 'no_authorization'])
+      const bad = await wire('GET', '/user', { bearer: 'a.b.c' })
+      expect([bad.status, codeOf(bad)]).toEqual([403, 'bad_jwt'])
+    })
+  })
+
+  describe('the API of operators', () => {
+    it('refuses nobody and a user', async (context) => {
+      skipFor(context, server.lacks.accounts)
+      expect((await wire('GET', '/admin/users')).status).toBe(401)
+      const bearer = textOf(await signIn(await server.accounts.create()), 'access_token')
+      const answer = await wire('GET', '/admin/users', { bearer })
+      expect([answer.status, codeOf(answer)]).toEqual([403, 'not_admin'])
+    })
+  })
+})

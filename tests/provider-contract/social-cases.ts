@@ -1,0 +1,67 @@
+import { expect, it, type TestContext } from 'vitest'
+import { claimsOf, type ContractStep, failureOf, valueOf } from './driver.ts'
+import { walkSocialSignIn } from './social-walk.ts'
+import { skipFor, type Stage } from './stage.ts'
+import { callbackUrl } from './target.ts'
+
+/** Sign-in through a social provider. */
+export function socialCases(stage: () => Stage): void {
+  /** Two sign-ins under way, one of which came back. */
+  async function returned(context: TestContext) {
+    const { driver, server, send } = stage()
+    skipFor(context, server.lacks.social)
+    const leg = await driver.socialStart(server.socialProvider, callbackUrl)
+    const other = await driver.socialStart(server.socialProvider, callbackUrl)
+    const walk = await walkSocialSignIn(leg.url, callbackUrl, send)
+    if (walk.kind === 'stuck') skipFor(context, `a person would be needed: ${walk.reason}`)
+    return { leg, other, params: walk.kind === 'returned' ? walk.params : new URLSearchParams() }
+  }
+
+  const sessionOf = (step: ContractStep) => step.session
+
+  it('begins with PKCE at the auth API, which sends the browser on', async (context) => {
+    const { driver, server, send } = stage()
+    skipFor(context, server.lacks.social)
+    const { url } = await driver.socialStart(server.socialProvider, callbackUrl)
+    expect(Object.fromEntries(new URL(url).searchParams)).toMatchObject({
+      provider: server.socialProvider,
+      redirect_to: callbackUrl,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 's256',
+    })
+    const response = await send(url, { redirect: 'manual' })
+    if (response.status >= 500) skipFor(context, 'this server cannot reach the social provider')
+    expect(response.status).toBe(302)
+    const next = new URL(response.headers.get('location') ?? '')
+    expect(next.searchParams.get('response_type')).toBe('code')
+    expect(next.searchParams.get('state')).toBeTruthy()
+    expect(next.searchParams.get('redirect_uri')).toMatch(/\/callback$/)
+  })
+
+  it('ends with a session of the person', async (context) => {
+    const { driver } = stage()
+    const { leg, params } = await returned(context)
+    expect(params.get('error_description')).toBeNull()
+    const { accessToken } = sessionOf(valueOf(await leg.finish(params)))
+    expect(claimsOf(accessToken)).toMatchObject({
+      role: 'authenticated',
+      email: expect.stringContaining('@'),
+    })
+    expect(valueOf(await driver.life(accessToken))).toBe('live')
+  })
+
+  it('a code is good with its own verifier only, which does not use it up, and only once', async (context) => {
+    const { leg, other, params } = await returned(context)
+    expect(failureOf(await other.finish(params))).toBe('expired')
+    expect((await leg.finish(params)).ok).toBe(true)
+    expect(failureOf(await leg.finish(params))).toBe('expired')
+  })
+
+  it('a code that was made up is refused', async (context) => {
+    const { driver, server } = stage()
+    skipFor(context, server.lacks.social)
+    const leg = await driver.socialStart(server.socialProvider, callbackUrl)
+    const params = new URLSearchParams({ code: crypto.randomUUID() })
+    expect(failureOf(await leg.finish(params))).toBe('expired')
+  })
+}

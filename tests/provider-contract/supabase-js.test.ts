@@ -1,0 +1,13 @@
+import { createClient } from '@supabase/supabase-js'
+import { createClientDriver } from './client-driver.ts'
+import { describeProviderContract } from './provider-contract.ts'
+
+describeProviderContract('@supabase/supabase-js', ({ projectUrl, apiKey }, send) =>
+  createClientDriver(
+    () =>
+      createClient(projectUrl, apiKey, {
+        auth: { flowType: 'pkce', persistSession: false, autoRefreshToken: false },
+        global: { fetch: send },
+      }).auth,
+  ),
+)
