@@ -35,8 +35,11 @@ async function picture(page: Page, folder: string, name: string): Promise<void> 
   for (const { name: appearance, width, height, colorScheme } of appearances) {
     await page.setViewport({ width, height, deviceScaleFactor: 1 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: colorScheme }])
-    // Chromium does not paint a frame of another site that was never in sight.
-    await page.evaluate(`document.querySelector('iframe')?.scrollIntoView()`)
+    if (await page.$('iframe')) {
+      // A widget takes its colours as it loads, and is not painted before it was in sight.
+      await page.reload()
+      await page.$eval('iframe', (frame) => frame.scrollIntoView())
+    }
     // Changing the colour scheme starts transitions of every colour.
     await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished))')
     await page.screenshot({ path: join(folder, `${name}-${appearance}.png`), fullPage: true })
@@ -166,11 +169,11 @@ async function pictureAll(executablePath: string, folder: string): Promise<void>
     listeners.push(await listen((request) => serving(request), { host: '127.0.0.1', port: 8787 }))
     if (app.embedded) listeners.push(await listen(app.embedded.fetch, { host: '127.0.0.1', port: 8788 }))
     await withChromium(executablePath, async (browser) => {
-      const page = await browser.newPage()
-      await pictureWebApp(page, folder)
-      await pictureServer(page, folder)
-      await pictureSecondFactor(page, folder, app)
-      await pictureOtherProviders(page, folder, (fetch) => {
+      await pictureWebApp(await browser.newPage(), folder)
+      // Ends on an address of another program; what Chromium asks about that would swallow the next clicks.
+      await pictureServer(await browser.newPage(), folder)
+      await pictureSecondFactor(await browser.newPage(), folder, app)
+      await pictureOtherProviders(await browser.newPage(), folder, (fetch) => {
         serving = fetch
       })
     })

@@ -44,15 +44,17 @@ export interface App {
 /** The composition root: opens the store, picks the provider, and hands each endpoint the functions it needs. */
 export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): App {
   const store = openStore(config.store)
-  const ring = openKeyRing(config, runtime)
+  const report = reportTo(log)
+  const ring = openKeyRing(config, runtime, report)
   const sealer = createSealer(ring, runtime.randomBytes)
   const embedded = config.provider === 'embedded' ? createEmbedded(config, runtime) : undefined
   const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : runtime
   const provider = openProvider(config, inward)
-  const report = reportTo(log)
   // Names this process: among the instances that share a store, and in the request ids of its log.
   const instance = encodeBase64url(runtime.randomBytes(9))
   let requests = 0
+  const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
+    report(event, { grant_id: grantId, error })
   const keeper = createSessionKeeper({
     store,
     provider,
@@ -60,14 +62,14 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     runtime,
     owner: instance,
     checkSeconds: config.sessionCheck,
-    report: (event, grantId) => report(event, { grant_id: grantId }),
+    report: reportAboutGrant,
   })
   const signOuts = createSignOutWorker({
     store,
     provider,
     sealer,
     runtime,
-    report: (event, grantId) => report(event, { grant_id: grantId }),
+    report: reportAboutGrant,
   })
   const urls = publicUrls(config.baseUrl)
   const codes: AuthorizationCodePorts = {
@@ -100,7 +102,8 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     keeper,
     provider,
     runtime,
-    sessionTokens: config.sessionTokens,
+    // A provider whose tokens cannot be verified here has no cookie either.
+    sessionTokens: config.sessionTokens && provider.verify !== undefined,
     cookieName: config.cookieName,
     checkSeconds: config.sessionCheck,
   }

@@ -15,7 +15,16 @@ const levelByEvent: Readonly<Record<string, Level>> = {
   tool_failed: 'error',
   grant_ended: 'warn',
   provider_failed: 'error',
+  provider_session_ended: 'warn',
+  provider_probe_failed: 'warn',
   provider_refresh_failed: 'error',
+  provider_refresh_lost: 'error',
+  provider_session_unsaved: 'error',
+  provider_sign_out_failed: 'warn',
+  provider_sign_out_abandoned: 'error',
+  store_unavailable: 'error',
+  upkeep_failed: 'error',
+  key_file_unusable: 'error',
   provider_session_unreadable: 'error',
 }
 

@@ -55,12 +55,13 @@ export function createSoakClient(
   async function redeem(refreshToken: string): Promise<Refreshed> {
     const giveUp = Date.now() + patienceMs
     for (let attempt = 1; Date.now() < giveUp; attempt += 1) {
+      const sentAt = Date.now()
       const answer = await send(
         'refresh',
         refreshRequest(system, refreshToken),
         attempt === 1 && random.chance(0.03),
       )
-      if (answer?.status === 200) return { kind: 'tokens', tokens: tokensOf(answer.text) }
+      if (answer?.status === 200) return { kind: 'tokens', tokens: tokensOf(answer.text, sentAt) }
       if (answer && answer.status !== 503) {
         return { kind: 'refused', reason: `refresh answered ${answer.status}: ${answer.text.slice(0, 300)}` }
       }
@@ -177,8 +178,8 @@ export function createSoakClient(
   }
 }
 
-/** The tokens in an answer of the token endpoint. Throws when there are none. */
-export function tokensOf(text: string): ClientTokens {
+/** The tokens in an answer of the token endpoint to what was sent at `sentAt`. Throws when there are none. */
+export function tokensOf(text: string, sentAt: number): ClientTokens {
   const answer = JSON.parse(text) as { access_token?: string; refresh_token?: string; expires_in?: number }
   if (answer.access_token === undefined || answer.refresh_token === undefined) {
     throw new Error('An answer of the token endpoint lacks a token.')
@@ -186,7 +187,7 @@ export function tokensOf(text: string): ClientTokens {
   return {
     accessToken: answer.access_token,
     refreshToken: answer.refresh_token,
-    expiresAt: Date.now() + (answer.expires_in ?? 0) * 1000,
+    expiresAt: sentAt + (answer.expires_in ?? 0) * 1000,
   }
 }
 

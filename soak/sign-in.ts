@@ -41,6 +41,7 @@ export async function signIn(
   const { url, response, html } = await browser.submit(page, 'password', account)
   const code = url.searchParams.get('code')
   if (code === null) throw new Error(`Signing in ended with ${response?.status}: ${html.slice(0, 2000)}`)
+  const sentAt = Date.now()
   const { status, text } = await exchange(
     system.anyPort(),
     tokenRequest(system, {
@@ -51,7 +52,7 @@ export async function signIn(
     }),
   )
   if (status !== 200) throw new Error(`Redeeming the code answered ${status}: ${text}`)
-  return tokensOf(text)
+  return tokensOf(text, sentAt)
 }
 
 async function forward(request: Request, system: SystemUnderTest): Promise<Response> {

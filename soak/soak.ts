@@ -17,6 +17,7 @@ const accessTokenSeconds = 30
 /** After the last trouble, before the final calls: by then every provider token is due. */
 const calmSeconds: number = providerTokenSeconds + 5
 const signInsAtOnce = 8
+const grantsPerAccount = 5
 const verificationsAtOnce = 16
 
 /** How one soak is run. */
@@ -106,18 +107,20 @@ async function startSystem(
 }
 
 async function signInAll(soak: Soak, system: SystemUnderTest, victims: Victims): Promise<SoakClient[]> {
-  const accounts = Array.from({ length: soak.grants }, (_, index) => ({
+  const accounts = Array.from({ length: Math.ceil(soak.grants / grantsPerAccount) }, (_, index) => ({
     email: `user${index}@example.com`,
     password: `correct horse ${index}`,
   }))
   const clients: SoakClient[] = []
   await atOnce(signInsAtOnce, accounts, async (account) => {
     await victims.provider.admin.createUser(account)
-    const tokens = await signIn(system, account)
-    soak.tally.add('sign-ins')
-    clients.push(
-      createSoakClient({ email: account.email, tokens }, system, soak.random.fork(account.email), soak.tally),
-    )
+    const count = Math.min(grantsPerAccount, soak.grants - accounts.indexOf(account) * grantsPerAccount)
+    for (let number = 0; number < count; number += 1) {
+      const tokens = await signIn(system, account)
+      soak.tally.add('sign-ins')
+      const random = soak.random.fork(`${account.email} ${number}`)
+      clients.push(createSoakClient({ email: account.email, tokens }, system, random, soak.tally))
+    }
   })
   return clients
 }

@@ -2,6 +2,7 @@ import { parseSecretKeys } from '../config-value.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
 import { type KeySource, keySourceOf } from '../key-source.ts'
 import type { ServerConfig } from '../setting.ts'
+import { changeKeyFile } from '../store/secret-key-file-change.ts'
 import { openKeyFile } from '../store/secret-key-file.ts'
 import { CommandFailure, exitCode } from './command.ts'
 
@@ -38,6 +39,21 @@ export function openRing(source: KeySource & { kind: 'ring' | 'file' }, now: () 
     throw new CommandFailure(
       `The key file ${path} cannot be used: ${message}.`,
       'drawbridge-server doctor says more.',
+      { cause },
+    )
+  }
+}
+
+/** Changes the entries of the key file at `path`. What `change` throws is passed on; whatever else fails has a next step. */
+export function changeRing(path: string, change: (entries: readonly string[]) => readonly string[]): void {
+  try {
+    changeKeyFile(path, change)
+  } catch (cause) {
+    if (cause instanceof CommandFailure) throw cause
+    const { message } = cause as Error
+    throw new CommandFailure(
+      `The key file ${path} cannot be changed: ${message}`,
+      'Run this as its owner, where it can be written. A secret that is only mounted is changed where it comes from: drawbridge-server keys generate makes an entry for it.',
       { cause },
     )
   }

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
-import { changeKeyFile } from '../store/secret-key-file-change.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
-import { keptKeySource, openRing } from './key-ring.ts'
+import { changeRing, keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from './key-store.ts'
 import { pageSeconds, timeText } from './page-life.ts'
 
@@ -43,7 +42,7 @@ export async function removeKeys(
       `Wait until ${timeText(changedAt + pageSeconds)}, or give --now: they then have to start again.`,
     )
   }
-  changeKeyFile(path, (entries) => {
+  changeRing(path, (entries) => {
     // Another command may have changed the order meanwhile.
     refuseFirst(kids, kidOf(entries[0]))
     return entries.filter((entry) => !kids.includes(kidOf(entry)))

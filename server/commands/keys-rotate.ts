@@ -1,26 +1,10 @@
-import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { resealSessions, type ResealCounts } from '../core/reseal.ts'
-import { createSealer, type KeyRing } from '../core/seal.ts'
-import { type Store, StoreUnavailableError } from '../core/store.ts'
-import { changeKeyFile } from '../store/secret-key-file-change.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
-import { keptKeySource, openRing } from './key-ring.ts'
+import { changeRing, keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from './key-store.ts'
 import { keyTable, type KeyUse, listKeyUse } from './key-use.ts'
 import { createKeyEntry } from './keys-generate.ts'
 import { pageSeconds, timeText } from './page-life.ts'
-
-/** Servers notice another key within a second of use; what one sealed until then is found by a later round. */
-const noticeSeconds = 2
-/** Without anything re-sealed for this long, what is left will not be by waiting. */
-const patienceSeconds = 60
-
-/** What a rotation came to. */
-interface Rotation extends Omit<ResealCounts, 'skipped'> {
-  /** Left, because others were at work on them to the end, or the store could not be used. */
-  left: number
-  interrupted: boolean
-}
+import { countOf, resealInRounds, type Rotation } from './reseal-rounds.ts'
 
 /**
  * Puts a new key in front of the key file, unless `resealOnly`, and seals all provider sessions anew with the first key,
@@ -38,9 +22,11 @@ export async function rotateKeys(
   if (source.kind === 'file' && !options.resealOnly) {
     added = addKey(source.path, runtime)
     ring.refresh()
+    terminal.note(`Added ${added} to ${source.path}.`)
+    if (config.store.kind === 'postgres') terminal.note(sameFile)
   }
   const { rotation, keys } = await withStore(config, async (store) => ({
-    rotation: await resealAll(store, ring, input, options.isStopped ?? (() => false)),
+    rotation: await resealInRounds({ store, ring, runtime, terminal, isStopped: options.isStopped }),
     keys: await listKeyUse(ring, store),
   }))
   const isDone = rotation.left === 0 && rotation.unreadable === 0 && !rotation.interrupted
@@ -49,7 +35,6 @@ export async function rotateKeys(
     const facts = { ok: isDone, sealing_key: ring.keys()[0]?.kid, added, ...rotation, keys }
     terminal.print(JSON.stringify({ ...facts, removable_at: removableAt }))
   } else {
-    if (added !== undefined) terminal.note(`Added ${added} to the key file.`)
     terminal.print(keyTable(keys, terminal))
     for (const line of explain(rotation, keys, { isFile: source.kind === 'file', removableAt })) {
       terminal.note(line)
@@ -60,52 +45,8 @@ export async function rotateKeys(
 
 function addKey(path: string, runtime: CommandInput['runtime']): string {
   const { kid, entry } = createKeyEntry(runtime)
-  changeKeyFile(path, (entries) => [entry, ...entries])
+  changeRing(path, (entries) => [entry, ...entries])
   return kid
-}
-
-/** Rounds over the store until nothing is left under another key, nothing moves any more, or somebody stops it. */
-async function resealAll(
-  store: Store | undefined,
-  ring: KeyRing,
-  { runtime, terminal }: CommandInput,
-  isStopped: () => boolean,
-): Promise<Rotation> {
-  const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
-  if (!store) return rotation
-  const sealer = createSealer(ring, runtime.randomBytes)
-  const owner = `keys-rotate-${encodeBase64url(runtime.randomBytes(9))}`
-  const kid = ring.keys()[0]?.kid ?? ''
-  const begunAt = runtime.now()
-  let movedAt = begunAt
-  for (;;) {
-    const counts = await tryRound(() => resealSessions({ store, sealer, kid, runtime, owner, isStopped }))
-    rotation.resealed += counts.resealed
-    Object.assign(rotation, {
-      unsettled: counts.unsettled,
-      unreadable: counts.unreadable,
-      left: counts.skipped,
-    })
-    rotation.interrupted = isStopped()
-    const now = runtime.now()
-    if (counts.resealed > 0) {
-      movedAt = now
-      terminal.note(`${rotation.resealed} sessions are sealed with ${kid} so far.`)
-    }
-    const isSettled = counts.resealed === 0 && counts.skipped === 0 && now - begunAt >= noticeSeconds
-    if (isSettled || rotation.interrupted || now - movedAt >= patienceSeconds) return rotation
-    await runtime.sleep(1000)
-  }
-}
-
-/** A store that is down for a moment is a round in which nothing moved. */
-async function tryRound(round: () => Promise<ResealCounts>): Promise<ResealCounts> {
-  try {
-    return await round()
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error
-    return { resealed: 0, skipped: 1, unsettled: 0, unreadable: 0 }
-  }
 }
 
 function explain(
@@ -119,11 +60,13 @@ function explain(
   const lines = []
   if (unsettled > 0) {
     lines.push(
-      `${unsettled} sessions wait for the outcome of an interrupted refresh; their next refresh seals them anew.`,
+      `${countOf(unsettled)} left as found: the outcome of an earlier refresh is not known. The next refresh seals them anew.`,
     )
   }
   if (unreadable > 0)
-    lines.push(`${unreadable} sessions cannot be opened: put the missing key back into the ring.`)
+    lines.push(
+      `${countOf(unreadable)} left as found: no key opens them. Put the missing key back into the ring.`,
+    )
   if (idle.length > 0) {
     lines.push(
       isFile
@@ -139,6 +82,9 @@ function explain(
   }
   return lines
 }
+
+const sameFile =
+  'Every server must read this very file: one that reads a copy answers 503 for re-sealed sessions until it has the new key.'
 
 const howToAdd = `The ring is in DRAWBRIDGE_SECRET_KEYS, which no command can change. To rotate:
   1. drawbridge-server keys generate, and add what it prints at the end of the ring, on every server; restart them

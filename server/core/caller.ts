@@ -87,16 +87,6 @@ export function createCallerReader(ports: CallerPorts): CallerReader {
   }
 }
 
-/** {@link CallerReader.fromAuthorization} without a memory. */
-export function callerFromAuthorization(header: string, ports: CallerPorts): Promise<CallerResult> {
-  return createCallerReader(ports).fromAuthorization(header)
-}
-
-/** {@link CallerReader.fromCookies} without a memory. */
-export function callerFromCookies(cookies: readonly WireCookie[], ports: CallerPorts): Promise<CallerResult> {
-  return createCallerReader(ports).fromCookies(cookies)
-}
-
 /** Keys are hashes of tokens. */
 interface CallerMemory {
   deadUntil: BoundedMap<number>

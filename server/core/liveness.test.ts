@@ -70,6 +70,13 @@ describe('what is known without asking', () => {
     },
   )
 
+  it('a later proof counts for as long as an answer', async () => {
+    await liveness.ask('key', 'token')
+    runtime.advance(100)
+    expect(liveness.known('key', start + 50)).toBe('live')
+    expect(liveness.known('key', start - 50)).toBeUndefined()
+  })
+
   it('keys of one moment become due at different ones', () => {
     const due = new Set<number>()
     for (let key = 0; key < 100; key += 1) {
@@ -170,6 +177,12 @@ describe('a provider that gives no clear answer', () => {
     answer = () => 'live'
     await liveness.ask('key', 'token')
     expect(liveness.known('another key', -Infinity)).toBeUndefined()
+    answer = () => {
+      expect(liveness.known('another key', -Infinity)).toBeUndefined()
+      return 'live'
+    }
+    await liveness.ask('key', 'token')
+    expect.assertions(2)
   })
 
   it('each pause is reported once, however many were being asked about', async () => {

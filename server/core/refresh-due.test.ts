@@ -5,13 +5,14 @@ import { isDue } from './refresh-due.ts'
 /** Seconds before its end at which a token of `lifetime` seconds becomes due. */
 function margin(grantId: string, lifetime: number): number {
   const session = { grantId, sealed: '', version: 1, issuedAt: start, expiresAt: start + lifetime }
-  for (let left = lifetime; left >= 0; left -= 1) if (isDue(session, start + lifetime - left)) return left
+  for (let left = Math.min(lifetime, 200); left >= 0; left -= 1)
+    if (isDue(session, start + lifetime - left)) return left
   return -1
 }
 
 describe('isDue', () => {
   it('an hour: 90 to 150 seconds before its end, every second of that for about as many grants', () => {
-    const grants = 6100
+    const grants = 3050
     const counts = new Map<number, number>()
     for (let index = 0; index < grants; index += 1) {
       const left = margin(`grant ${index}`, 3600)
@@ -19,8 +20,8 @@ describe('isDue', () => {
     }
     expect([...counts.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: 61 }, (_, at) => 90 + at))
     for (const count of counts.values()) {
-      expect(count).toBeGreaterThan(50)
-      expect(count).toBeLessThan(160)
+      expect(count).toBeGreaterThan(20)
+      expect(count).toBeLessThan(90)
     }
   })
 

@@ -14,5 +14,5 @@ export function isDue(session: StoredProviderSession, now: number): boolean {
   // Nearly every call ends here, before anything is computed from the grant's id.
   if (left > Math.min(refreshAheadSeconds + refreshJitterSeconds, lastFifth)) return false
   const spread = Math.floor(spreadOf(session.grantId) * (2 * refreshJitterSeconds + 1))
-  return left <= Math.min(refreshAheadSeconds - refreshJitterSeconds + spread, lastFifth)
+  return left <= refreshAheadSeconds - refreshJitterSeconds + spread
 }

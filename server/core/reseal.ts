@@ -8,7 +8,7 @@ import { openProviderSession, sealProviderSession } from './session-seal.ts'
 const leaseSeconds = 15
 const pageSize = 200
 /** Sessions in hand at once: commits are shared, and the servers beside this still get their turn. */
-const width = 32
+const width = 64
 
 /** What re-sealing needs from outside. */
 export interface ResealPorts {

@@ -8,8 +8,6 @@ import type { Sealer } from './seal.ts'
 import type { ProviderError, ProviderSession, SessionLife, SessionProvider } from './session-provider.ts'
 import { openProviderSession } from './session-seal.ts'
 
-export { sealProviderSession } from './session-seal.ts'
-
 const attemptsPerRefresh = 2
 const waitForOtherInstanceMs = 10_000
 /** After a failed refresh the provider is left alone for this long, or as long as it asks for, up to a limit. */

@@ -1,4 +1,3 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { publicUrls } from '../http/metadata.ts'
@@ -148,9 +147,4 @@ export function checkTransport({ baseUrl, listen }: Pick<ServerConfig, 'baseUrl'
     name,
     `Clients connect by ${protocol.slice(0, -1)}; what ends TLS passes on to port ${listen.port}.`,
   )
-}
-
-/** Whether {@link BaseUrlFacts} show that a server answers at all. */
-export function answers({ metadata }: BaseUrlFacts): boolean {
-  return metadata.kind === 'answered' && isJsonObject(metadata.json)
 }

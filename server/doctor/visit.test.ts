@@ -9,8 +9,8 @@ function answering(answer: () => Response | Promise<Response>): {
   return { fetch: async () => answer() }
 }
 
-function failing(error: Error): { fetch: () => Promise<Response> } {
-  return { fetch: () => Promise.reject(error) }
+function failing(failure: Error): { fetch: () => Promise<Response> } {
+  return { fetch: () => Promise.reject(failure) }
 }
 
 describe('visit', () => {

@@ -77,6 +77,26 @@ describe('the second step', () => {
     expect(done.url.searchParams.has('code')).toBe(true)
   })
 
+  it('each code may come to another instance than the password', async () => {
+    const page = await toCodePage()
+    const cookie = browser.cookieHeader('http://localhost:8787')
+    const post = async (code: string): Promise<Response> => {
+      const instance = await createLoginFixture(provider(), { beside: login })
+      const hidden = [...page.html.matchAll(/name="(transaction|second_factor)" value="([^"]*)"/g)]
+      const fields = Object.fromEntries(hidden.map(([, name, value]) => [name, value]))
+      return instance.fetch(
+        new Request('http://localhost:8787/oauth/authorize', {
+          method: 'POST',
+          headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams({ ...fields, code }).toString(),
+        }),
+      )
+    }
+    expect(await (await post('000000')).text()).toContain('4\u00a0attempts are left.')
+    expect(await (await post('000001')).text()).toContain('3\u00a0attempts are left.')
+    expect((await post(rightCode)).headers.get('location')).toContain('?code=')
+  })
+
   it('does not come when the first was enough', async () => {
     login = await createLoginFixture(providerSample({ passwordSignIn: async () => signedIn() }))
     browser = login.browser()
@@ -120,7 +140,7 @@ describe('a wrong code', () => {
     const wrong = await enter(page, '000000')
     expect(status(wrong)).toBe(400)
     expect(wrong.html).toContain('That code is not right')
-    expect(wrong.html).toContain('4 attempts are left.')
+    expect(wrong.html).toContain('4\u00a0attempts are left.')
     expect((await enter(wrong, rightCode)).url.searchParams.has('code')).toBe(true)
   })
 

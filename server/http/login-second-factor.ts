@@ -103,5 +103,5 @@ function renderSecondFactor(
 
 function codesLeft({ codesLeft: left }: SecondFactorRetry): string {
   if (left === undefined) return ''
-  return left === 1 ? ' One attempt is left.' : ` ${left} attempts are left.`
+  return left === 1 ? ' One attempt is left.' : ` ${left}\u00a0attempts are left.`
 }

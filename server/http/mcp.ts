@@ -5,10 +5,10 @@ import { isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
 import {
   type Caller,
-  callerFromAuthorization,
-  callerFromCookies,
   type CallerPorts,
+  type CallerReader,
   type CallerResult,
+  createCallerReader,
 } from '../core/caller.ts'
 import { resourceScopes, toolScope } from '../core/scope.ts'
 import { json } from './answer.ts'
@@ -34,8 +34,9 @@ export interface McpPorts {
  * without a good credential gets 401 with a challenge, whatever its method or body.
  */
 export function createMcpGate(ports: McpPorts): Endpoint {
+  const readers = createCallerReader(ports.callers)
   const handler = (request: Request, context: RequestContext): Promise<Response> =>
-    answer(request, context, ports)
+    answer(request, context, readers, ports)
   return {
     path: `${ports.urls.basePath}/mcp`,
     cors: (request) => audienceOf(request, ports.allowedOrigins),
@@ -57,7 +58,12 @@ function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAu
     : { kind: 'everyone' }
 }
 
-async function answer(request: Request, context: RequestContext, ports: McpPorts): Promise<Response> {
+async function answer(
+  request: Request,
+  context: RequestContext,
+  readers: CallerReader,
+  ports: McpPorts,
+): Promise<Response> {
   const verdict = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
   if (verdict === 'foreign') {
     context.report('origin_refused')
@@ -72,8 +78,8 @@ async function answer(request: Request, context: RequestContext, ports: McpPorts
   }
   const found =
     authorization === null
-      ? await callerFromCookies(cookies, ports.callers)
-      : await callerFromAuthorization(authorization, ports.callers)
+      ? await readers.fromCookies(cookies)
+      : await readers.fromAuthorization(authorization)
   if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
   return serve(request, found.caller, context, ports)
 }

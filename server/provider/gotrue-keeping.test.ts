@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, fixedKeyRing } from '../core/seal.ts'
-import { createSessionKeeper, sealProviderSession, type SessionKeeperPorts } from '../core/session-keeper.ts'
+import { createSessionKeeper, type SessionKeeperPorts } from '../core/session-keeper.ts'
+import { sealProviderSession } from '../core/session-seal.ts'
 import { createMemoryStore } from '../store/memory.ts'
 import { addGrant, grantSample, race, start } from '../testing/grant-sample.ts'
 import { type GotrueFixture, startGotrue } from './gotrue-fixture.ts'

@@ -15,8 +15,9 @@ const insertCode: Statement = {
       VALUES ($2, $15, $16, $17, $18, $19)
     )
     INSERT INTO authorization_code (code_hash, grant_id, user_id, user_sub, user_email, user_name, client_id,
-      resource, scope, grant_created_at, grant_expires_at, redirect_uri, code_challenge, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+      resource, scope, grant_created_at, grant_expires_at, redirect_uri, code_challenge, expires_at,
+      holds_session_until)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
 }
 
 const selectCode: Statement = {
@@ -31,12 +32,12 @@ const selectCode: Statement = {
 const redeemCode: Statement = {
   name: 'redeem_code',
   text: `WITH used AS (
-      UPDATE authorization_code SET redeemed_at = $2
-      WHERE code_hash = $1 AND redeemed_at IS NULL AND NOT given_up AND expires_at > $2
+      UPDATE authorization_code SET redeemed_at = $2, holds_session_until = NULL
+      WHERE code_hash = $1 AND holds_session_until - $2 > 0
       RETURNING grant_id, user_id, user_sub, user_email, user_name, client_id, resource, scope, grant_created_at,
         grant_expires_at
     ), session AS (
-      UPDATE provider_session s SET taken_up = true FROM used u WHERE s.grant_id = u.grant_id
+      UPDATE provider_session SET taken_up = true WHERE grant_id = (SELECT grant_id FROM used)
     ), access AS (
       INSERT INTO access_token (hash, grant_id, scope, expires_at, kept_until) SELECT $3, grant_id, $4, $5, $5 FROM used
     ), refresh AS (
@@ -52,10 +53,14 @@ const redeemCode: Statement = {
 
 const selectCodeState: Statement = {
   name: 'select_code_state',
-  text: `SELECT redeemed_at, given_up OR expires_at <= $2 AS expired FROM authorization_code WHERE code_hash = $1`,
+  text: `SELECT redeemed_at, coalesce(holds_session_until - $2 <= 0, true) AS expired
+    FROM authorization_code WHERE code_hash = $1`,
 }
 
-/** Authorization codes of the Postgres store. Their sessions are stored with the others from the beginning. */
+/**
+ * Authorization codes of the Postgres store. Their sessions are stored with the others from the beginning. A code holds
+ * its session until it is redeemed or, after its end, collected, whichever comes first.
+ */
 export function createPostgresCodes(database: PostgresDatabase): CodeStore {
   /** Why the code could not be redeemed; undefined when it can be, which a moment ago it could not. */
   async function refusalOf(codeHash: string, now: number): Promise<CodeRedemption | undefined> {

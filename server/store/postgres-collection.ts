@@ -11,7 +11,7 @@ function deletion(table: string, key: string, endsAt: string, more = ''): Statem
         SELECT ${key} FROM ${table} WHERE ${endsAt} <= $1 ${more}
         ORDER BY ${endsAt} LIMIT $2 FOR UPDATE SKIP LOCKED
       )
-      DELETE FROM ${table} t USING over o WHERE t.${key} = o.${key} RETURNING true AS gone`,
+      DELETE FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT ${key} FROM over)) RETURNING true AS gone`,
   }
 }
 
@@ -22,10 +22,10 @@ function deletionWithSession(table: string): Statement {
     text: `WITH over AS MATERIALIZED (
         SELECT id FROM ${table} WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
       ), gone AS (
-        DELETE FROM ${table} t USING over o WHERE t.id = o.id RETURNING t.id
+        DELETE FROM ${table} WHERE id = ANY (ARRAY(SELECT id FROM over)) RETURNING id
       ), due AS (
-        UPDATE provider_session s SET sign_out_due_at = $3, sign_out_since = $3
-        FROM gone g WHERE s.grant_id = g.id AND s.sign_out_due_at IS NULL
+        UPDATE provider_session SET sign_out_due_at = $3, sign_out_since = $3
+        WHERE grant_id = ANY (ARRAY(SELECT id FROM gone)) AND sign_out_due_at IS NULL
       )
       SELECT id FROM gone`,
   }
@@ -34,12 +34,12 @@ function deletionWithSession(table: string): Statement {
 const giveUpCodes: Statement = {
   name: 'give_up_codes',
   text: `WITH over AS MATERIALIZED (
-      SELECT code_hash FROM authorization_code WHERE redeemed_at IS NULL AND NOT given_up AND expires_at <= $1
-      ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+      SELECT code_hash FROM authorization_code WHERE holds_session_until <= $1
+      ORDER BY holds_session_until LIMIT $2 FOR UPDATE SKIP LOCKED
     ), given AS (
-      UPDATE authorization_code c SET given_up = true FROM over o WHERE c.code_hash = o.code_hash RETURNING c.grant_id
+      UPDATE authorization_code SET holds_session_until = NULL WHERE code_hash = ANY (ARRAY(SELECT code_hash FROM over)) RETURNING grant_id
     ), due AS (
-      UPDATE provider_session s SET sign_out_due_at = $3, sign_out_since = $3 FROM given g WHERE s.grant_id = g.grant_id
+      UPDATE provider_session SET sign_out_due_at = $3, sign_out_since = $3 WHERE grant_id = ANY (ARRAY(SELECT grant_id FROM given))
     )
     SELECT grant_id FROM given`,
 }
@@ -51,12 +51,7 @@ const collections: readonly { statement: Statement; retention?: number; dueNow?:
   { statement: deletionWithSession('second_factor'), dueNow: true },
   { statement: giveUpCodes, dueNow: true },
   {
-    statement: deletion(
-      'authorization_code',
-      'code_hash',
-      'expires_at',
-      'AND (given_up OR redeemed_at IS NOT NULL)',
-    ),
+    statement: deletion('authorization_code', 'code_hash', 'expires_at', 'AND holds_session_until IS NULL'),
     retention: codeRetentionSeconds,
   },
   { statement: deletion('access_token', 'hash', 'kept_until') },

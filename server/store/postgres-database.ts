@@ -6,8 +6,10 @@ import { decodeText, encodeText } from './postgres-text.ts'
 import { answerTimeoutMs, parsePostgresUrl } from './postgres-url.ts'
 
 /**
- * One SQL statement. It is prepared once on each connection, under its name. It lists its columns, since a prepared
- * `SELECT *` fails once a newer instance has added one.
+ * One SQL statement. It is prepared once on each connection, under its name, and its plan is kept. So it lists its
+ * columns, since a prepared `SELECT *` fails once a newer instance has added one. And rows of a second table are found by
+ * a key from a subquery, not by a join, and `expires_at - $2 > 0` keeps the index of ends out of it: both could be
+ * planned by the sizes that the tables had when the plan was made.
  */
 export interface Statement {
   name: string
@@ -22,7 +24,7 @@ export type Values = readonly (string | number | undefined)[]
  * work later. Deadlocks and serialization failures, of which nothing is left, are tried again twice.
  */
 export interface PostgresDatabase {
-  /** Rows of a statement that changes nothing. When the connection breaks it is tried once more, on a new one. */
+  /** Rows of a statement that changes nothing. When the connection breaks at once it is tried once more, on a new one. */
   read<Row>(statement: Statement, values?: Values): Promise<Row[]>
   /** Rows that a changing statement returns. When the connection breaks nobody knows whether it took effect. */
   write<Row>(statement: Statement, values?: Values): Promise<Row[]>
@@ -32,6 +34,8 @@ export interface PostgresDatabase {
 }
 
 const mostTries = 3
+// A connection that is no good shows when it is used. Whoever has waited longer has waited enough.
+const repeatWithinMs = 1000
 
 /** Opens the database at `url`; throws when that is no address. `pg` is loaded and connects on first use. */
 export function openPostgresDatabase(url: string): PostgresDatabase {
@@ -115,13 +119,13 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
   async function run<Row>(statement: Statement, values: Values, mayRepeat: boolean): Promise<Row[]> {
     await prepare()
     const query = queryOf(statement, values, address.named)
+    const began = performance.now()
     for (let tries = 1; ; tries += 1) {
       const outcome = await onConnection((client) => client.query<Row & Record<string, unknown>>(query))
       if ('result' in outcome) return outcome.result.rows
       const { failure, sent } = outcome
-      const repeats =
-        failure.kind === 'conflict' ? tries < mostTries : mayRepeat && sent && failure.broken && tries < 2
-      if (repeats) continue
+      const isStale = sent && failure.broken && performance.now() - began < repeatWithinMs
+      if (failure.kind === 'conflict' ? tries < mostTries : mayRepeat && isStale && tries < 2) continue
       if (failure.kind === 'fault')
         throw new Error(`The database failed: ${failure.reason}`, { cause: failure.cause })
       throw unavailable(failure)

@@ -25,6 +25,7 @@ describe('what an error of the database means', () => {
     ['28P01', 'refused', true, 'wrong password'],
     ['28000', 'refused', true, 'not allowed to connect'],
     ['3D000', 'refused', true, 'no such database'],
+    ['55000', 'refused', false, 'a database that takes no connections'],
     ['42501', 'refused', false, 'missing privilege'],
     ['26000', 'refused', false, 'a prepared statement of another connection'],
     ['42P05', 'refused', false, 'a prepared statement that is there already'],

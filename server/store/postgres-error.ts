@@ -25,7 +25,7 @@ export interface PostgresFailure {
 // Connection, resources, shutdown, the operating system; canceled or timed out; a read-only database.
 const unavailable = /^(?:08|53|57P|58|57014$|55P03$|25006$|25P03$)/
 // What the server or a pooler says to a connection that it will not have; 42501 is a missing privilege.
-const refused = /^(?:28|3D000$|3F000$|42501$|08P01$)/
+const refused = /^(?:28|3D000$|3F000$|55000$|42501$|08P01$)/
 // The server ends the connection after these.
 const fatal = /^(?:08|57P|25P03$|28|3D000$)/
 const conflict = /^(?:40001|40P01)$/

@@ -43,7 +43,7 @@ const endGrant: Statement = {
   text: `WITH ended AS (
       UPDATE grants SET ended_at = $3, end_reason = $2 WHERE id = $1 AND ended_at IS NULL RETURNING id
     ), due AS (
-      UPDATE provider_session s SET sign_out_due_at = $3, sign_out_since = $3 FROM ended e WHERE s.grant_id = e.id
+      UPDATE provider_session SET sign_out_due_at = $3, sign_out_since = $3 WHERE grant_id = (SELECT id FROM ended)
     )
     SELECT id FROM ended`,
 }
@@ -53,9 +53,9 @@ const endRefused: Statement = {
   text: `WITH live AS MATERIALIZED (
       SELECT id FROM grants WHERE id = $1 AND ended_at IS NULL FOR UPDATE
     ), refused AS (
-      DELETE FROM provider_session s USING live l WHERE s.grant_id = l.id AND s.version = $2 RETURNING s.grant_id
+      DELETE FROM provider_session WHERE grant_id = (SELECT id FROM live) AND version = $2 RETURNING grant_id
     )
-    UPDATE grants g SET ended_at = $4, end_reason = $3 FROM refused r WHERE g.id = r.grant_id RETURNING g.id`,
+    UPDATE grants SET ended_at = $4, end_reason = $3 WHERE id = (SELECT grant_id FROM refused) RETURNING id`,
 }
 
 /** Ends the grant and makes its session due for sign-out; true for the call that ended it. */

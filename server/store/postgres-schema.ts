@@ -37,10 +37,10 @@ export const postgresMigrations: readonly string[] = [
      client_id text NOT NULL, resource text NOT NULL, scope text NOT NULL,
      grant_created_at bigint NOT NULL, grant_expires_at bigint NOT NULL,
      redirect_uri text NOT NULL, code_challenge text NOT NULL,
-     expires_at bigint NOT NULL, redeemed_at bigint, given_up boolean NOT NULL DEFAULT false
+     expires_at bigint NOT NULL, redeemed_at bigint, holds_session_until bigint
    );
    CREATE INDEX authorization_code_expiry ON authorization_code (expires_at);
-   CREATE INDEX authorization_code_unused ON authorization_code (expires_at) WHERE redeemed_at IS NULL AND NOT given_up;
+   CREATE INDEX authorization_code_session ON authorization_code (holds_session_until);
    CREATE TABLE grants (
      id text COLLATE "C" PRIMARY KEY, user_id text NOT NULL, user_sub text NOT NULL, user_email text, user_name text,
      client_id text NOT NULL, resource text NOT NULL, scope text NOT NULL,

@@ -16,26 +16,26 @@ const attempt: Statement = {
   name: 'attempt_second_factor',
   text: `WITH counted AS (
       UPDATE second_factor SET attempts = attempts + 1
-      WHERE id = $1 AND binding = $2 AND expires_at > $4 AND attempts < $3
+      WHERE id = $1 AND binding = $2 AND expires_at - $4 > 0 AND attempts < $3
       RETURNING id, sealed, expires_at
     )
     SELECT c.sealed AS request_sealed, c.expires_at AS pending_until,
       s.grant_id, s.sealed, s.issued_at, s.expires_at, s.version
-    FROM counted c JOIN provider_session s ON s.grant_id = c.id`,
+    FROM counted c, provider_session s WHERE s.grant_id = (SELECT id FROM counted)`,
 }
 
 const endAfterMost: Statement = {
   name: 'end_second_factor_after_most',
   text: `WITH over AS (
-      DELETE FROM second_factor WHERE id = $1 AND binding = $2 AND expires_at > $4 AND attempts >= $3 RETURNING id
+      DELETE FROM second_factor WHERE id = $1 AND binding = $2 AND expires_at - $4 > 0 AND attempts >= $3 RETURNING id
     )
-    UPDATE provider_session s SET sign_out_due_at = $4, sign_out_since = $4 FROM over o WHERE s.grant_id = o.id`,
+    UPDATE provider_session SET sign_out_due_at = $4, sign_out_since = $4 WHERE grant_id = (SELECT id FROM over)`,
 }
 
 const giveUp: Statement = {
   name: 'give_up_second_factor',
   text: `WITH gone AS (DELETE FROM second_factor WHERE id = $1 RETURNING id), due AS (
-      UPDATE provider_session s SET sign_out_due_at = $2, sign_out_since = $2 FROM gone g WHERE s.grant_id = g.id
+      UPDATE provider_session SET sign_out_due_at = $2, sign_out_since = $2 WHERE grant_id = (SELECT id FROM gone)
     )
     SELECT id FROM gone`,
 }
@@ -43,7 +43,7 @@ const giveUp: Statement = {
 const takeUp: Statement = {
   name: 'take_up_second_factor',
   text: `WITH gone AS (DELETE FROM second_factor WHERE id = $1 RETURNING id), session AS (
-      DELETE FROM provider_session s USING gone g WHERE s.grant_id = g.id
+      DELETE FROM provider_session WHERE grant_id = (SELECT id FROM gone)
     )
     SELECT id FROM gone`,
 }

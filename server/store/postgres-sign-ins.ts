@@ -17,7 +17,7 @@ const trimSocial: Statement = {
 
 const selectSocial: Statement = {
   name: 'select_social_sign_ins',
-  text: `SELECT id, sealed, expires_at FROM social_sign_in WHERE binding = $1 AND expires_at > $2
+  text: `SELECT id, sealed, expires_at FROM social_sign_in WHERE binding = $1 AND expires_at - $2 > 0
     ORDER BY number DESC`,
 }
 

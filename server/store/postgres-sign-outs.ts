@@ -10,7 +10,8 @@ const claim: Statement = {
       ORDER BY sign_out_due_at LIMIT $1 FOR UPDATE SKIP LOCKED
     ), claimed AS (
       UPDATE provider_session s SET sign_out_due_at = $3, sign_out_attempts = s.sign_out_attempts + 1
-      FROM due d WHERE s.grant_id = d.grant_id
+      FROM due d
+      WHERE s.grant_id = d.grant_id AND s.grant_id = ANY (ARRAY(SELECT grant_id FROM due))
       RETURNING s.grant_id, s.sealed, s.issued_at, s.expires_at, s.version, s.sign_out_attempts, s.sign_out_since,
         d.sign_out_due_at AS was_due_at
     )
@@ -20,12 +21,12 @@ const claim: Statement = {
 
 const postpone: Statement = {
   name: 'postpone_sign_out',
-  text: 'UPDATE provider_session SET sign_out_due_at = $2 WHERE grant_id = $1 AND sign_out_due_at IS NOT NULL',
+  text: 'UPDATE provider_session SET sign_out_due_at = $2 WHERE grant_id = $1 AND sign_out_since IS NOT NULL',
 }
 
 const remove: Statement = {
   name: 'remove_sign_out',
-  text: 'DELETE FROM provider_session WHERE grant_id = $1 AND sign_out_due_at IS NOT NULL',
+  text: 'DELETE FROM provider_session WHERE grant_id = $1 AND sign_out_since IS NOT NULL',
 }
 
 /** The outbox of the Postgres store: the provider sessions that have a time at which their sign-out is due. */

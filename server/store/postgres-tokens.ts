@@ -12,15 +12,20 @@ type TokenStore = Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rot
 
 const selectAccess: Statement = {
   name: 'select_access_token',
-  text: `SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
+  text: `WITH token AS MATERIALIZED (
+      SELECT grant_id, scope, expires_at FROM access_token WHERE hash = $1 AND expires_at - $2 > 0
+    )
+    SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
       s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
-    FROM access_token t JOIN grants g ON g.id = t.grant_id JOIN provider_session s ON s.grant_id = g.id
-    WHERE t.hash = $1 AND t.expires_at > $2 AND g.expires_at > $2 AND g.ended_at IS NULL`,
+    FROM token t, grants g, provider_session s
+    WHERE g.id = (SELECT grant_id FROM token) AND s.grant_id = (SELECT grant_id FROM token)
+      AND g.expires_at - $2 > 0 AND g.ended_at IS NULL`,
 }
 
 const selectRefresh: Statement = {
   name: 'select_refresh_token',
-  text: `SELECT ${grantColumns}, g.end_reason FROM refresh_token t JOIN grants g ON g.id = t.grant_id WHERE t.hash = $1`,
+  text: `SELECT ${grantColumns}, g.end_reason FROM grants g
+    WHERE g.id = (SELECT grant_id FROM refresh_token WHERE hash = $1)`,
 }
 
 // One of many callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
@@ -30,8 +35,8 @@ const rotate: Statement = {
   name: 'rotate_refresh_token',
   text: `WITH used AS (
       UPDATE refresh_token t SET used_at = $2, successor = $3
-      FROM grants g
-      WHERE t.hash = $1 AND t.used_at IS NULL AND g.id = t.grant_id AND g.ended_at IS NULL AND g.expires_at > $2
+      WHERE t.hash = $1 AND t.used_at IS NULL
+        AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)
       RETURNING t.grant_id, t.expires_at
     ), access AS (
       INSERT INTO access_token (hash, grant_id, scope, expires_at, kept_until, sealed_tokens)
@@ -42,9 +47,9 @@ const rotate: Statement = {
 
 const selectRotation: Statement = {
   name: 'select_rotation',
-  text: `SELECT g.id, t.used_at, a.sealed_tokens
-    FROM refresh_token t JOIN grants g ON g.id = t.grant_id LEFT JOIN access_token a ON a.hash = t.successor
-    WHERE t.hash = $1 AND g.ended_at IS NULL AND g.expires_at > $2`,
+  text: `SELECT t.grant_id, t.used_at, (SELECT a.sealed_tokens FROM access_token a WHERE a.hash = t.successor)
+    FROM refresh_token t
+    WHERE t.hash = $1 AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)`,
 }
 
 /** Access and refresh tokens of the Postgres store. */
@@ -60,7 +65,7 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
     if (now - row.used_at <= replaySeconds && row.sealed_tokens !== null) {
       return { kind: 'replayed', sealedTokens: row.sealed_tokens }
     }
-    const ended = await endPostgresGrant(database, row.id, 'refresh_token_reuse', now)
+    const ended = await endPostgresGrant(database, row.grant_id, 'refresh_token_reuse', now)
     return { kind: ended ? 'reused' : 'ended' }
   }
 
@@ -94,7 +99,7 @@ function rotationValues(
 }
 
 interface RotationRow {
-  id: string
+  grant_id: string
   used_at: number | null
   sealed_tokens: string | null
 }

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import {
   chmodSync,
   mkdtempSync,
@@ -10,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { changeKeyFile } from './secret-key-file-change.ts'
 
@@ -60,6 +62,29 @@ describe('changeKeyFile', () => {
     changeKeyFile(link, () => ['d:4'])
     expect(readFileSync(path, 'utf8')).toBe('d:4\n')
     expect(readFileSync(link, 'utf8')).toBe('d:4\n')
+  })
+
+  it('is refused while another process is at it', () => {
+    changeKeyFile(path, () => {
+      const other = (): void => changeKeyFile(path, () => ['lost:1'], { waitMs: 0 })
+      expect(other).toThrow(`Another command is changing ${path}.`)
+      return ['d:4']
+    })
+    expect(readFileSync(path, 'utf8')).toBe('d:4\n')
+  })
+
+  it('processes that change it at once all find their entries in it', async () => {
+    const module = new URL('secret-key-file-change.ts', import.meta.url).href
+    const work = (name: string): string => `
+      const { changeKeyFile } = await import(${JSON.stringify(module)})
+      for (let n = 0; n < 5; n += 1) changeKeyFile(${JSON.stringify(path)}, (all) => ['${name}' + n + ':1', ...all])`
+    const run = promisify(execFile)
+    await Promise.all(
+      ['x', 'y', 'z'].map((name) => run(process.execPath, ['--input-type=module', '-e', work(name)])),
+    )
+    const entries = readFileSync(path, 'utf8').trim().split('\n')
+    expect(new Set(entries).size).toBe(17)
+    expect(entries.slice(-2)).toEqual(['a:1', 'b:2'])
   })
 
   it('never makes a file', () => {

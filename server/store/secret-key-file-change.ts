@@ -5,19 +5,22 @@ import { createPrivateFile } from './data-folder.ts'
 import { syncFolder, writeDraft } from './secret-key-file-draft.ts'
 import { keyFileEntries } from './secret-key-file.ts'
 
-const lockTimeoutMs = 5000
-
 /**
  * Replaces the entries of the key file at `path` by what `change` makes of them, one a line. Others see the old file or
  * the new one, which is on disk when this returns. Owner, group and mode stay: whether those are right is not checked.
  *
- * One process changes a file at a time: a key that was added meanwhile would be lost, and with it what it sealed. The
- * operating system lets go of the lock after `kill -9`. What `change` throws leaves the file as it is.
+ * One process changes a file at a time: a key that was added meanwhile would be lost, and with it what it sealed.
+ * Others wait for up to `waitMs`. The operating system lets go of the lock after `kill -9`. What `change` throws
+ * leaves the file as it is.
  */
-export function changeKeyFile(path: string, change: (entries: readonly string[]) => readonly string[]): void {
+export function changeKeyFile(
+  path: string,
+  change: (entries: readonly string[]) => readonly string[],
+  { waitMs = 5000 }: { waitMs?: number } = {},
+): void {
   // A mounted secret is a link: the file behind it is replaced.
   const file = realpathSync(path)
-  const unlock = lock(file)
+  const unlock = lock(file, waitMs)
   try {
     const entries = change(keyFileEntries(readFileSync(file, 'utf8')))
     replace(file, `${entries.join('\n')}\n`)
@@ -50,9 +53,9 @@ function keepOwner(draft: string, uid: number, gid: number, file: string): void 
   }
 }
 
-function lock(file: string): () => void {
+function lock(file: string, waitMs: number): () => void {
   createPrivateFile(`${file}.lock`)
-  const database = new DatabaseSync(`${file}.lock`, { timeout: lockTimeoutMs })
+  const database = new DatabaseSync(`${file}.lock`, { timeout: waitMs })
   try {
     database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
   } catch (error) {

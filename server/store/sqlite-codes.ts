@@ -51,8 +51,7 @@ export function createSqliteCodes(
     if (row.expires_at <= now || !session) return { kind: 'expired' }
     const grantNumber = grants.add(codeOf(row).grant)
     sessions.add(grantNumber, session)
-    const refreshToken = tokens.add(grantNumber, minted)
-    if (refreshToken !== undefined) grants.setFirstRefreshToken(grantNumber, refreshToken)
+    grants.setFirstRefreshToken(grantNumber, tokens.addFirst(grantNumber, minted, now))
     use.run(now, row.code_hash)
     return { kind: 'redeemed' }
   }

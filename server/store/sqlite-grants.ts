@@ -47,7 +47,8 @@ export function createSqliteGrants(
     let next = grant.first_refresh_token
     while (next !== null && deleted < limit) {
       const row = deleteRefreshToken.get(next)
-      next = (row?.['successor'] ?? null) as number | null
+      const successor = row?.['successor'] as number | undefined
+      next = successor === undefined || successor === next ? null : successor
       if (row) deleted += 1
     }
     grant.first_refresh_token = next

@@ -8,6 +8,8 @@ export function kidOf(column: string): string {
  *
  * Tokens, grants and sessions refer to each other by numbers given in order of arrival: with millions of them, a refresh
  * then changes few pages. Numbers of grants are never given twice, or a forgotten token would serve another grant.
+ * The successor of a refresh token is its own number until it is used, and what belongs to that use (when it was, the
+ * sealed answer) is in the row of the successor: the old row does not grow, so no page has to be split for it.
  */
 export const sqliteMigrations: readonly string[] = [
   `CREATE TABLE client (
@@ -94,15 +96,16 @@ export const sqliteMigrations: readonly string[] = [
    DROP INDEX refresh_token_expiry;
    ALTER TABLE refresh_token RENAME TO refresh_token_1;
    CREATE TABLE refresh_token (
-     number INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, grant_number INTEGER NOT NULL, used_at INTEGER,
-     sealed_tokens TEXT, successor INTEGER
+     number INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, grant_number INTEGER NOT NULL, successor INTEGER NOT NULL,
+     issued_at INTEGER NOT NULL, sealed_tokens TEXT
    ) STRICT;
-   INSERT INTO refresh_token (hash, grant_number, used_at, sealed_tokens)
-     SELECT t.hash, g.number, t.used_at, t.sealed_tokens
+   INSERT INTO refresh_token (number, hash, grant_number, successor, issued_at, sealed_tokens)
+     SELECT row_number() OVER everything, t.hash, g.number,
+       row_number() OVER everything + coalesce(lead(g.number) OVER everything = g.number, 0),
+       coalesce(lag(t.used_at) OVER chain, g.created_at), lag(t.sealed_tokens) OVER chain
      FROM refresh_token_1 t JOIN grants g ON g.id = t.grant_id
-     ORDER BY g.number, t.used_at IS NULL, t.used_at, t.hash;
-   UPDATE refresh_token SET successor = number + 1
-     WHERE grant_number = (SELECT n.grant_number FROM refresh_token n WHERE n.number = refresh_token.number + 1);
+     WINDOW everything AS (ORDER BY g.number, t.used_at IS NULL, t.used_at, t.hash),
+       chain AS (PARTITION BY g.number ORDER BY t.used_at IS NULL, t.used_at, t.hash);
    UPDATE grants SET first_refresh_token = f.number
      FROM (SELECT grant_number, min(number) AS number FROM refresh_token GROUP BY grant_number) f
      WHERE f.grant_number = grants.number;

@@ -8,8 +8,11 @@ import type { SqliteWork } from './sqlite-work.ts'
 export interface SqliteTokens extends SqlitePart<
   Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'>
 > {
-  /** Stores `tokens` of the grant with this number, inside a write. Answers the number of the refresh token, if it is one. */
-  add(grantNumber: number | bigint, tokens: MintedTokens): number | bigint | undefined
+  /**
+   * Stores the first `tokens` of the grant with this number, inside a write. Answers the number of the refresh token;
+   * null when there is none.
+   */
+  addFirst(grantNumber: number | bigint, tokens: MintedTokens, now: number): number | bigint | null
 }
 
 /** Tokens in `database`. A refresh is the busiest write: one look and three changes. */
@@ -20,10 +23,8 @@ export function createSqliteTokens(
 ): SqliteTokens {
   const sql = prepareStatements(database)
 
-  function add(grantNumber: number | bigint, tokens: MintedTokens): number | bigint | undefined {
+  function addAccess(grantNumber: number | bigint, tokens: MintedTokens): void {
     sql.insertAccess.run(tokens.accessHash, grantNumber, tokens.scope, tokens.accessExpiresAt)
-    if (tokens.refreshHash === undefined) return undefined
-    return sql.insertRefresh.run(tokens.refreshHash, grantNumber).lastInsertRowid
   }
 
   return {
@@ -43,8 +44,10 @@ export function createSqliteTokens(
           const row = sql.selectRefresh.get(refreshHash) as unknown as RefreshRow | undefined
           if (!row || row.ended_at !== null || row.expires_at <= now) return { kind: 'ended' }
           if (row.used_at === null) {
-            const added = add(row.grant_number, successor)
-            sql.useRefresh.run(now, successor.sealedTokens, added ?? null, row.number)
+            addAccess(row.grant_number, successor)
+            const { refreshHash: hash, sealedTokens } = successor
+            const added = sql.insertRefresh.run(hash, row.grant_number, now, sealedTokens)
+            sql.useRefresh.run(added.lastInsertRowid, row.number)
             return { kind: 'rotated' }
           }
           if (now - row.used_at <= replaySeconds && row.sealed_tokens !== null) {
@@ -55,7 +58,11 @@ export function createSqliteTokens(
         }),
     },
     collect: deleteExpired(database, { table: 'access_token', key: 'number', end: 'expires_at' }),
-    add,
+    addFirst(grantNumber, tokens, now) {
+      addAccess(grantNumber, tokens)
+      if (tokens.refreshHash === undefined) return null
+      return sql.insertRefresh.run(tokens.refreshHash, grantNumber, now, null).lastInsertRowid
+    },
   }
 }
 
@@ -67,7 +74,10 @@ function prepareStatements(database: DatabaseSync) {
     insertAccess: database.prepare(
       'INSERT INTO access_token (hash, grant_number, scope, expires_at) VALUES (?, ?, ?, ?)',
     ),
-    insertRefresh: database.prepare('INSERT INTO refresh_token (hash, grant_number) VALUES (?, ?)'),
+    insertRefresh: database.prepare(
+      `INSERT INTO refresh_token (number, successor, hash, grant_number, issued_at, sealed_tokens)
+       SELECT next, next, ?, ?, ?, ? FROM (SELECT coalesce(max(number), 0) + 1 AS next FROM refresh_token)`,
+    ),
     selectAccess: database.prepare(
       `SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
          s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
@@ -80,12 +90,12 @@ function prepareStatements(database: DatabaseSync) {
        WHERE t.hash = ?`,
     ),
     selectRefresh: database.prepare(
-      `SELECT t.number, t.grant_number, t.used_at, t.sealed_tokens, g.expires_at, g.ended_at
-       FROM refresh_token t JOIN grants g ON g.number = t.grant_number WHERE t.hash = ?`,
+      `SELECT t.number, t.grant_number, g.expires_at, g.ended_at, s.issued_at AS used_at, s.sealed_tokens
+       FROM refresh_token t JOIN grants g ON g.number = t.grant_number
+         LEFT JOIN refresh_token s ON s.number = t.successor AND t.successor <> t.number
+       WHERE t.hash = ?`,
     ),
-    useRefresh: database.prepare(
-      'UPDATE refresh_token SET used_at = ?, sealed_tokens = ?, successor = ? WHERE number = ?',
-    ),
+    useRefresh: database.prepare('UPDATE refresh_token SET successor = ? WHERE number = ?'),
   }
 }
 

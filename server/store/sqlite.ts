@@ -85,6 +85,7 @@ function createStore(database: DatabaseSync, work: SqliteWork, close: () => void
   // Grants last, when none of their access tokens is left.
   const parts = [socialSignIns, secondFactors, attempts, codes, tokens, grants]
   const collect = collectInTurn(parts.map((part) => part.collect))
+  let closed = false
 
   return {
     ...createSqliteClients(database, work),
@@ -100,6 +101,10 @@ function createStore(database: DatabaseSync, work: SqliteWork, close: () => void
     prepare: async () => {},
     collectExpired: (now, limit) => work.write(() => collect(now, limit)),
     async close() {
+      if (closed) return
+      closed = true
+      // The last commit has no later turn of the event loop to wait for.
+      database.exec('PRAGMA busy_timeout = 1000')
       work.finish()
       close()
     },

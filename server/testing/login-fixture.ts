@@ -1,6 +1,5 @@
 import type { SessionProvider } from '../core/session-provider.ts'
 import type { SignInPorts } from '../core/sign-in.ts'
-import type { Store } from '../core/store.ts'
 import { createAuthorizeEndpoint } from '../http/authorize.ts'
 import { createBindingCookie } from '../http/browser-binding.ts'
 import { createCallbackEndpoint } from '../http/callback.ts'
@@ -14,8 +13,8 @@ import { authorizationRequest, publicClient, signInPortsSample } from './sign-in
 /** The login flow over HTTP, in front of a provider that a test makes up. */
 export interface LoginFixture {
   fetch: FetchHandler
-  signIn: SignInPorts
-  store: Store
+  /** What all instances of one server have in common. */
+  shared: Pick<ReturnType<typeof signInPortsSample>, 'store' | 'sealer' | 'runtime'>
   runtime: FakeRuntime
   browser(): Browser
   /** Opens the login page of a fresh request. */
@@ -27,14 +26,22 @@ export interface LoginFixture {
   toSignOut(): Promise<string[]>
 }
 
-/** The flow for `provider` at `baseUrl`, with one client registered. `signIn` overrides ports. */
+/** Where the flow is served, and whether it is another instance of one that is there. */
+export interface LoginFixtureOptions {
+  baseUrl?: string
+  limitPerMinute?: number
+  beside?: LoginFixture
+}
+
+/** The flow for `provider`, with one client registered. */
 export async function createLoginFixture(
   provider: SessionProvider,
-  { baseUrl = 'http://localhost:8787', ...overrides }: { baseUrl?: string } & Partial<SignInPorts> = {},
+  options: LoginFixtureOptions = {},
 ): Promise<LoginFixture> {
-  const sample = signInPortsSample(provider)
+  const { baseUrl = 'http://localhost:8787', limitPerMinute = 1000, beside } = options
+  const sample = { ...signInPortsSample(provider), ...beside?.shared }
   const { runtime, store, sealer } = sample
-  const signIn = { ...sample, callbackUrl: `${baseUrl}/oauth/callback`, ...overrides }
+  const signIn: SignInPorts = { ...sample, callbackUrl: `${baseUrl}/oauth/callback`, limitPerMinute }
   const urls = publicUrls(baseUrl)
   const ports: LoginPorts = {
     urls,
@@ -65,8 +72,7 @@ export async function createLoginFixture(
   const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
   return {
     fetch,
-    signIn,
-    store,
+    shared: { store, sealer, runtime },
     runtime,
     browser: () =>
       createBrowser((request) =>

@@ -1,7 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePort } from './free-port.ts'
 import { runServer } from './server-process.ts'
+
+const dist = fileURLToPath(new URL('../../server/dist', import.meta.url))
 
 let occupant: Server | undefined
 afterEach(() => {
@@ -18,10 +23,14 @@ async function occupyPort(): Promise<number> {
 }
 
 describe('drawbridge-server', () => {
-  it('--help has examples, every flag, and exits 0', async () => {
+  it('--help has examples first, every command and flag, and exits 0', async () => {
     const { code, stdout, stderr } = await runServer({ argv: ['--help'] })
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toContain('Examples:')
+    expect(stdout).toMatch(/^Examples:/)
+    for (const command of ['serve', 'doctor', 'migrate', 'keys']) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'))
+    }
+    expect(stdout).toContain('--base-url')
     expect(stdout).toMatch(/^ +drawbridge-server /m)
     expect(stdout).toContain('Exit codes:')
     const serve = await runServer({ argv: ['serve', '--help'] })
@@ -43,6 +52,46 @@ describe('drawbridge-server', () => {
       expect([argv, code, stdout]).toEqual([argv, 2, ''])
       expect(stderr).toMatch(/unknown option|unknown command|too many arguments/)
       expect(stderr).toContain('--help')
+    }
+  })
+
+  it.each([
+    [['serv'], 'serve'],
+    [['doctr'], 'doctor'],
+    [['keys', 'rotat'], 'rotate'],
+    [['--bas-url', 'x'], '--base-url'],
+    [['keys', 'rotate', '--reseal-onyl'], '--reseal-only'],
+  ])('%j: the nearest name is suggested', async (argv, nearest) => {
+    const { code, stderr } = await runServer({ argv })
+    expect(code).toBe(2)
+    expect(stderr).toContain(`Did you mean ${nearest}?`)
+  })
+
+  it.each(['doctor', 'migrate', 'keys list', 'keys generate', 'keys rotate', 'keys remove'])(
+    '%s --help begins with examples and exits 0',
+    async (command) => {
+      const { code, stdout } = await runServer({ argv: [...command.split(' '), '--help'] })
+      expect(code).toBe(0)
+      expect(stdout).toMatch(new RegExp(`^Examples:\n  drawbridge-server ${command}`))
+      expect(stdout).toContain('--json')
+    },
+  )
+
+  it('serving loads nothing of the other commands', () => {
+    const chunks = new Set<string>()
+    const follow = (name: string): void => {
+      if (chunks.has(name)) return
+      chunks.add(name)
+      const text = readFileSync(join(dist, name), 'utf8')
+      for (const [, imported] of text.matchAll(/(?:from|^import) ?"\.\/([^"]+)"/gm)) follow(imported ?? '')
+    }
+    follow('main.mjs')
+    const entry = /import\("\.\/(serve-[^"]+)"\)/.exec(readFileSync(join(dist, 'main.mjs'), 'utf8'))?.[1]
+    follow(entry ?? 'serve')
+    const loaded = [...chunks].map((name) => readFileSync(join(dist, name), 'utf8')).join('\n')
+    expect(loaded).toContain('createApp')
+    for (const name of ['askSupabase', 'resealSessions', 'changeKeyFile', 'checkSqlite']) {
+      expect(loaded).not.toContain(`function ${name}(`)
     }
   })
 })

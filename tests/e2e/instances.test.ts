@@ -122,10 +122,10 @@ describe('three instances on one database', () => {
   it('without the database: 503 with Retry-After, then service again, and nothing is lost', async () => {
     const connected = await times(10, async () => client.connect(await createPerson(system)))
     const latest = connected.map(({ refresh_token: token }) => token)
-    let stop = false
+    const end = new AbortController()
     const seen = new Map<number, number>()
     const load = connected.map(async (_tokens, index) => {
-      while (!stop) {
+      while (!end.signal.aborted) {
         const answer = await client.refresh(latest[index] ?? '')
         seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1)
         if (answer.status === 200) latest[index] = ((await answer.json()) as Tokens).refresh_token
@@ -148,7 +148,7 @@ describe('three instances on one database', () => {
       'readiness after the database came back',
     )
     await delay(500)
-    stop = true
+    end.abort()
     await Promise.all(load)
     expect(seen.get(503)).toBeGreaterThan(0)
     for (const token of latest) expect((await client.refresh(token)).status).toBe(200)

@@ -12,6 +12,8 @@ export interface ContractAccount {
 export interface Accounts {
   /** Confirmed unless told otherwise. No session of it is left. */
   create(options?: { confirmed?: boolean; banned?: boolean }): Promise<ContractAccount>
+  /** One for all cases that change nothing about it: passwords are slow by design. */
+  shared(): Promise<ContractAccount>
   ban(id: string): Promise<void>
   delete(id: string): Promise<void>
   /** Deletes what this run has made, as far as the server lets it. */
@@ -57,7 +59,9 @@ export function createAccounts({
     return account
   }
 
-  return {
+  let shared: Promise<ContractAccount> | undefined
+
+  const accounts: Accounts = {
     async create({ confirmed = true, banned = false } = {}) {
       const email = `contract-${randomUUID()}@example.com`
       const password = `Drawbridge-${randomUUID()}`
@@ -66,6 +70,7 @@ export function createAccounts({
       const body = { email, password, email_confirm: confirmed, ...(banned && { ban_duration: '1h' }) }
       return noted({ id: textOf(await asAdmin('POST', '', body), 'id'), email, password })
     },
+    shared: () => (shared ??= accounts.create()),
     async ban(id) {
       await asAdmin('PUT', `/${id}`, { ban_duration: '1h' })
     },
@@ -78,4 +83,5 @@ export function createAccounts({
       for (const id of made) await asAdmin('DELETE', `/${id}`).catch(() => undefined)
     },
   }
+  return accounts
 }

@@ -1,4 +1,4 @@
 import { createAdapterDriver } from './adapter-driver.ts'
 import { describeProviderContract } from './provider-contract.ts'
 
-describeProviderContract('our adapter', createAdapterDriver)
+describeProviderContract('our adapter', 'all', createAdapterDriver)

@@ -2,7 +2,7 @@ import { AuthClient } from '@supabase/auth-js'
 import { createClientDriver } from './client-driver.ts'
 import { describeProviderContract } from './provider-contract.ts'
 
-describeProviderContract('@supabase/auth-js', ({ authUrl, apiKey }, send) =>
+describeProviderContract('@supabase/auth-js', 'first', ({ authUrl, apiKey }, send) =>
   createClientDriver(
     () =>
       new AuthClient({

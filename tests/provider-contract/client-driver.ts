@@ -1,4 +1,4 @@
-import type { AuthClient, AuthError, Session } from '@supabase/auth-js'
+import type { AuthError, GoTrueClient, Session } from '@supabase/auth-js'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
 
 // Written from the vendor's list of error codes, not from our adapter, which it is compared with.
@@ -31,7 +31,7 @@ const failuresByName: ReadonlyMap<string, ContractFailure> = new Map<string, Con
 ])
 
 /** One of the vendor's clients, unmodified. `open` makes one with a memory of its own: a device. */
-export function createClientDriver(open: () => AuthClient): Driver {
+export function createClientDriver(open: () => GoTrueClient): Driver {
   return {
     // They look at signature and expiry.
     judgesClaims: false,
@@ -71,12 +71,12 @@ export function createClientDriver(open: () => AuthClient): Driver {
     },
 
     async signOut({ device }) {
-      const { error } = await (device as AuthClient).signOut({ scope: 'local' })
+      const { error } = await (device as GoTrueClient).signOut({ scope: 'local' })
       return error ? refusal(error) : { ok: true, value: undefined }
     },
 
     async verifySecondFactor({ device }, factorId, code) {
-      const { data, error } = await (device as AuthClient).mfa.challengeAndVerify({ factorId, code })
+      const { data, error } = await (device as GoTrueClient).mfa.challengeAndVerify({ factorId, code })
       if (error) return refusal(error)
       const { access_token: accessToken, refresh_token: refreshToken } = data
       return { ok: true, value: { accessToken, refreshToken, device } }
@@ -104,7 +104,7 @@ export function createClientDriver(open: () => AuthClient): Driver {
   }
 }
 
-async function stepOf(device: AuthClient, session: Session | null): Promise<Answer<ContractStep>> {
+async function stepOf(device: GoTrueClient, session: Session | null): Promise<Answer<ContractStep>> {
   if (!session) return { ok: false, failure: 'other', detail: 'no session' }
   const known = sessionOf(device, session)
   const level = await device.mfa.getAuthenticatorAssuranceLevel()
@@ -118,7 +118,7 @@ async function stepOf(device: AuthClient, session: Session | null): Promise<Answ
   return { ok: true, value: { kind: 'second_factor', session: known, factors } }
 }
 
-function sessionOf(device: AuthClient, session: Session): ContractSession {
+function sessionOf(device: GoTrueClient, session: Session): ContractSession {
   return { accessToken: session.access_token, refreshToken: session.refresh_token, device }
 }
 

@@ -6,9 +6,12 @@ import { codeOf, createCaseFetch, createWire, textOf, type Wire } from './wire.t
 
 /** What the server's own tokens carry: nothing about them is assumed. */
 export interface TokenFacts {
+  /** One of a session that lives. */
+  sample: string
   algorithm: string
   issuer: string | undefined
   audience: string
+  role: unknown
 }
 
 /** Why something cannot be checked at this server; undefined where it can. */
@@ -111,21 +114,26 @@ function lackOfAccounts(
 }
 
 async function readToken(accounts: Accounts, wire: Wire): Promise<TokenFacts> {
-  const { email, password } = await accounts.create()
+  const { email, password } = await accounts.shared()
   const answer = await wire('POST', '/token?grant_type=password', { body: { email, password } })
-  const jwt = readJwt(textOf(answer, 'access_token'))
+  const sample = textOf(answer, 'access_token')
+  const jwt = readJwt(sample)
   if (!jwt) throw new Error('The access token is no JWT.')
-  const { iss, aud } = jwt.claims
+  const { iss, aud, role } = jwt.claims
   return {
+    sample,
     algorithm: String(jwt.header['alg']),
     issuer: typeof iss === 'string' ? iss : undefined,
     audience: String(Array.isArray(aud) ? aud[0] : aud),
+    role,
   }
 }
 
 function lackOfVerifier(token: TokenFacts | undefined, jwtSecret: string | undefined): string | undefined {
   if (!token) return 'there is no token to look at'
   if (token.issuer === undefined) return 'tokens have no iss: GOTRUE_JWT_ISSUER is not set at the server'
+  if (token.role !== 'authenticated')
+    return 'tokens have no role "authenticated": see GOTRUE_JWT_DEFAULT_GROUP_NAME'
   return token.algorithm === 'HS256' && jwtSecret === undefined
     ? 'tokens are signed with HS256, and GOTRUE_JWT_SECRET is not set'
     : undefined

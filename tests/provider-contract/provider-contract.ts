@@ -3,12 +3,15 @@ import { limitCases } from './limit-cases.ts'
 import { secondFactorCases } from './second-factor-cases.ts'
 import { sessionCases } from './session-cases.ts'
 import { socialCases } from './social-cases.ts'
-import { describeOnServers, type MakeDriver } from './stage.ts'
+import { describeOnServers, type MakeDriver, type ServerChoice } from './stage.ts'
 import { tokenCases } from './token-cases.ts'
 
-/** Every case of the contract, with one client, at each server. */
-export function describeProviderContract(title: string, makeDriver: MakeDriver): void {
-  describeOnServers(title, makeDriver, (stage) => {
+/**
+ * Every case of the contract with one client. `servers`: the embedded provider comes in several shapes, and clients with
+ * the same core need not all see each of them.
+ */
+export function describeProviderContract(title: string, servers: ServerChoice, makeDriver: MakeDriver): void {
+  describeOnServers(title, { servers, makeDriver }, (stage) => {
     describe('a session', () => sessionCases(stage))
     describe('a second factor', () => secondFactorCases(stage))
     describe('a social sign-in', () => socialCases(stage))

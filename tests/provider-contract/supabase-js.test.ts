@@ -2,7 +2,7 @@ import { createClient } from '@supabase/supabase-js'
 import { createClientDriver } from './client-driver.ts'
 import { describeProviderContract } from './provider-contract.ts'
 
-describeProviderContract('@supabase/supabase-js', ({ projectUrl, apiKey }, send) =>
+describeProviderContract('@supabase/supabase-js', 'last', ({ projectUrl, apiKey }, send) =>
   createClientDriver(
     () =>
       createClient(projectUrl, apiKey, {

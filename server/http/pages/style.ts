@@ -137,7 +137,7 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .chain { fill: none; stroke: var(--gate-bright); stroke-width: 1.5; stroke-dasharray: 5 3; }
 
 @media (max-width: 22.4375rem) {
-  .captcha { margin-inline: -0.75rem; }
+  .captcha { margin-inline: -1.25rem; display: flex; justify-content: center; }
 }
 @media (min-width: 56rem) {
   .crossing { flex-direction: row; }

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { ServerProcess, ServerSettings } from './server-process.ts'
+
+const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
+
+/** How a command beside a server ended. */
+export interface CommandEnd {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** A command that runs beside a server. */
+export interface RunningCommand {
+  kill(signal: NodeJS.Signals): void
+  ended: Promise<CommandEnd>
+}
+
+/**
+ * Starts the built command line in the folder of `server` with its settings; `settings` (without prefix) come on top.
+ * `input` is all there is on stdin. Nothing else of the caller's environment is there.
+ */
+export function startCommand(
+  server: ServerProcess,
+  argv: readonly string[],
+  { settings = {}, input = '' }: { settings?: ServerSettings; input?: string } = {},
+): RunningCommand {
+  const { host } = new URL(server.origin.replace('localhost', '127.0.0.1'))
+  const all = { BASE_URL: server.baseUrl, LISTEN: host, APP_URL: server.appUrl, ...settings }
+  const named = Object.entries(all).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])
+  const env = { PATH: process.env['PATH'] ?? '', ...Object.fromEntries(named) }
+  const child = spawn(process.execPath, [launcher, ...argv], { cwd: server.directory, env })
+  child.stdin.end(input)
+  const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]).then(
+    ([[code], stdout, stderr]): CommandEnd => ({ code: code as number | null, stdout, stderr }),
+  )
+  return { kill: (signal) => void child.kill(signal), ended }
+}
+
+/** Runs a command as {@link startCommand} to its end. */
+export function runCommand(
+  server: ServerProcess,
+  argv: readonly string[],
+  options?: { settings?: ServerSettings; input?: string },
+): Promise<CommandEnd> {
+  return startCommand(server, argv, options).ended
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCommand } from './command-process.ts'
+import { createPerson } from './person.ts'
+import { runServer, type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
+
+interface Facts {
+  ok: boolean
+  checks: { name: string; state: string; message: string; fix?: string }[]
+}
+
+let server: ServerProcess
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server?.close())
+
+async function doctor(
+  options: { settings?: ServerSettings; input?: string; argv?: readonly string[] } = {},
+): Promise<Facts & { code: number | null; said: string; state: (name: string) => string | undefined }> {
+  const end = await runCommand(server, ['doctor', '--json', ...(options.argv ?? [])], options)
+  const facts = JSON.parse(end.stdout) as Facts
+  return {
+    ...facts,
+    code: end.code,
+    said: end.stdout + end.stderr,
+    state: (name) => facts.checks.find((check) => check.name === name)?.state,
+  }
+}
+
+describe('doctor', () => {
+  it('beside a running server finds everything in order', async () => {
+    const { code, ok, checks, state } = await doctor()
+    expect(checks.filter((check) => check.state !== 'ok').map(({ name }) => name)).toEqual([
+      'embedded-provider',
+    ])
+    expect([code, ok, state('base-url'), state('provider')]).toEqual([0, true, 'ok', 'ok'])
+    expect(checks.find(({ name }) => name === 'store')?.message).toContain('a server is running')
+  })
+
+  it('prints lines for people, without colours when nobody looks', async () => {
+    const { code, stdout, stderr } = await runCommand(server, ['doctor'])
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^ok {4}base-url {11}http:\/\/localhost:\d+ answers as/m)
+    expect(stdout).toMatch(/^warn {2}embedded-provider {2}.*\n {25}-> Set DRAWBRIDGE_PROVIDER/m)
+    expect(stdout.trim().split('\n').at(-1)).toMatch(/ ok, 1 warning, 0 failed\./)
+    // oxlint-disable-next-line no-control-regex
+    expect(stdout).not.toMatch(/\u001b/)
+  })
+
+  it('without a server warns, makes nothing, and exits 0', async () => {
+    const { code, stdout } = await runServer({ argv: ['doctor', '--json'] })
+    const { checks } = JSON.parse(stdout) as Facts
+    expect(code).toBe(0)
+    expect(checks.filter(({ state }) => state === 'warn').map(({ name }) => name)).toEqual([
+      'base-url',
+      'embedded-provider',
+      'provider',
+    ])
+  })
+
+  it('judges the same provider as any other Supabase Auth', async () => {
+    const settings = {
+      PROVIDER: 'supabase',
+      PROVIDER_URL: `${server.appUrl}/auth/v1`,
+      STORE: 'sqlite:elsewhere/server.db',
+      SECRET_KEYS: `k:${Buffer.alloc(32, 'k').toString('base64')}`,
+    }
+    const { code, state } = await doctor({ settings })
+    expect([code, state('provider'), state('signing-keys'), state('issuer')]).toEqual([0, 'ok', 'ok', 'warn'])
+    const wrong = await doctor({ settings: { ...settings, PROVIDER_URL: server.appUrl } })
+    expect([wrong.code, wrong.ok, wrong.state('provider')]).toEqual([1, false, 'fail'])
+  })
+
+  it('tells every fault of a wrong configuration and exits 1', async () => {
+    const { code, checks } = await doctor({ settings: { LOG: 'verbose', STORE: 'mysql:', BASE_URI: 'x' } })
+    expect(code).toBe(1)
+    const faults = checks.filter(({ name, state }) => name === 'configuration' && state === 'fail')
+    expect(faults).toHaveLength(3)
+  })
+
+  it('reads a provider token from stdin, says which rule it breaks, and never shows it', async () => {
+    const person = await createPerson(server)
+    const response = await server.fetch(`${server.appUrl}/auth/v1/token?grant_type=password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: person.email, password: person.password }),
+    })
+    const { access_token: token } = (await response.json()) as { access_token: string }
+    const argv = ['--token-stdin']
+    const sound = await doctor({ argv, input: `${token}\n` })
+    expect([sound.code, sound.state('token')]).toEqual([0, 'ok'])
+    const [header, , signature] = token.split('.')
+    const claims = Buffer.from(JSON.stringify({ iss: 'https://elsewhere.example', aud: 'authenticated' }))
+    const forged = `${header ?? ''}.${claims.toString('base64url')}.${signature ?? ''}`
+    const broken = await doctor({ argv, input: forged })
+    expect([broken.code, broken.state('token-iss'), broken.state('token')]).toEqual([1, 'fail', 'fail'])
+    expect(server.secrets.findIn(sound.said + broken.said)).toEqual([])
+    for (const part of [...token.split('.'), person.email])
+      expect(sound.said + broken.said).not.toContain(part)
+  })
+})

@@ -1,0 +1,158 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCommand, startCommand } from './command-process.ts'
+import { createPerson } from './person.ts'
+import { callTool, registerPlainClient } from './plain-client.ts'
+import { runServer, type ServerProcess, startServer, until } from './server-process.ts'
+
+const connections = 12
+
+interface KeyFacts {
+  kid: string
+  role: string
+  sessions: number
+  in_use: boolean
+}
+
+let server: ServerProcess
+let accessTokens: string[]
+beforeAll(async () => {
+  // Provider tokens live so short that sessions are refreshed all the time, also while they are sealed anew, yet long
+  // enough to be replaced before they expire under way.
+  server = await startServer({ EMBEDDED_TOKEN_TTL: '10s', SIGN_IN_LIMIT: '1000' })
+  const person = await createPerson(server)
+  accessTokens = []
+  for (let index = 0; index < connections; index += 1) {
+    const client = await registerPlainClient(server)
+    accessTokens.push((await client.connect(person)).access_token)
+  }
+}, 60_000)
+afterAll(() => server?.close())
+
+async function listKeys(): Promise<KeyFacts[]> {
+  const { code, stdout } = await runCommand(server, ['keys', 'list', '--json'])
+  expect(code).toBe(0)
+  return (JSON.parse(stdout) as { keys: KeyFacts[] }).keys
+}
+
+/** Calls with every connection again and again; answers how often, and throws for the first call that failed. */
+function keepCalling(): { stop(): Promise<number> } {
+  const state = { calls: 0, isStopped: false }
+  const work = accessTokens.map(async (token) => {
+    while (!state.isStopped) {
+      await callTool(server, token, 'list_notes')
+      state.calls += 1
+      await delay(20)
+    }
+  })
+  // A failure is told by stop; until then it must not end the process.
+  const all = Promise.all(work)
+  all.catch(() => undefined)
+  return {
+    async stop() {
+      state.isStopped = true
+      await all
+      return state.calls
+    },
+  }
+}
+
+const ringFile = (): string => join(server.directory, '.drawbridge', 'secret-keys')
+
+describe('keys rotate beside a server that serves', () => {
+  it('gives it a new key without a restart and without one failed call', { timeout: 120_000 }, async () => {
+    expect(await listKeys()).toEqual([
+      { kid: 'generated', role: 'seals', sessions: connections, in_use: true },
+    ])
+    const calling = keepCalling()
+    const { code, stdout, stderr } = await runCommand(server, ['keys', 'rotate', '--json'])
+    const facts = JSON.parse(stdout) as { ok: boolean; added: string; resealed: number; keys: KeyFacts[] }
+    expect([code, facts.ok]).toEqual([0, true])
+    expect(facts.keys).toEqual([
+      { kid: facts.added, role: 'seals', sessions: connections, in_use: true },
+      { kid: 'generated', role: 'opens', sessions: 0, in_use: false },
+    ])
+    expect(statSync(ringFile()).mode & 0o777).toBe(0o600)
+    for (const line of readFileSync(ringFile(), 'utf8').trim().split('\n')) {
+      expect(stdout + stderr).not.toContain(line.split(':')[1])
+    }
+    // Long enough for every session to be refreshed, and sealed by the server itself.
+    await delay(10_000)
+    expect(await calling.stop()).toBeGreaterThan(connections)
+    expect((await listKeys())[1]).toMatchObject({ kid: 'generated', sessions: 0, in_use: false })
+    expect(server.events('provider_session_ended')).toEqual([])
+    expect(server.events('provider_session_unreadable')).toEqual([])
+  })
+
+  it('may be killed: the next one goes on, and no session is lost', { timeout: 120_000 }, async () => {
+    const before = (await listKeys()).length
+    const rotation = startCommand(server, ['keys', 'rotate'])
+    await until(() => readFileSync(ringFile(), 'utf8').trim().split('\n').length > before, 'the new key')
+    rotation.kill('SIGKILL')
+    await rotation.ended
+    // Whoever was in its hands is free after fifteen seconds at the latest, or at its next refresh.
+    const calling = keepCalling()
+    await delay(10_000)
+    await calling.stop()
+    const { code } = await runCommand(server, ['keys', 'rotate', '--reseal-only'])
+    expect(code).toBe(0)
+    const [first, ...others] = await listKeys()
+    expect(first).toMatchObject({ role: 'seals', sessions: connections })
+    expect(others.every(({ in_use: inUse }) => !inUse)).toBe(true)
+  })
+
+  it('what nothing needs is removed, and the server goes on, also after a restart', async () => {
+    const [first, ...others] = await listKeys()
+    const kids = others.map(({ kid }) => kid)
+    const early = await runCommand(server, ['keys', 'remove', ...kids])
+    expect(early.code).toBe(1)
+    expect(early.stderr).toMatch(/less than an hour ago[\s\S]*--now/)
+    expect((await runCommand(server, ['keys', 'remove', first?.kid ?? ''])).stderr).toContain('that seals')
+    expect((await runCommand(server, ['keys', 'remove', 'none'])).code).toBe(2)
+    expect((await runCommand(server, ['keys', 'remove', '--now', ...kids])).code).toBe(0)
+    expect(await listKeys()).toMatchObject([{ kid: first?.kid, role: 'seals' }])
+    await callTool(server, accessTokens[0] ?? '', 'whoami')
+    await server.kill('SIGTERM')
+    await server.start()
+    for (const token of accessTokens) await callTool(server, token, 'whoami')
+  })
+})
+
+describe('keys', () => {
+  it('generate prints an entry that a server takes', async () => {
+    const { code, stdout, stderr } = await runServer({ argv: ['keys', 'generate'] })
+    expect([code, stderr]).toEqual([0, ''])
+    const list = await runServer({
+      argv: ['keys', 'list'],
+      settings: { SECRET_KEYS: stdout.trim(), STORE: 'sqlite:none/server.db' },
+    })
+    expect(list.code).toBe(0)
+    expect(list.stdout).toContain(stdout.split(':')[0])
+    expect(list.stdout).not.toContain(stdout.split(':')[1]?.trim())
+  })
+
+  it('of a store in memory are refused with 2', async () => {
+    for (const command of ['list', 'rotate']) {
+      const { code, stderr } = await runServer({ argv: ['keys', command], settings: { STORE: 'memory:' } })
+      expect([command, code]).toEqual([command, 2])
+      expect(stderr).toContain('in memory')
+    }
+  })
+})
+
+describe('migrate', () => {
+  it('beside a server has nothing to do', async () => {
+    const { code, stdout } = await runCommand(server, ['migrate'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('There is nothing to do.')
+  })
+
+  it('makes a store that is not there', async () => {
+    const settings = { STORE: 'sqlite:fresh/server.db' }
+    const { code, stdout } = await runCommand(server, ['migrate', '--json'], { settings })
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, from: 0 }])
+    expect(existsSync(join(server.directory, 'fresh', 'server.db'))).toBe(true)
+  })
+})
