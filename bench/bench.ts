@@ -47,7 +47,7 @@ export interface RunningRival {
 }
 
 /** Name of the peer in tables and figures. */
-export const peerName = 'oidc-provider 9.13.3'
+export const peerName = 'oidc-provider 9.13.3, in memory'
 
 /** Name of the floor in tables and figures. */
 export const floorName = 'node:http floor'

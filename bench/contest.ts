@@ -36,14 +36,18 @@ interface Round {
   p99: number
 }
 
-/** Loads the contenders in turn, round by round, so that what else the machine does hits all of them alike. */
+/**
+ * Loads the contenders in turn, round by round, so that what else the machine does hits all of them alike. Throws when
+ * one of them gives no right answer in a round.
+ */
 export async function compete(contenders: readonly Contender[], plan: Plan): Promise<Map<string, Summary>> {
   const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
   const errors = new Map<string, number>()
   const run = async ({ name, child, load }: Contender, milliseconds: number): Promise<Round> => {
     const cpuBefore = child.cpuMs()
     const generatorBefore = process.cpuUsage()
-    const { completed, errors: failed, seconds, latencies } = await load.run(milliseconds)
+    const { completed, errors: failed, seconds, latencies, wrong } = await load.run(milliseconds)
+    if (completed === 0) throw new Error(`${name} gave no right answer, but ${wrong?.status} ${wrong?.body}`)
     const { user, system } = process.cpuUsage(generatorBefore)
     errors.set(name, (errors.get(name) ?? 0) + failed)
     return {

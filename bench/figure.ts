@@ -54,7 +54,7 @@ export function figureJson(figures: readonly BarredFigure[]): string {
 }
 
 /** Rows under a head, in columns as wide as they have to be. */
-export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
   )

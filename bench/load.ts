@@ -15,6 +15,8 @@ export interface LoadResult {
   seconds: number
   /** Milliseconds that each answer took, ascending. */
   latencies: Float64Array
+  /** The first wrong answer; undefined when there was none, or the connection broke. */
+  wrong: Answer | undefined
 }
 
 /** Open connections to one server, each with its walker. */
@@ -35,6 +37,7 @@ export async function openLoad(port: number, walkers: readonly Walker[]): Promis
     async run(milliseconds) {
       const latencies: number[] = []
       let errors = 0
+      let wrong: Answer | undefined
       const begin = performance.now()
       const end = begin + milliseconds
       await Promise.all(
@@ -55,6 +58,7 @@ export async function openLoad(port: number, walkers: readonly Walker[]): Promis
                   }
                   // Whatever comes after a wrong answer proves nothing: this connection is done.
                   errors += 1
+                  wrong ??= answer
                   resolve()
                 })
               }
@@ -68,6 +72,7 @@ export async function openLoad(port: number, walkers: readonly Walker[]): Promis
         errors,
         seconds,
         latencies: Float64Array.from(latencies).sort(),
+        wrong,
       }
     },
   }

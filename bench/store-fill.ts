@@ -42,8 +42,13 @@ export function fillStore(path: string, count: number): number {
   return (performance.now() - started) / 1000
 }
 
-/** Columns by which rows refer to each other. */
-const numbers = { number: 'number', grant_number: 'number', first_refresh_token: 'number' }
+/** Columns by which rows refer to each other. An unused refresh token is its own successor. */
+const numbers = {
+  number: 'number',
+  grant_number: 'number',
+  first_refresh_token: 'number',
+  successor: 'number',
+}
 
 /** Copies the single row of `table`; `keys` says which of its columns come from which column of the copies. */
 function copyRows(database: DatabaseSync, table: string, keys: Readonly<Record<string, string>>): void {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Exchanged, exchange, type Outgoing } from './exchange.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
@@ -16,6 +15,13 @@ export interface SystemUnderTest {
   clientId: string
   /** The port of an instance, another one every time. */
   anyPort(): number
+}
+
+/** What a client needs beside the system. */
+export interface ClientPorts {
+  random: Random
+  tally: Tally
+  sleep(ms: number): Promise<unknown>
 }
 
 /** Tokens as the client got them; `expiresAt` is by its own clock, in milliseconds. */
@@ -43,8 +49,7 @@ type Refreshed = { kind: 'tokens'; tokens: ClientTokens } | { kind: 'refused'; r
 export function createSoakClient(
   given: { email: string; tokens: ClientTokens },
   system: SystemUnderTest,
-  random: Random,
-  tally: Tally,
+  { random, tally, sleep }: ClientPorts,
 ): SoakClient {
   const { email } = given
   let { tokens } = given

@@ -23,28 +23,32 @@ export interface Phase {
 // Longer than the server waits for the provider.
 const heldMs = 9000
 
-/** The weather that there is; an outage is longer than the provider's tokens live. */
-const weathers: readonly [Omit<Phase, 'seconds'>, ...Omit<Phase, 'seconds'>[]] = [
+/** The weather that there is; an outage lasts about as long as the provider's tokens live. */
+const weathers: readonly Omit<Phase, 'seconds'>[] = [
   { name: 'slow', mix: { slow: 0.7, held: 0.05 } },
   { name: 'rate limits', mix: { rate_limited: 0.6 } },
   { name: 'gateway errors', mix: { gateway_page: 0.6 } },
   { name: 'lost connections', mix: { dropped: 0.3, reply_lost: 0.3 } },
   { name: 'lost replies', mix: { reply_lost: 0.8 } },
   { name: 'outage', mix: { dropped: 0.5, gateway_page: 0.5 } },
-  {
-    name: 'everything',
-    mix: { slow: 0.15, held: 0.02, rate_limited: 0.15, gateway_page: 0.15, dropped: 0.1, reply_lost: 0.15 },
-  },
 ]
 
-/** Phases for `seconds`: every weather in a drawn order, again and again, with calm after each. Ends calm. */
+const everything: Omit<Phase, 'seconds'> = {
+  name: 'everything',
+  mix: { slow: 0.15, held: 0.02, rate_limited: 0.15, gateway_page: 0.15, dropped: 0.1, reply_lost: 0.15 },
+}
+
+/**
+ * Phases for about `seconds`: everything at once first, so that the shortest soak has it, then every weather in a drawn
+ * order, again and again, with calm after each.
+ */
 export function planPhases(seconds: number, random: Random): Phase[] {
   const phases: Phase[] = []
   let left = seconds
-  let remaining: Omit<Phase, 'seconds'>[] = []
+  let coming = [everything]
   while (left > 0) {
-    if (remaining.length === 0) remaining = shuffled(weathers, random)
-    const weather = remaining.pop() ?? weathers[0]
+    const [weather = everything, ...later] = coming
+    coming = later.length === 0 ? shuffled([...weathers, everything], random) : later
     const trouble = { ...weather, seconds: Math.min(left, Math.round(random.between(8, 16))) }
     const calm = { name: 'calm', seconds: Math.round(random.between(3, 7)), mix: {} }
     phases.push(trouble, calm)

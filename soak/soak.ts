@@ -119,7 +119,9 @@ async function signInAll(soak: Soak, system: SystemUnderTest, victims: Victims):
       const tokens = await signIn(system, account)
       soak.tally.add('sign-ins')
       const random = soak.random.fork(`${account.email} ${number}`)
-      clients.push(createSoakClient({ email: account.email, tokens }, system, random, soak.tally))
+      clients.push(
+        createSoakClient({ email: account.email, tokens }, system, { random, tally: soak.tally, sleep }),
+      )
     }
   })
   return clients

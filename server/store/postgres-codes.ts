@@ -75,7 +75,7 @@ export function createPostgresCodes(database: PostgresDatabase): CodeStore {
       const { user } = grant
       await database.write(insertCode, [
         code.codeHash,
-        session.grantId,
+        grant.id,
         user.id,
         user.sub,
         user.email,
@@ -101,12 +101,13 @@ export function createPostgresCodes(database: PostgresDatabase): CodeStore {
     },
     async redeemAuthorizationCode(codeHash, tokens, now) {
       const { accessHash, scope, accessExpiresAt, refreshHash } = tokens
-      for (;;) {
-        const values = [codeHash, now, accessHash, scope, accessExpiresAt, refreshHash]
+      const values = [codeHash, now, accessHash, scope, accessExpiresAt, refreshHash]
+      for (let tries = 0; tries < 3; tries += 1) {
         if ((await database.write(redeemCode, values)).length === 1) return { kind: 'redeemed' }
         const refusal = await refusalOf(codeHash, now)
         if (refusal) return refusal
       }
+      throw new Error('A code is free each time after it could not be redeemed.')
     },
   }
 }

@@ -62,8 +62,8 @@ describe('what an error of the database means', () => {
     expect(failure).toMatchObject({ kind: 'refused', broken: false, reason: 'too old' })
   })
 
-  it('statements of another connection hint at the pooler', () => {
-    expect(readPostgresFailure(serverError('26000'), '').reason).toContain('pooler=transaction')
+  it.each(['26000', '42P05', '08P01'])('%s hints at the pooler', (code) => {
+    expect(readPostgresFailure(serverError(code), '').reason).toContain('pooler=transaction')
   })
 
   it('neither password nor row nor statement is in what is passed on', () => {

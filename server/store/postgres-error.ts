@@ -25,12 +25,12 @@ export interface PostgresFailure {
 // Connection, resources, shutdown, the operating system; canceled or timed out; a read-only database.
 const unavailable = /^(?:08|53|57P|58|57014$|55P03$|25006$|25P03$)/
 // What the server or a pooler says to a connection that it will not have; 42501 is a missing privilege.
-const refused = /^(?:28|3D000$|3F000$|55000$|42501$|08P01$)/
+const refused = /^(?:28|3D000$|3F000$|55000$|42501$)/
 // The server ends the connection after these.
 const fatal = /^(?:08|57P|25P03$|28|3D000$)/
 const conflict = /^(?:40001|40P01)$/
-// A statement of this connection is missing, or that of another one is there.
-const mixedUp = /^(?:26000|42P05)$/
+// A statement of this connection is missing, or that of another one is there; a setting that is not passed on.
+const pooled = /^(?:26000|42P05|08P01)$/
 const withoutDetail = new Map([
   ['ECONNREFUSED', 'connection refused'],
   ['ECONNRESET', 'connection reset'],
@@ -50,15 +50,15 @@ export function readPostgresFailure(error: unknown, password: string): PostgresF
     const reason = text === '' ? (withoutDetail.get(code) ?? code) : text
     return { kind: isOurs ? 'fault' : 'unavailable', broken: true, reason, cause: plainError(reason, code) }
   }
-  const hint = mixedUp.test(code)
-    ? ' A pooler in transaction mode seems to be in between: add pooler=transaction to the address.'
+  const hint = pooled.test(code)
+    ? '. A connection pooler seems to be in between: add pooler=transaction to the address.'
     : ''
   const reason = `${text}${hint}`
   return { kind: kindOf(code), broken: fatal.test(code), reason, cause: plainError(reason, code) }
 }
 
 function kindOf(code: string): FailureKind {
-  if (refused.test(code) || mixedUp.test(code)) return 'refused'
+  if (refused.test(code) || pooled.test(code)) return 'refused'
   if (conflict.test(code)) return 'conflict'
   return unavailable.test(code) ? 'unavailable' : 'fault'
 }

@@ -127,6 +127,18 @@ describe('postgres schema', () => {
     await expect(openStore(server.url('latin')).prepare()).rejects.toThrow(/encoding LATIN1; UTF8 is needed/)
   })
 
+  it('an older server than it was tried with is refused, before anything is done there', async () => {
+    const asked: unknown[] = []
+    const query = (sql: unknown) => {
+      asked.push(sql)
+      return Promise.resolve({ rows: [{ made: null, encoding: 'UTF8', server: '140020' }] })
+    }
+    await expect(migratePostgres({ query: query as Client['query'] })).rejects.toThrow(
+      /PostgreSQL 15 or newer/,
+    )
+    expect(asked).toHaveLength(1)
+  })
+
   it('an account that may not make tables is told so; once they are there it needs no such right', async () => {
     await server.query(url, `CREATE ROLE weak LOGIN PASSWORD 'weak'`)
     const weak = url.replace(/\/\/.*@/, '//weak:weak@')

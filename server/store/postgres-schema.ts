@@ -71,7 +71,7 @@ export const postgresMigrations: readonly string[] = [
 
 // Which lock it is means nothing; it has to be one that nobody else takes: the letters "drawbr".
 const lockNumber = 0x64_72_61_77_62_72
-const oldestServer = 140_000
+const oldestServer = 150_000
 
 /**
  * Brings the database to the newest schema, in one transaction that only one instance at a time is in. A database that
@@ -110,7 +110,7 @@ async function checkServer(client: Pick<ClientBase, 'query'>): Promise<boolean> 
        current_setting('server_version_num') AS server`,
   )
   const { made = null, encoding = '', server = '0' } = rows[0] ?? {}
-  if (Number(server) < oldestServer) throw new DatabaseRefusedError('PostgreSQL 14 or newer is needed.')
+  if (Number(server) < oldestServer) throw new DatabaseRefusedError('PostgreSQL 15 or newer is needed.')
   if (encoding !== 'UTF8') {
     throw new DatabaseRefusedError(`The database has the encoding ${encoding}; UTF8 is needed.`)
   }

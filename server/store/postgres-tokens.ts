@@ -30,7 +30,7 @@ const selectRefresh: Statement = {
 
 // One of many callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
 // pair goes into the row of its access token, which is gone after an hour, and not into that of the used refresh token,
-// which stays for as long as the grant.
+// which stays for as long as the grant. There it is kept for a minute longer than replays need it, since clocks differ.
 const rotate: Statement = {
   name: 'rotate_refresh_token',
   text: `WITH used AS (
@@ -40,7 +40,7 @@ const rotate: Statement = {
       RETURNING t.grant_id, t.expires_at
     ), access AS (
       INSERT INTO access_token (hash, grant_id, scope, expires_at, kept_until, sealed_tokens)
-      SELECT $3, grant_id, $4, $5::bigint, greatest($5, $2::bigint + $8), $6 FROM used
+      SELECT $3, grant_id, $4, $5::bigint, greatest($5, $2::bigint + $8 + 60), $6 FROM used
     )
     INSERT INTO refresh_token (hash, grant_id, expires_at) SELECT $7, grant_id, expires_at FROM used RETURNING hash`,
 }
@@ -79,12 +79,13 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
       return row && { grant: grantOf(row), endReason: row.end_reason ?? undefined }
     },
     async rotateRefreshToken(refreshHash, successor, options) {
-      for (;;) {
-        const values = rotationValues(refreshHash, successor, options)
+      const values = rotationValues(refreshHash, successor, options)
+      for (let tries = 0; tries < 3; tries += 1) {
         if ((await database.write(rotate, values)).length === 1) return { kind: 'rotated' }
         const earlier = await earlierRotation(refreshHash, options)
         if (earlier) return earlier
       }
+      throw new Error('A refresh token is free each time after it could not be used.')
     },
   }
 }

@@ -112,6 +112,8 @@ const disk = mountSmallDisk(1)
 const canMount = disk !== undefined
 disk?.unmount()
 
+if (!canMount) console.log('Skipped: a disk that is full or read-only, which only root can make on Linux.')
+
 describe.runIf(canMount)('a disk that is full (made by root)', () => {
   it('refuses writes as unavailable, answers reads, loses nothing, and goes on when there is space', async () => {
     const small = mountSmallDisk(8)

@@ -72,7 +72,7 @@ export const sqliteMigrations: readonly string[] = [
    DROP INDEX grants_expiry;
    ALTER TABLE grants RENAME TO grants_1;
    CREATE TABLE grants (
-     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, user_id TEXT NOT NULL, user_sub TEXT NOT NULL,
+     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, user_id TEXT NOT NULL, user_sub TEXT NOT NULL,
      user_email TEXT, user_name TEXT, client_id TEXT NOT NULL, resource TEXT NOT NULL, scope TEXT NOT NULL,
      created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, ended_at INTEGER, end_reason TEXT,
      first_refresh_token INTEGER
@@ -80,32 +80,43 @@ export const sqliteMigrations: readonly string[] = [
    INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at,
        ended_at, end_reason)
      SELECT * FROM grants_1 ORDER BY created_at, id;
+   CREATE UNIQUE INDEX grants_id ON grants (id);
    CREATE INDEX grants_expiry ON grants (expires_at);
 
    DROP INDEX access_token_expiry;
    ALTER TABLE access_token RENAME TO access_token_1;
    CREATE TABLE access_token (
-     number INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, grant_number INTEGER NOT NULL, scope TEXT NOT NULL,
+     number INTEGER PRIMARY KEY, hash TEXT NOT NULL, grant_number INTEGER NOT NULL, scope TEXT NOT NULL,
      expires_at INTEGER NOT NULL
    ) STRICT;
    INSERT INTO access_token (hash, grant_number, scope, expires_at)
      SELECT t.hash, g.number, t.scope, t.expires_at
      FROM access_token_1 t JOIN grants g ON g.id = t.grant_id ORDER BY t.expires_at;
+   CREATE UNIQUE INDEX access_token_hash ON access_token (hash);
    CREATE INDEX access_token_expiry ON access_token (expires_at);
 
    DROP INDEX refresh_token_expiry;
    ALTER TABLE refresh_token RENAME TO refresh_token_1;
    CREATE TABLE refresh_token (
-     number INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, grant_number INTEGER NOT NULL, successor INTEGER NOT NULL,
+     number INTEGER PRIMARY KEY, hash TEXT NOT NULL, grant_number INTEGER NOT NULL, successor INTEGER NOT NULL,
      issued_at INTEGER NOT NULL, sealed_tokens TEXT
    ) STRICT;
+   CREATE TABLE refresh_token_2 (
+     number INTEGER PRIMARY KEY, hash TEXT, grant_number INTEGER, used_at INTEGER, sealed_tokens TEXT
+   ) STRICT;
+   INSERT INTO refresh_token_2 (hash, grant_number, used_at, sealed_tokens)
+     SELECT t.hash, g.number, t.used_at, t.sealed_tokens
+     FROM refresh_token_1 t CROSS JOIN grants g ON g.id = t.grant_id
+     ORDER BY g.number, t.used_at IS NULL, t.used_at, t.hash;
    INSERT INTO refresh_token (number, hash, grant_number, successor, issued_at, sealed_tokens)
-     SELECT row_number() OVER everything, t.hash, g.number,
-       row_number() OVER everything + coalesce(lead(g.number) OVER everything = g.number, 0),
-       coalesce(lag(t.used_at) OVER chain, g.created_at), lag(t.sealed_tokens) OVER chain
-     FROM refresh_token_1 t JOIN grants g ON g.id = t.grant_id
-     WINDOW everything AS (ORDER BY g.number, t.used_at IS NULL, t.used_at, t.hash),
-       chain AS (PARTITION BY g.number ORDER BY t.used_at IS NULL, t.used_at, t.hash);
+     SELECT t.number, t.hash, t.grant_number, coalesce(next.number, t.number),
+       coalesce(previous.used_at, g.created_at), previous.sealed_tokens
+     FROM refresh_token_2 t JOIN grants g ON g.number = t.grant_number
+       LEFT JOIN refresh_token_2 next ON next.number = t.number + 1 AND next.grant_number = t.grant_number
+       LEFT JOIN refresh_token_2 previous
+         ON previous.number = t.number - 1 AND previous.grant_number = t.grant_number
+     ORDER BY t.number;
+   CREATE UNIQUE INDEX refresh_token_hash ON refresh_token (hash);
    UPDATE grants SET first_refresh_token = f.number
      FROM (SELECT grant_number, min(number) AS number FROM refresh_token GROUP BY grant_number) f
      WHERE f.grant_number = grants.number;
@@ -118,11 +129,13 @@ export const sqliteMigrations: readonly string[] = [
    ) STRICT;
    INSERT INTO provider_session (grant_number, grant_id, sealed, issued_at, expires_at, version, lease_attempts)
      SELECT g.number, s.grant_id, s.sealed, s.issued_at, s.expires_at, s.version, s.lease_until > 0
-     FROM provider_session_1 s JOIN grants g ON g.id = s.grant_id WHERE g.ended_at IS NULL ORDER BY g.number;
+     FROM provider_session_1 s CROSS JOIN grants g ON g.id = s.grant_id WHERE g.ended_at IS NULL
+     ORDER BY g.number;
    CREATE INDEX provider_session_leased ON provider_session (lease_until) WHERE lease_until > 0;
 
    DROP TABLE provider_session_1;
    DROP TABLE refresh_token_1;
+   DROP TABLE refresh_token_2;
    DROP TABLE access_token_1;
    DROP TABLE grants_1;
 

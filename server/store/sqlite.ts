@@ -60,11 +60,12 @@ function claim(path: string): () => void {
 
 function prepareDatabase(database: DatabaseSync, shared: boolean): void {
   // One transaction of the most writes fits in the cache; a bigger cache costs more than it saves.
-  database.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384')
+  database.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192')
   if (shared) {
     checkSqliteSchema(database)
   } else {
-    database.exec('PRAGMA journal_mode = WAL')
+    // A log that a migration or a long backup made grow is cut back to this many bytes.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864')
     migrateSqlite(database)
     // How many leases had an unknown outcome stays: the process may have died after the provider refreshed.
     database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')

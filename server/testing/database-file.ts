@@ -8,7 +8,7 @@ import { afterEach } from 'vitest'
  * Where a sync costs nothing, for tests about answers; durability is tested on a real disk.
  * The default temporary folder where there is no such thing.
  */
-export const fastDisk: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+const fastDisk: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Answers paths of databases that do not exist yet, each in a folder of its own, which is gone after the test. */
 export function useDatabaseFiles(): (disk?: string) => string {

@@ -1,0 +1,123 @@
+import { createServer, type Server } from 'node:http'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createSoakClient, type SoakClient } from './client.ts'
+import { closeConnections } from './exchange.ts'
+import { createRandom } from './random.ts'
+import { createTally, type Tally } from './tally.ts'
+
+/** What the system answers next, by path; `drop` breaks the connection. The last one stays. */
+type Script = ('ok' | 'drop' | { status: number; retryAfter?: string; body?: string })[]
+
+let server: Server
+let tally: Tally
+let slept: number
+/** Refresh tokens that were presented, in order. */
+let presented: string[]
+afterEach(() => {
+  closeConnections()
+  server.closeAllConnections()
+  server.close()
+})
+
+async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<SoakClient> {
+  tally = createTally()
+  slept = 0
+  presented = []
+  let issued = 0
+  server = createServer((incoming, outgoing) => {
+    let body = ''
+    incoming.on('data', (chunk) => (body += String(chunk)))
+    incoming.on('end', () => {
+      const refresh = incoming.url === '/oauth/token'
+      const script = (refresh ? scripts.token : scripts.mcp) ?? ['ok']
+      const step = script.length > 1 ? script.shift() : script[0]
+      if (refresh) presented.push(new URLSearchParams(body).get('refresh_token') ?? '')
+      if (step === 'drop') {
+        incoming.socket.destroy()
+        return
+      }
+      if (typeof step === 'object') {
+        outgoing.writeHead(
+          step.status,
+          step.retryAfter === undefined ? {} : { 'retry-after': step.retryAfter },
+        )
+        outgoing.end(step.body ?? '{}')
+        return
+      }
+      if (refresh) issued += 1
+      outgoing.end(
+        refresh
+          ? JSON.stringify({ access_token: `a${issued}`, refresh_token: `r${issued}`, expires_in: 60 })
+          : '{"result":{"content":[{"type":"text","text":"You are ada@example.com."}]}}',
+      )
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  return createSoakClient(
+    {
+      email: 'ada@example.com',
+      tokens: { accessToken: 'a0', refreshToken: 'r0', expiresAt: Date.now() + 60_000 },
+    },
+    { baseUrl: 'http://localhost:1', clientId: 'client', anyPort: () => port },
+    {
+      // Never hangs up by itself.
+      random: { ...createRandom(1), chance: () => false },
+      tally,
+      sleep: async (ms) => void (slept += ms),
+    },
+  )
+}
+
+const busy = { status: 503, retryAfter: '1' }
+
+describe('a client of the soak', () => {
+  it('is content with a refresh and a call that succeed', async () => {
+    const client = await startClient({})
+    expect(await client.verify()).toBeUndefined()
+    expect(tally.accusations()).toEqual([])
+  })
+
+  it('presents the same refresh token again after 503 and after a lost connection', async () => {
+    const client = await startClient({ token: [busy, 'drop', busy, 'ok'] })
+    expect(await client.verify()).toBeUndefined()
+    expect(presented).toEqual(['r0', 'r0', 'r0', 'r0'])
+    expect(tally.get('refresh 503')).toBe(2)
+    expect(tally.get('refresh connection')).toBe(1)
+    expect(slept).toBeGreaterThan(0)
+    expect(tally.accusations()).toEqual([])
+  })
+
+  it('calls again after 503 and after a lost connection', async () => {
+    const client = await startClient({ mcp: ['drop', busy, 'ok'] })
+    expect(await client.verify()).toBeUndefined()
+    expect(tally.accusations()).toEqual([])
+  })
+
+  it.each<[name: string, scripts: { token?: Script; mcp?: Script }, accused: string]>([
+    ['a refused refresh', { token: [{ status: 400, body: '{"error":"invalid_grant"}' }] }, 'grants lost'],
+    ['a refused last call', { mcp: [{ status: 401 }] }, 'grants lost'],
+    ['a server that fails', { mcp: [{ status: 500 }, 'ok'] }, 'wrong answers'],
+    ['503 without Retry-After', { mcp: [{ status: 503 }, 'ok'] }, 'wrong answers'],
+    [
+      'the answer of another user',
+      { mcp: [{ status: 200, body: '"You are eve@example.com."' }] },
+      'wrong answers',
+    ],
+  ])('accuses %s', async (_name, scripts, accused) => {
+    const client = await startClient(scripts)
+    await client.verify()
+    expect(tally.get(accused)).toBeGreaterThan(0)
+  })
+
+  it('a lost connection stays lost', async () => {
+    const client = await startClient({ token: [{ status: 400 }] })
+    expect(await client.verify()).toContain('400')
+    expect(client.lost()).toContain('400')
+    expect(await client.verify()).toContain('400')
+    expect(tally.get('grants lost')).toBe(1)
+  })
+})

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { drawFault, planPhases } from './faults.ts'
+import { createRandom } from './random.ts'
+
+describe('planPhases', () => {
+  it('begins with everything, ends calm, and has every weather within three minutes', () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const phases = planPhases(180, createRandom(seed))
+      expect(phases[0]?.name).toBe('everything')
+      expect(phases.at(-1)?.name).toBe('calm')
+      expect(new Set(phases.map(({ name }) => name)).size).toBe(8)
+      const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0)
+      expect(seconds).toBeGreaterThanOrEqual(180)
+      expect(seconds).toBeLessThan(190)
+    }
+  })
+
+  it('no mix is more than everything', () => {
+    for (const { mix } of planPhases(600, createRandom(1))) {
+      expect(Object.values(mix).reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(1)
+    }
+  })
+})
+
+describe('drawFault', () => {
+  it('draws each kind as often as the mix says, and nothing otherwise', () => {
+    const random = createRandom(1)
+    const mix = { slow: 0.2, reply_lost: 0.3 }
+    const drawn = Array.from({ length: 10_000 }, () => drawFault(mix, random).kind)
+    const share = (kind: string): number => drawn.filter((one) => one === kind).length / drawn.length
+    expect(share('slow')).toBeCloseTo(0.2, 1)
+    expect(share('reply_lost')).toBeCloseTo(0.3, 1)
+    expect(share('none')).toBeCloseTo(0.5, 1)
+    expect(new Set(drawn).size).toBe(3)
+  })
+
+  it('calm is calm', () => {
+    expect(drawFault({}, createRandom(1))).toEqual({ kind: 'none' })
+  })
+})
