@@ -77,8 +77,8 @@ describe('what a Postgres says about itself', () => {
 
   it.each<[what: string, changes: Partial<PostgresFacts>, name: string, state: string]>([
     ['sound', {}, 'store', 'ok'],
-    ['too old', { serverNumber: 130_022 }, 'store', 'fail'],
-    ['old enough', { serverNumber: 140_000 }, 'store', 'ok'],
+    ['too old', { serverNumber: 140_019 }, 'store', 'fail'],
+    ['old enough', { serverNumber: 150_000 }, 'store', 'ok'],
     ['of another encoding', { encoding: 'SQL_ASCII' }, 'store', 'fail'],
     ['a standby', { isStandby: true }, 'store', 'fail'],
     ['forgetful', { synchronousCommit: 'off' }, 'store-durability', 'fail'],

@@ -5,7 +5,7 @@ import { parsePostgresUrl } from '../store/postgres-url.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 import { checkSchema } from './schema-check.ts'
 
-const oldestServer = 140_000
+const oldestServer = 150_000
 const fewConnections = 10
 
 /** What a Postgres database says about itself. */
@@ -63,7 +63,7 @@ export function checkPostgres(facts: PostgresFacts, url: string): Finding[] {
   const name = 'store'
   const where = storeName({ kind: 'postgres', url })
   if (facts.serverNumber < oldestServer) {
-    return [fail(name, `${where} is PostgreSQL ${facts.server}.`, 'PostgreSQL 14 or newer is needed.')]
+    return [fail(name, `${where} is PostgreSQL ${facts.server}.`, 'PostgreSQL 15 or newer is needed.')]
   }
   if (facts.encoding !== 'UTF8') {
     return [
