@@ -58,7 +58,8 @@ const figures = soakFigures(tally, grants, (Date.now() - began) / 1000)
 console.log(figureTable(figures))
 for (const accusation of tally.accusations()) console.log(accusation)
 if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))
-process.exitCode = figures.every(({ ok }) => ok) ? 0 : 1
+// Not only the code: when the soak itself failed, its clients would go on.
+process.exit(figures.every(({ ok }) => ok) ? 0 : 1)
 
 function stop(message: string): never {
   console.error(message)

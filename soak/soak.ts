@@ -59,7 +59,8 @@ export async function runSoak(soak: Soak): Promise<void> {
     tally.add('replayed parents', tally.get('provider refreshes answered') - rotations)
     readLogs(victims.instances, tally)
   } catch (error) {
-    tally.accuse('failures of the soak itself', error instanceof Error ? (error.stack ?? '') : String(error))
+    const text = error instanceof Error ? (error.stack ?? '') : String(error)
+    tally.accuse('failures of the soak itself', text.slice(0, 2000))
   }
   closeConnections()
   for (const close of closers.toReversed()) {
