@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { hashSecret } from '../server/core/seal.ts'
-import { openSqliteStore } from '../server/store/sqlite.ts'
+import { openSqliteStore } from '../server/store/sqlite/sqlite.ts'
 import { addGrant, grantSample, start, successorSample } from '../server/testing/grant-sample.ts'
 import { filledRefreshToken, fillStore } from './store-fill.ts'
 

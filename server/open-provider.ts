@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { SessionProvider } from './core/session-provider.ts'
-import { createGotrueProvider } from './provider/gotrue.ts'
-import { createOidcProvider } from './provider/oidc.ts'
+import { createGotrueProvider } from './provider/gotrue/gotrue.ts'
+import { createOidcProvider } from './provider/oidc/oidc.ts'
 import type { ServerConfig } from './setting.ts'
 
 /** The session provider that `config` names. `runtime` reaches the embedded one too, which speaks as Supabase Auth does. */

@@ -1,8 +1,8 @@
 import type { StoreAddress } from './config-value.ts'
 import type { Store } from './core/store.ts'
-import { createMemoryStore } from './store/memory.ts'
-import { openPostgresStore } from './store/postgres.ts'
-import { openSqliteStore } from './store/sqlite.ts'
+import { createMemoryStore } from './store/memory/memory.ts'
+import { openPostgresStore } from './store/postgres/postgres.ts'
+import { openSqliteStore } from './store/sqlite/sqlite.ts'
 
 /**
  * The store at `address`. `shared` is for a command beside a running server: SQLite is then opened without claiming the

@@ -1,4 +1,4 @@
-import type { SecondFactorPolicy } from './provider/gotrue.ts'
+import type { SecondFactorPolicy } from './provider/gotrue/gotrue.ts'
 import type { Captcha } from './core/session-provider.ts'
 import {
   type ListenAddress,

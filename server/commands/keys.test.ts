@@ -7,7 +7,7 @@ import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../core/s
 import { openProviderSession, sealProviderSession } from '../core/session-seal.ts'
 import type { Store } from '../core/store.ts'
 import { openKeyFile } from '../store/secret-key-file.ts'
-import { openSqliteStore } from '../store/sqlite.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 import { type CommandFixture, createCommandFixture } from '../testing/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, grantSample, secondFactorSample, sessionSample, start } from '../testing/grant-sample.ts'

@@ -4,8 +4,8 @@ import { askPostgres } from '../doctor/postgres-check.ts'
 import { readSqliteSchema } from '../doctor/sqlite-check.ts'
 import { openStore } from '../open-store.ts'
 import type { ServerConfig } from '../setting.ts'
-import { postgresMigrations } from '../store/postgres-schema.ts'
-import { sqliteMigrations } from '../store/sqlite-migrations.ts'
+import { postgresMigrations } from '../store/postgres/schema.ts'
+import { sqliteMigrations } from '../store/sqlite/migrations.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 
 /** Brings the schema of the store up to date, as the start of a server does. Says what it was before. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/memory.ts'
 import { authorizationRequest, publicClient, resource } from '../testing/sign-in-sample.ts'
 import {
   type AuthorizationRequestResult,

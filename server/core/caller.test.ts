@@ -1,6 +1,6 @@
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, grantSample, grantSeconds, start } from '../testing/grant-sample.ts'
 import { signInSample } from '../testing/sign-in-sample.ts'

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createGotrueProvider } from '../provider/gotrue.ts'
-import { openSqliteStore } from '../store/sqlite.ts'
+import { createGotrueProvider } from '../provider/gotrue/gotrue.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../testing/grant-sample.ts'
 import {
   createKeeperFixture,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, dueSignOuts, grantSample, grantSeconds, race, start } from '../testing/grant-sample.ts'
 import { publicClient, resource } from '../testing/sign-in-sample.ts'

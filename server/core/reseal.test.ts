@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, dueSignOuts, grantSample, start } from '../testing/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../testing/keeper-fixture.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime } from '../testing/fake-runtime.ts'
 import { race, start } from '../testing/grant-sample.ts'
 import { countSignInAttempt, type SignInLimitPorts } from './sign-in-limit.ts'

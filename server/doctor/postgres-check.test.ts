@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresMigrations } from '../store/postgres-schema.ts'
-import { openPostgresStore } from '../store/postgres.ts'
+import { postgresMigrations } from '../store/postgres/schema.ts'
+import { openPostgresStore } from '../store/postgres/postgres.ts'
 import { addGrant, grantSample } from '../testing/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts'
 import type { Finding } from './finding.ts'

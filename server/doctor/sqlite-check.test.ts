@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { sqliteMigrations } from '../store/sqlite-migrations.ts'
-import { openSqliteStore } from '../store/sqlite.ts'
+import { sqliteMigrations } from '../store/sqlite/migrations.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 import { checkSqlite } from './sqlite-check.ts'
 
 let folder: string

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { sqliteMigrations } from '../store/sqlite-migrations.ts'
+import { sqliteMigrations } from '../store/sqlite/migrations.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 import { checkSchema } from './schema-check.ts'
 

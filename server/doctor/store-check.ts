@@ -1,7 +1,7 @@
 import { storeName } from '../config-value.ts'
 import { openStore } from '../open-store.ts'
 import type { ServerConfig } from '../setting.ts'
-import { postgresMigrations } from '../store/postgres-schema.ts'
+import { postgresMigrations } from '../store/postgres/schema.ts'
 import { fail, type Finding, warn } from './finding.ts'
 import { checkSealingKeys } from './key-ring-check.ts'
 import { askPostgres, checkPostgres } from './postgres-check.ts'

@@ -8,7 +8,7 @@ import {
 } from '../core/session-keeper.ts'
 import { openProviderSession, sealProviderSession } from '../core/session-seal.ts'
 import { type Store, StoreUnavailableError } from '../core/store.ts'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { addGrant, grantSample, start } from './grant-sample.ts'
 import { createRotatingProvider, type RotatingProvider, type RotationRule } from './rotating-provider.ts'

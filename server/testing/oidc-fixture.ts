@@ -1,5 +1,5 @@
 import type { SessionProvider, SignIn } from '../core/session-provider.ts'
-import { createOidcProvider, type OidcConfig } from '../provider/oidc.ts'
+import { createOidcProvider, type OidcConfig } from '../provider/oidc/oidc.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { oidcClient, type OidcServer, type OidcServerOptions, startOidcServer } from './oidc-server.ts'
 

@@ -5,7 +5,7 @@ import { createSealer, fixedKeyRing } from '../core/seal.ts'
 import type { SecondFactor, SessionProvider, SignIn, SignInStep } from '../core/session-provider.ts'
 import type { SignInPorts } from '../core/sign-in.ts'
 import type { Store } from '../core/store.ts'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { start } from './grant-sample.ts'
 

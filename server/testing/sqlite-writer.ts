@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openSqliteStore } from '../store/sqlite.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, start, successorSample } from './grant-sample.ts'
 
 /*

@@ -1,5 +1,5 @@
 import { ProviderError, type ProviderFailure, type SignInStep } from '../../server/core/session-provider.ts'
-import { createGotrueProvider } from '../../server/provider/gotrue.ts'
+import { createGotrueProvider } from '../../server/provider/gotrue/gotrue.ts'
 import { systemRuntime } from '../../server/system-runtime.ts'
 import type { ContractServer } from './contract-server.ts'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'

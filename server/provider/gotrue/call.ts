@@ -1,0 +1,117 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { ProviderError } from '../../core/session-provider.ts'
+import { readBoundedText } from '../bounded-body.ts'
+import { parseRetryAfter } from '../retry-after.ts'
+
+/** Shorter than a refresh lease, so that a slow call has ended before another instance may start one. */
+const callTimeoutMs = 8000
+
+/** Where and how the auth API is reached. */
+export interface GotrueAddress {
+  /** Auth base URL without trailing slash, for example `https://ref.supabase.co/auth/v1`. */
+  url: string
+  /** Publishable key; sent as `apikey` only, as it is no JWT. */
+  apiKey: string | undefined
+}
+
+/** One call of the auth API. */
+export interface GotrueRequest {
+  method: 'GET' | 'POST'
+  path: string
+  body?: unknown
+  bearer?: string
+}
+
+/** An answer that says no, or that something broke. What it means depends on the call. */
+export interface GotrueRefusal {
+  kind: 'refusal'
+  /** Method and path of the call, without its query. */
+  call: string
+  status: number
+  /** The code of the API; undefined for the pages and messages of a gateway. */
+  code: string | undefined
+  retryAfterSeconds: number | undefined
+}
+
+/** What the auth API answered. `body` is unchecked JSON, undefined where there is none that can be read. */
+export type GotrueAnswer = { kind: 'success'; body: unknown } | GotrueRefusal
+
+/**
+ * Calls the auth API. Rejects with `transient` when there is no whole answer within eight seconds: it may have done
+ * what was asked. Follows no redirect, because of the secrets. An answer above a megabyte is not received to its end.
+ */
+export async function callGotrue(
+  address: GotrueAddress,
+  request: GotrueRequest,
+  runtime: Pick<Runtime, 'fetch' | 'now'>,
+): Promise<GotrueAnswer> {
+  const response = await send(address, request, runtime)
+  const body = parseJson(await readText(response))
+  return response.ok ? { kind: 'success', body } : refusalOf(request, response, body, runtime.now())
+}
+
+async function send(
+  address: GotrueAddress,
+  request: GotrueRequest,
+  runtime: Pick<Runtime, 'fetch'>,
+): Promise<Response> {
+  const headers = new Headers({ accept: 'application/json', 'x-supabase-api-version': '2024-01-01' })
+  if (address.apiKey !== undefined) headers.set('apikey', address.apiKey)
+  if (request.bearer !== undefined) headers.set('authorization', `Bearer ${request.bearer}`)
+  if (request.body !== undefined) headers.set('content-type', 'application/json;charset=UTF-8')
+  try {
+    return await runtime.fetch(
+      new Request(address.url + request.path, {
+        method: request.method,
+        headers,
+        redirect: 'error',
+        signal: AbortSignal.timeout(callTimeoutMs),
+        ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+      }),
+    )
+  } catch (cause) {
+    throw new ProviderError('transient', 'The auth API cannot be reached.', { cause, outcomeKnown: false })
+  }
+}
+
+async function readText(response: Response): Promise<string | undefined> {
+  try {
+    return await readBoundedText(response)
+  } catch (cause) {
+    const message = 'The answer of the auth API broke off.'
+    throw new ProviderError('transient', message, { cause, outcomeKnown: false })
+  }
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return undefined
+  }
+}
+
+function refusalOf(request: GotrueRequest, response: Response, body: unknown, now: number): GotrueRefusal {
+  const { status, headers } = response
+  // GoTrue itself never says when to come back; a gateway in front of it may.
+  const mayReturn = status === 429 || status === 503
+  return {
+    kind: 'refusal',
+    call: `${request.method} ${request.path.replace(/\?.*/, '')}`,
+    status,
+    code: codeOf(body) ?? asCode(headers.get('x-sb-error-code')),
+    retryAfterSeconds: mayReturn ? parseRetryAfter(headers.get('retry-after'), now) : undefined,
+  }
+}
+
+/** The string code of an error body, in any of the three shapes the API has had. */
+function codeOf(body: unknown): string | undefined {
+  if (!isJsonObject(body)) return undefined
+  return [body['code'], body['error_code'], body['error']].map(asCode).find((code) => code !== undefined)
+}
+
+/** A sentence is no code: it decides nothing and is not logged. */
+function asCode(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\w-]{1,64}$/.test(value) ? value : undefined
+}

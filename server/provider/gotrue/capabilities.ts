@@ -1,0 +1,62 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { type Captcha, type ProviderCapabilities, ProviderError } from '../../core/session-provider.ts'
+import { describeSocialMethod } from './social-method.ts'
+
+const freshSeconds = 60
+
+// Entries of `external` that are no button of a social provider.
+const notSocial = /^(?:email|phone|anonymous_users|saml|sso|passkeys?|web3.*)$/
+
+/** What the auth API does not report about itself. */
+export interface OfferedMethods {
+  /** Social sign-in methods to offer, by name; undefined offers what the provider reports. */
+  social: readonly string[] | undefined
+  captcha: Captcha | undefined
+}
+
+/**
+ * Creates the function that says what the provider offers, from its `/settings`, asked for once a minute by `ask`. What
+ * was true a minute ago is better than no login page: when asking fails, the last answer stands for another minute.
+ */
+export function createCapabilities(
+  ask: () => Promise<unknown>,
+  offered: OfferedMethods,
+  runtime: Pick<Runtime, 'now'>,
+): () => Promise<ProviderCapabilities> {
+  let known: { askedAt: number; capabilities: ProviderCapabilities } | undefined
+  let asking: Promise<ProviderCapabilities> | undefined
+
+  async function refresh(): Promise<ProviderCapabilities> {
+    try {
+      const enabled = enabledMethods(await ask())
+      const social = offered.social ?? enabled.filter((name) => !notSocial.test(name))
+      const capabilities = {
+        password: enabled.includes('email'),
+        social: social.map(describeSocialMethod),
+        captcha: offered.captcha,
+      }
+      known = { askedAt: runtime.now(), capabilities }
+      return capabilities
+    } catch (error) {
+      if (!known) throw error
+      known = { ...known, askedAt: runtime.now() }
+      return known.capabilities
+    } finally {
+      asking = undefined
+    }
+  }
+
+  return async () => {
+    if (known && runtime.now() - known.askedAt < freshSeconds) return known.capabilities
+    return (asking ??= refresh())
+  }
+}
+
+function enabledMethods(settings: unknown): string[] {
+  const external = isJsonObject(settings) ? settings['external'] : undefined
+  if (!isJsonObject(external)) {
+    throw new ProviderError('protocol', 'The settings of the auth API have no external member.')
+  }
+  return Object.keys(external).filter((name) => external[name] === true)
+}

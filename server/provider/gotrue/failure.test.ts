@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import type { ProviderFailure } from '../../core/session-provider.ts'
+import type { GotrueRefusal } from './call.ts'
+import {
+  passwordFailure,
+  type ReadRefusal,
+  refreshFailure,
+  secondFactorFailure,
+  settingsFailure,
+  socialFailure,
+  unclearFailure,
+} from './failure.ts'
+
+const refused = (status: number, code?: string): GotrueRefusal => ({
+  kind: 'refusal',
+  call: 'POST /token',
+  status,
+  code,
+  retryAfterSeconds: undefined,
+})
+
+const readers: readonly (readonly [name: string, read: ReadRefusal])[] = [
+  ['settings', settingsFailure],
+  ['password', passwordFailure],
+  ['social', socialFailure],
+  ['second factor', secondFactorFailure],
+  ['refresh', refreshFailure],
+  ['background', unclearFailure],
+]
+
+type Row = readonly [status: number, code: string | undefined, failure: ProviderFailure]
+
+const byStatus: readonly Row[] = [
+  [429, 'over_request_rate_limit', 'rate_limited'],
+  [429, 'something_else', 'rate_limited'],
+  [429, undefined, 'rate_limited'],
+  [408, 'request_timeout', 'transient'],
+  [409, 'conflict', 'transient'],
+  [422, 'hook_timeout', 'transient'],
+  [500, 'unexpected_failure', 'transient'],
+  [502, undefined, 'transient'],
+  [504, 'request_timeout', 'transient'],
+  [401, 'no_authorization', 'protocol'],
+  [401, undefined, 'protocol'],
+  [400, 'validation_failed', 'protocol'],
+  [404, 'not_found', 'protocol'],
+  [400, 'constructor', 'protocol'],
+  [302, undefined, 'protocol'],
+]
+
+describe('a refused password', () => {
+  it.each<Row>([
+    [400, 'invalid_credentials', 'invalid_credentials'],
+    [422, 'invalid_credentials', 'invalid_credentials'],
+    // Told apart, these would say which accounts exist.
+    [400, 'user_banned', 'invalid_credentials'],
+    [403, 'user_banned', 'invalid_credentials'],
+    [400, 'email_not_confirmed', 'email_unconfirmed'],
+    [400, 'captcha_failed', 'captcha'],
+    [422, 'email_provider_disabled', 'disabled'],
+    ...byStatus,
+  ])('%i %s: %s', (status, code, failure) => {
+    expect(passwordFailure(refused(status, code)).failure).toBe(failure)
+  })
+})
+
+describe('a refused exchange of a social code', () => {
+  it.each<Row>([
+    [404, 'flow_state_not_found', 'expired'],
+    [422, 'flow_state_expired', 'expired'],
+    [400, 'bad_code_verifier', 'expired'],
+    [403, 'user_banned', 'denied'],
+    [422, 'provider_disabled', 'disabled'],
+    ...byStatus,
+  ])('%i %s: %s', (status, code, failure) => {
+    expect(socialFailure(refused(status, code)).failure).toBe(failure)
+  })
+})
+
+describe('a refused second factor', () => {
+  it.each<Row>([
+    [422, 'mfa_verification_failed', 'wrong_code'],
+    [422, 'mfa_challenge_expired', 'wrong_code'],
+    [403, 'mfa_verification_rejected', 'wrong_code'],
+    [404, 'mfa_factor_not_found', 'expired'],
+    [422, 'mfa_factor_not_found', 'expired'],
+    [403, 'bad_jwt', 'expired'],
+    [403, 'session_not_found', 'expired'],
+    [403, 'user_not_found', 'expired'],
+    [403, 'user_banned', 'expired'],
+    [422, 'mfa_totp_verify_not_enabled', 'disabled'],
+    [422, 'mfa_ip_address_mismatch', 'transient'],
+    ...byStatus,
+  ])('%i %s: %s', (status, code, failure) => {
+    expect(secondFactorFailure(refused(status, code)).failure).toBe(failure)
+  })
+})
+
+describe('refused settings', () => {
+  it.each<Row>(byStatus.filter(([, code]) => code !== 'hook_timeout'))(
+    '%i %s: %s',
+    (status, code, failure) => {
+      expect(settingsFailure(refused(status, code)).failure).toBe(failure)
+    },
+  )
+})
+
+describe('a refused refresh: only a definitive refusal is terminal', () => {
+  const terminal = [
+    'refresh_token_not_found',
+    'refresh_token_already_used',
+    'session_not_found',
+    'session_expired',
+    'user_banned',
+    'user_not_found',
+  ]
+  it.each(terminal.flatMap((code) => [400, 401, 403].map((status) => [code, status] as const)))(
+    '%s (%i): terminal',
+    (code, status) => {
+      expect(refreshFailure(refused(status, code))).toMatchObject({ failure: 'terminal', outcomeKnown: true })
+    },
+  )
+
+  it.each<[code: string | undefined, status: number]>([
+    ['conflict', 409],
+    ['over_request_rate_limit', 429],
+    ['unexpected_failure', 500],
+    ['request_timeout', 504],
+    ['no_authorization', 401],
+    ['bad_jwt', 403],
+    ['validation_failed', 400],
+    ['invalid_credentials', 400],
+    ['email_not_confirmed', 400],
+    ['captcha_failed', 400],
+    // The right code with a status that says something else.
+    ['refresh_token_not_found', 404],
+    ['session_not_found', 429],
+    ['session_not_found', 502],
+    ['REFRESH_TOKEN_NOT_FOUND', 400],
+    // A gateway: a page, or the wrong API key.
+    [undefined, 400],
+    [undefined, 401],
+    [undefined, 403],
+    [undefined, 404],
+    [undefined, 530],
+  ])('%s (%i): transient', (code, status) => {
+    expect(refreshFailure(refused(status, code)).failure).toBe('transient')
+  })
+})
+
+describe('a refusal in the background', () => {
+  it.each([400, 401, 403, 404, 429, 500, 503])('%i is transient', (status) => {
+    expect(unclearFailure(refused(status, 'anything')).failure).toBe('transient')
+  })
+})
+
+describe.each(readers)('any refused %s', (_name, read) => {
+  it.each([
+    [302, false],
+    [400, true],
+    [401, true],
+    [409, true],
+    [422, true],
+    [429, true],
+    [499, true],
+    [500, false],
+    [503, false],
+    [504, false],
+  ])('%i: the outcome is known: %s', (status, known) => {
+    expect(read(refused(status)).outcomeKnown).toBe(known)
+  })
+
+  it('says when to come back, if it was told', () => {
+    expect(read({ ...refused(429), retryAfterSeconds: 7 }).retryAfterSeconds).toBe(7)
+    expect(read(refused(429)).retryAfterSeconds).toBeUndefined()
+  })
+
+  it('names call, status and code in its message, nothing else', () => {
+    expect(read(refused(400, 'bad_json')).message).toBe('The auth API refused POST /token: 400 bad_json')
+    expect(read(refused(502)).message).toBe('The auth API refused POST /token: 502')
+  })
+})

@@ -1,0 +1,122 @@
+import { type ProviderFailure, ProviderError } from '../../core/session-provider.ts'
+import type { GotrueRefusal } from './call.ts'
+
+/** What a refusal means to one call. */
+export type ReadRefusal = (refusal: GotrueRefusal) => ProviderError
+
+/** Codes with which the provider says that a session or its user is gone. Nothing else ever ends a session. */
+const endCodes: ReadonlySet<string> = new Set([
+  'session_not_found',
+  'session_expired',
+  'user_not_found',
+  'user_banned',
+])
+
+const terminalRefreshCodes: ReadonlySet<string> = new Set([
+  ...endCodes,
+  'refresh_token_not_found',
+  'refresh_token_already_used',
+])
+
+type Meanings = ReadonlyMap<string, ProviderFailure>
+
+// What is not listed in one of these tables is decided by its HTTP status.
+const general: readonly (readonly [code: string, failure: ProviderFailure])[] = [
+  ['over_request_rate_limit', 'rate_limited'],
+  ['hook_timeout', 'transient'],
+  ['hook_timeout_after_retry', 'transient'],
+  ['request_timeout', 'transient'],
+]
+
+const passwordMeanings: Meanings = new Map([
+  ...general,
+  ['invalid_credentials', 'invalid_credentials'],
+  // Told apart on a sign-in form this would say which accounts exist.
+  ['user_banned', 'invalid_credentials'],
+  ['email_not_confirmed', 'email_unconfirmed'],
+  ['captcha_failed', 'captcha'],
+  ['email_provider_disabled', 'disabled'],
+])
+
+const socialMeanings: Meanings = new Map([
+  ...general,
+  ['flow_state_not_found', 'expired'],
+  ['flow_state_expired', 'expired'],
+  ['bad_code_verifier', 'expired'],
+  ['user_not_found', 'expired'],
+  ['user_banned', 'denied'],
+  ['provider_disabled', 'disabled'],
+])
+
+// A half-way session that is gone takes its sign-in with it: there is nothing to end besides.
+const secondFactorMeanings: Meanings = new Map([
+  ...general,
+  ['mfa_verification_failed', 'wrong_code'],
+  ['mfa_challenge_expired', 'wrong_code'],
+  ['mfa_verification_rejected', 'wrong_code'],
+  ['mfa_factor_not_found', 'expired'],
+  ['bad_jwt', 'expired'],
+  ['session_not_found', 'expired'],
+  ['session_expired', 'expired'],
+  ['user_not_found', 'expired'],
+  ['user_banned', 'expired'],
+  ['mfa_totp_verify_not_enabled', 'disabled'],
+  // Two calls of one attempt left by different addresses of this server.
+  ['mfa_ip_address_mismatch', 'transient'],
+])
+
+/** A refused `GET /settings`. */
+export const settingsFailure: ReadRefusal = (refusal) => failure(refusal, failureOfStatus(refusal.status))
+
+/** A refused password. An unknown account, a banned one and a wrong password read the same. */
+export const passwordFailure: ReadRefusal = byTable(passwordMeanings)
+
+/** A refused exchange of the code of a social sign-in. */
+export const socialFailure: ReadRefusal = byTable(socialMeanings)
+
+/** A refused challenge or code of a second factor. */
+export const secondFactorFailure: ReadRefusal = byTable(secondFactorMeanings)
+
+/**
+ * A refused refresh: `terminal` only by the clear word of the provider, with the status that goes with it; all else,
+ * such as the 401 of a gateway that does not know the API key, is `transient`.
+ */
+export const refreshFailure: ReadRefusal = (refusal) => {
+  const isTerminal = isBetween(refusal.status, 400, 403) && terminalRefreshCodes.has(refusal.code ?? '')
+  return failure(refusal, isTerminal ? 'terminal' : 'transient')
+}
+
+/** A refusal in the background that says nothing clear: the same call may succeed once the trouble is over. */
+export const unclearFailure: ReadRefusal = (refusal) => failure(refusal, 'transient')
+
+/** Whether a refusal of a call with an access token says that the session or its user is gone. */
+export function saysEnded({ status, code }: GotrueRefusal): boolean {
+  return [401, 403, 404].includes(status) && endCodes.has(code ?? '')
+}
+
+/** Whether it says that this access token is no good, as one that has expired. A wrong API key has no such code. */
+export function saysTokenRefused({ status, code }: GotrueRefusal): boolean {
+  return [401, 403].includes(status) && (code === 'bad_jwt' || code === 'no_authorization')
+}
+
+function byTable(meanings: Meanings): ReadRefusal {
+  return (refusal) => failure(refusal, meanings.get(refusal.code ?? '') ?? failureOfStatus(refusal.status))
+}
+
+function failure(refusal: GotrueRefusal, kind: ProviderFailure): ProviderError {
+  const { call, status, code, retryAfterSeconds } = refusal
+  return new ProviderError(kind, `The auth API refused ${call}: ${status}${code ? ` ${code}` : ''}`, {
+    // After a 5xx nobody knows how far it got.
+    outcomeKnown: isBetween(status, 400, 499),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  })
+}
+
+function failureOfStatus(status: number): ProviderFailure {
+  if (status === 429) return 'rate_limited'
+  return status >= 500 || [408, 409, 425].includes(status) ? 'transient' : 'protocol'
+}
+
+function isBetween(status: number, least: number, most: number): boolean {
+  return status >= least && status <= most
+}

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import { factorsToAsk, isFactorId, type SecondFactorPolicy } from './second-factor.ts'
+
+const ids = [1, 2, 3].map((digit) => `${digit}0000000-0000-4000-8000-000000000000`)
+
+const factor = (members: Record<string, unknown> = {}): Record<string, unknown> => ({
+  id: ids[0],
+  status: 'verified',
+  factor_type: 'totp',
+  friendly_name: 'Phone',
+  ...members,
+})
+const answer = (...factors: unknown[]): unknown => ({ user: { factors } })
+const phone = { id: ids[0], label: 'Phone' }
+
+describe('what is asked after a first step', () => {
+  it.each<[what: string, policy: SecondFactorPolicy, isProven: boolean, factors: unknown[], asked: unknown]>([
+    ['an account with a factor', 'if-enrolled', false, [factor()], [phone]],
+    ['an account with a factor', 'require', false, [factor()], [phone]],
+    ['an account with a factor', 'ignore', false, [factor()], []],
+    ['a factor that is proven already', 'if-enrolled', true, [factor()], []],
+    ['a factor that is proven already', 'require', true, [factor()], []],
+    ['an account without', 'if-enrolled', false, [], []],
+    ['an account without', 'ignore', false, [], []],
+    ['an account without', 'require', false, [], 'second_factor_missing'],
+    ['a factor that was never verified', 'if-enrolled', false, [factor({ status: 'unverified' })], []],
+    [
+      'a factor that was never verified',
+      'require',
+      false,
+      [factor({ status: 'unverified' })],
+      'second_factor_missing',
+    ],
+    ['a phone', 'if-enrolled', false, [factor({ factor_type: 'phone' })], 'second_factor_unusable'],
+    ['a phone', 'require', false, [factor({ factor_type: 'phone' })], 'second_factor_unusable'],
+    ['a phone', 'ignore', false, [factor({ factor_type: 'phone' })], []],
+    ['a passkey', 'if-enrolled', false, [factor({ factor_type: 'webauthn' })], 'second_factor_unusable'],
+    [
+      'a kind of the future',
+      'if-enrolled',
+      false,
+      [factor({ factor_type: undefined })],
+      'second_factor_unusable',
+    ],
+    [
+      'an app beside a phone',
+      'if-enrolled',
+      false,
+      [factor({ id: ids[1], factor_type: 'phone' }), factor()],
+      [phone],
+    ],
+    [
+      'a factor whose id is none',
+      'if-enrolled',
+      false,
+      [factor({ id: '../../user' })],
+      'second_factor_unusable',
+    ],
+    ['a factor without id', 'if-enrolled', false, [factor({ id: undefined })], 'second_factor_unusable'],
+    ['things that are no factors', 'if-enrolled', false, [null, 'totp', []], []],
+  ])('%s, policy %s, proven %s', (_what, policy, isProven, factors, asked) => {
+    const ask = () => factorsToAsk(answer(...factors), isProven, policy)
+    if (typeof asked === 'string') expect(ask).toThrow(expect.objectContaining({ failure: asked }))
+    else expect(ask()).toEqual(asked)
+  })
+
+  it.each([[undefined], [null], [{}], [{ user: null }], [{ user: {} }], [{ user: { factors: {} } }]])(
+    'nothing after %j',
+    (body) => {
+      expect(factorsToAsk(body, false, 'if-enrolled')).toEqual([])
+    },
+  )
+})
+
+describe('the labels of factors', () => {
+  it.each<[names: unknown[], labels: string[]]>([
+    [
+      ['Phone', 'Tablet'],
+      ['Phone', 'Tablet'],
+    ],
+    [
+      ['Phone', 'Phone', 'Phone'],
+      ['Phone', 'Phone (2)', 'Phone (3)'],
+    ],
+    [
+      ['Phone', 'Phone', 'Phone (2)'],
+      ['Phone', 'Phone (2)', 'Phone (2) (2)'],
+    ],
+    [
+      [undefined, '', '  '],
+      ['Authenticator app', 'Authenticator app (2)', 'Authenticator app (3)'],
+    ],
+    [
+      [7, ' Phone '],
+      ['Authenticator app', 'Phone'],
+    ],
+    [['x'.repeat(200)], ['x'.repeat(80)]],
+  ])('%j are %j', (names, labels) => {
+    const factors = names.map((friendly_name, index) => factor({ id: ids[index], friendly_name }))
+    const asked = factorsToAsk(answer(...factors), false, 'if-enrolled')
+    expect(asked.map(({ label }) => label)).toEqual(labels)
+    expect(asked.map(({ id }) => id)).toEqual(ids.slice(0, names.length))
+  })
+})
+
+describe('the id of a factor', () => {
+  it.each([
+    [ids[0], true],
+    ['ABCDEFAB-0000-4000-8000-000000000000', true],
+    ['', false],
+    ['..', false],
+    [`${ids[0]}/x`, false],
+    [`${ids[0]}\n`, false],
+  ])('%j: %s', (text, expected) => {
+    expect(isFactorId(text ?? '')).toBe(expected)
+  })
+})

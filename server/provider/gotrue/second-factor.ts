@@ -1,0 +1,70 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { ProviderError, type SecondFactor } from '../../core/session-provider.ts'
+
+/** What a sign-in asks of second factors: of accounts that have one, of nobody, or of everybody. */
+export type SecondFactorPolicy = 'if-enrolled' | 'ignore' | 'require'
+
+const factorId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const longestLabel = 80
+
+/** Whether a text has the shape of a factor's id, so that it can stand in a path. */
+export function isFactorId(text: string): boolean {
+  return factorId.test(text)
+}
+
+/**
+ * The factors that still have to be asked after a first step answered `body`; none when the sign-in is complete.
+ * Throws `second_factor_unusable` when the account has only kinds that cannot be asked for here, and
+ * `second_factor_missing` when the policy demands one of an account without any.
+ *
+ * The provider itself lets a password sign in without the second factor; only this looks.
+ */
+export function factorsToAsk(
+  body: unknown,
+  isProven: boolean,
+  policy: SecondFactorPolicy,
+): readonly SecondFactor[] {
+  if (policy === 'ignore' || isProven) return []
+  const verified = verifiedFactors(body)
+  const usable = verified.filter(({ type }) => type === 'totp')
+  if (usable.length > 0) return withLabels(usable)
+  if (verified.length > 0) {
+    throw new ProviderError('second_factor_unusable', 'The account has no second factor with a code.')
+  }
+  if (policy === 'require') {
+    throw new ProviderError('second_factor_missing', 'The account has no second factor.')
+  }
+  return []
+}
+
+interface VerifiedFactor {
+  id: string
+  type: unknown
+  name: unknown
+}
+
+function verifiedFactors(body: unknown): VerifiedFactor[] {
+  const user = isJsonObject(body) ? body['user'] : undefined
+  const factors = isJsonObject(user) ? user['factors'] : undefined
+  if (!Array.isArray(factors)) return []
+  return factors.filter(isJsonObject).flatMap(({ id, status, factor_type: type, friendly_name: name }) =>
+    // Without a usable id it still is a factor: the account asked for more than a password.
+    status === 'verified' ? [{ id: String(id), type: isFactorId(String(id)) ? type : undefined, name }] : [],
+  )
+}
+
+function withLabels(factors: readonly VerifiedFactor[]): SecondFactor[] {
+  const taken = new Set<string>()
+  return factors.map(({ id, name }) => {
+    const wanted = labelOf(name)
+    let label = wanted
+    for (let count = 2; taken.has(label); count += 1) label = `${wanted} (${count})`
+    taken.add(label)
+    return { id, label }
+  })
+}
+
+function labelOf(name: unknown): string {
+  const text = typeof name === 'string' ? name.trim().slice(0, longestLabel) : ''
+  return text === '' ? 'Authenticator app' : text
+}

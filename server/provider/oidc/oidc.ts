@@ -1,0 +1,49 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { SessionProvider } from '../../core/session-provider.ts'
+import { createOidcConnection, type OidcClientConfig } from './connection.ts'
+import { probeOidcSession, refreshOidcSession, signOutOfOidc } from './session.ts'
+import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sign-in.ts'
+import { createOidcTokenVerifier } from './token-verifier.ts'
+
+/** Settings of the adapter. */
+export interface OidcConfig extends OidcClientConfig, OidcRequestConfig {
+  /** What the one button of the login page calls the provider. */
+  label: string
+  /** Accept JWT access tokens of the issuer with this audience; undefined: no token of the provider is a credential here. */
+  audience: string | undefined
+}
+
+/**
+ * {@link SessionProvider} over OpenID Connect: Keycloak, Auth0, Okta, Entra ID and what else speaks it. People sign in
+ * on the provider's own page, so there is one social method, `oidc`, no password, and nothing to ask about captchas and
+ * second factors. Sessions are this client's own; a cookie of the web app is never seen.
+ */
+export function createOidcProvider(
+  config: OidcConfig,
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
+): SessionProvider {
+  const connect = createOidcConnection(config, runtime)
+  const { issuer, audience, label } = config
+  return {
+    issuer,
+
+    async capabilities() {
+      // Always the same; but a provider that was never reached is one that nobody can sign in with.
+      await connect()
+      return { password: false, social: [{ id: 'oidc', label }], captcha: undefined }
+    },
+
+    socialStart: ({ callbackUrl }) => startOidcSignIn(config, callbackUrl, connect, runtime),
+
+    async socialFinish(given) {
+      return { kind: 'signed_in', signIn: await finishOidcSignIn(given, connect, runtime) }
+    },
+
+    refresh: (session) => refreshOidcSession(session, connect, runtime),
+    probe: (accessToken) => probeOidcSession(accessToken, connect),
+    signOut: (session) => signOutOfOidc(session, connect),
+    ...(audience !== undefined && {
+      verify: createOidcTokenVerifier({ issuer, audience }, connect, runtime),
+    }),
+  }
+}

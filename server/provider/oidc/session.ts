@@ -1,0 +1,155 @@
+import { readJwt } from '@drawbridge/shared/jwt.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { TokenEndpointResponse } from 'openid-client'
+import { ProviderError, type ProviderSession, type SessionLife } from '../../core/session-provider.ts'
+import type { ConnectToOidc, OidcConnection } from './connection.ts'
+import {
+  isPassing,
+  type OidcFailure,
+  plainFailure,
+  readOidcFailure,
+  refusalMessage,
+  retryAfterOption,
+  unusableMessage,
+} from './failure.ts'
+
+// `expires_in` may be missing (RFC 6749 section 5.1). Most providers issue tokens for longer than this.
+const assumedLifetimeSeconds = 300
+
+// With these the provider says that this refresh token is of no use any more: it is gone, or the person has to come.
+const terminalRefreshCodes = new Set([
+  'invalid_grant',
+  'interaction_required',
+  'login_required',
+  'consent_required',
+])
+
+/** The session in an answer of the token endpoint. What the answer leaves out stays as it was in `previous`. */
+export function sessionOfAnswer(
+  answer: TokenEndpointResponse,
+  now: number,
+  previous: Pick<ProviderSession, 'refreshToken' | 'idToken'>,
+): ProviderSession {
+  const { access_token: accessToken, refresh_token: refreshToken, id_token: idToken } = answer
+  const lifetime = Math.floor(answer.expires_in ?? 0)
+  return {
+    accessToken,
+    refreshToken: refreshToken ?? previous.refreshToken,
+    // Counted from our own clock: the provider's may differ.
+    expiresAt: now + (lifetime > 0 ? lifetime : assumedLifetimeSeconds),
+    idToken: idToken ?? previous.idToken,
+  }
+}
+
+/**
+ * The refresh token grant. A refresh token that stays valid comes back as it was. Rejects with `terminal` only for the
+ * provider's final word about this token; wrong client credentials are `transient`, as the sessions are still good.
+ */
+export async function refreshOidcSession(
+  session: ProviderSession,
+  connect: ConnectToOidc,
+  runtime: Pick<Runtime, 'now'>,
+): Promise<ProviderSession> {
+  const { library, configuration } = await connect()
+  let answer: Awaited<ReturnType<typeof library.refreshTokenGrant>>
+  try {
+    answer = await library.refreshTokenGrant(configuration, session.refreshToken)
+  } catch (error) {
+    throw refreshFailure(await readOidcFailure(error))
+  }
+  const sub = answer.claims()?.sub
+  const previousSub = readJwt(session.idToken ?? '')?.claims['sub']
+  if (sub !== undefined && previousSub !== undefined && sub !== previousSub) {
+    throw new ProviderError('protocol', 'The OpenID provider refreshed a session to another user.', {
+      outcomeKnown: false,
+    })
+  }
+  return sessionOfAnswer(answer, runtime.now(), session)
+}
+
+function refreshFailure(failure: OidcFailure): ProviderError {
+  const what = 'a refresh'
+  switch (failure.kind) {
+    case 'refused': {
+      const { status, code } = failure
+      const terminal = !isPassing(status) && code !== undefined && terminalRefreshCodes.has(code)
+      return new ProviderError(terminal ? 'terminal' : 'transient', refusalMessage(failure, what), {
+        ...retryAfterOption(failure),
+        // A gateway in front of the provider may answer so for a refresh that was done.
+        outcomeKnown: !isPassing(status) || status === 429,
+      })
+    }
+    case 'unusable':
+      return new ProviderError('transient', unusableMessage(failure, what), { outcomeKnown: false })
+    case 'unreachable':
+    case 'returned_error':
+      return plainFailure(failure, what)
+  }
+}
+
+/**
+ * Asks the userinfo endpoint. Any 401 is `token_refused`, whatever its challenge says: the refresh that follows decides.
+ * Without that endpoint nothing can be asked, and the session counts as live until its access token ends.
+ */
+export async function probeOidcSession(accessToken: string, connect: ConnectToOidc): Promise<SessionLife> {
+  const { library, configuration, metadata } = await connect()
+  if (metadata.userinfo_endpoint === undefined) return 'live'
+  let status: number
+  try {
+    const url = new URL(metadata.userinfo_endpoint)
+    ;({ status } = await library.fetchProtectedResource(configuration, accessToken, url, 'GET'))
+  } catch (error) {
+    const failure = await readOidcFailure(error)
+    if (failure.kind !== 'refused') throw plainFailure(failure, 'a probe')
+    status = failure.status
+  }
+  if (status === 200) return 'live'
+  if (status === 401) return 'token_refused'
+  throw new ProviderError('transient', `The OpenID provider answered ${status} to a probe.`)
+}
+
+/**
+ * Revokes the refresh token (RFC 7009), which ends this session and leaves the person's sign-in at the provider, and
+ * with it other apps, alone. Only a provider that cannot revoke is asked to log the person out instead (OpenID Connect
+ * RP-Initiated Logout). Where there is neither, nothing can be done.
+ */
+export async function signOutOfOidc(session: ProviderSession, connect: ConnectToOidc): Promise<void> {
+  const connection = await connect()
+  if (connection.metadata.revocation_endpoint !== undefined) {
+    await revokeToken(session.refreshToken, 'refresh_token', connection)
+  } else if (connection.metadata.end_session_endpoint !== undefined && session.idToken !== undefined) {
+    await logOut(session.idToken, connection.metadata.end_session_endpoint, connection)
+  }
+}
+
+/** Revokes one token. A token that is unknown at the provider is a success (RFC 7009 section 2.2). */
+export async function revokeToken(
+  token: string,
+  kind: 'refresh_token' | 'access_token',
+  { library, configuration }: OidcConnection,
+): Promise<void> {
+  try {
+    await library.tokenRevocation(configuration, token, { token_type_hint: kind })
+  } catch (error) {
+    throw plainFailure(await readOidcFailure(error), 'a revocation')
+  }
+}
+
+async function logOut(idToken: string, endpoint: string, connection: OidcConnection): Promise<void> {
+  const { library, configuration, fetch, callTimeoutMs } = connection
+  // Made for its check of the address only: the token belongs into the body, where no log of the provider keeps it.
+  library.buildEndSessionUrl(configuration, {})
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      id_token_hint: idToken,
+      client_id: configuration.clientMetadata().client_id,
+    }).toString(),
+    redirect: 'manual',
+    signal: AbortSignal.timeout(callTimeoutMs),
+  })
+  if (response.status < 400) return
+  const failure = isPassing(response.status) ? 'transient' : 'protocol'
+  throw new ProviderError(failure, `The OpenID provider answered ${response.status} to a logout.`)
+}

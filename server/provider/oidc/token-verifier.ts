@@ -1,0 +1,90 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { errors, type JWTPayload, type JWTHeaderParameters, jwtVerify } from 'jose'
+import { type Identity, ProviderError } from '../../core/session-provider.ts'
+import { createKeySet, type KeySet } from '../jwks.ts'
+import type { ConnectToOidc } from './connection.ts'
+import { identityOfClaims } from './identity.ts'
+
+const maxIssuedAheadSeconds = 60
+
+/**
+ * Creates the check of JWT access tokens that the issuer made for `audience`: signature by ES256 or RS256, issuer,
+ * audience, time to the second, and that it is an access token of a person. ID tokens, tokens of a client that acts for
+ * itself, and tokens bound to a key that cannot be seen here are refused. Whether the session was signed out meanwhile
+ * is not checked, nor which client it was issued to: `audience` has to be one that is meant for this server.
+ */
+export function createOidcTokenVerifier(
+  { issuer, audience }: { issuer: string; audience: string },
+  connect: ConnectToOidc,
+  runtime: Pick<Runtime, 'now' | 'fetch'>,
+): (accessToken: string) => Promise<Identity> {
+  let keys: { url: string; set: KeySet } | undefined
+
+  async function keySet(): Promise<KeySet> {
+    const { metadata } = await connect()
+    const url = metadata.jwks_uri ?? ''
+    if (new URL(url, issuer).protocol !== new URL(issuer).protocol || url === '') {
+      throw new ProviderError('protocol', 'The OpenID provider publishes no keys that could be trusted.')
+    }
+    if (keys?.url !== url) keys = { url, set: createKeySet(url, runtime) }
+    return keys.set
+  }
+
+  return async (accessToken) => {
+    try {
+      const { payload, protectedHeader } = await jwtVerify(
+        accessToken,
+        async (header) => {
+          // Nobody has checked the header yet: its kid may be any JSON value.
+          const kid: unknown = header.kid
+          return (await keySet()).find(typeof kid === 'string' ? kid : undefined, header.alg)
+        },
+        {
+          algorithms: ['ES256', 'RS256'],
+          issuer,
+          audience,
+          currentDate: new Date(runtime.now() * 1000),
+          requiredClaims: ['exp', 'sub'],
+        },
+      )
+      refuseUnlessPerson(payload, protectedHeader, runtime.now())
+      return identityOfClaims(payload, Math.floor(payload.exp ?? 0))
+    } catch (error) {
+      if (error instanceof ProviderError) throw error
+      // Besides its own errors the library throws a TypeError for keys it will not use, such as short RSA ones.
+      const rule = error instanceof errors.JOSEError ? error.code : 'unusable key'
+      throw new ProviderError('invalid_token', `The provider token is refused: ${rule}.`, { cause: error })
+    }
+  }
+}
+
+function refuseUnlessPerson(claims: JWTPayload, header: JWTHeaderParameters, now: number): void {
+  const rule = (
+    [
+      [isAccessToken(claims, header.typ?.toLowerCase()), 'it is no access token'],
+      [typeof claims.sub === 'string' && claims.sub !== '', 'sub is no text'],
+      [!isOfClient(claims), 'it belongs to a client, not to a person'],
+      [claims['cnf'] === undefined, 'it is bound to a key'],
+      [claims.iat === undefined || claims.iat <= now + maxIssuedAheadSeconds, 'iat lies in the future'],
+    ] as const
+  ).find(([holds]) => !holds)
+  if (rule) throw new ProviderError('invalid_token', `The provider token is refused: ${rule[1]}.`)
+}
+
+/**
+ * RFC 9068 gives access tokens a type of their own. Those of before have a scope, which an ID token has not; Keycloak
+ * names the kind of every token in a claim.
+ */
+function isAccessToken(claims: JWTPayload, type: string | undefined): boolean {
+  if (claims['typ'] !== undefined && claims['typ'] !== 'Bearer') return false
+  if (type === 'at+jwt' || type === 'application/at+jwt') return true
+  return (type === undefined || type === 'jwt') && (claims['scope'] ?? claims['scp']) !== undefined
+}
+
+// The subject of a client credentials grant is the client itself (RFC 9068 section 2.2); Auth0 adds a suffix.
+function isOfClient(claims: JWTPayload): boolean {
+  const clients = ['client_id', 'azp', 'cid']
+    .map((name) => claims[name])
+    .filter((id) => typeof id === 'string')
+  return clients.some((id) => claims.sub === id || claims.sub === `${id}@clients`)
+}

@@ -1,4 +1,0 @@
-import { createMemoryStore } from './memory.ts'
-import { describeStore } from './store-contract.ts'
-
-describeStore('memory', async () => ({ store: createMemoryStore() }))

@@ -1,0 +1,4 @@
+import { createMemoryStore } from './memory.ts'
+import { describeStore } from '../contract/store-contract.ts'
+
+describeStore('memory', async () => ({ store: createMemoryStore() }))

@@ -1,0 +1,75 @@
+import type { PostgresDatabase, Statement } from './database.ts'
+import { codeRetentionSeconds } from '../retention.ts'
+
+// Each is one transaction of at most `limit` rows. What somebody else is at is skipped: it is gone then, or its turn
+// comes in the next round. Sessions come after what they belong to, as everywhere.
+
+function deletion(table: string, key: string, endsAt: string, more = ''): Statement {
+  return {
+    name: `collect_${table}`,
+    text: `WITH over AS MATERIALIZED (
+        SELECT ${key} FROM ${table} WHERE ${endsAt} <= $1 ${more}
+        ORDER BY ${endsAt} LIMIT $2 FOR UPDATE SKIP LOCKED
+      )
+      DELETE FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT ${key} FROM over)) RETURNING true AS gone`,
+  }
+}
+
+/** As {@link deletion}, of what has a provider session, which is due for sign-out from then on. */
+function deletionWithSession(table: string): Statement {
+  return {
+    name: `collect_${table}`,
+    text: `WITH over AS MATERIALIZED (
+        SELECT id FROM ${table} WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+      ), gone AS (
+        DELETE FROM ${table} WHERE id = ANY (ARRAY(SELECT id FROM over)) RETURNING id
+      ), due AS (
+        UPDATE provider_session SET sign_out_due_at = $3, sign_out_since = $3
+        WHERE grant_id = ANY (ARRAY(SELECT id FROM gone)) AND sign_out_due_at IS NULL
+      )
+      SELECT id FROM gone`,
+  }
+}
+
+const giveUpCodes: Statement = {
+  name: 'give_up_codes',
+  text: `WITH over AS MATERIALIZED (
+      SELECT code_hash FROM authorization_code WHERE holds_session_until <= $1
+      ORDER BY holds_session_until LIMIT $2 FOR UPDATE SKIP LOCKED
+    ), given AS (
+      UPDATE authorization_code SET holds_session_until = NULL WHERE code_hash = ANY (ARRAY(SELECT code_hash FROM over)) RETURNING grant_id
+    ), due AS (
+      UPDATE provider_session SET sign_out_due_at = $3, sign_out_since = $3 WHERE grant_id = ANY (ARRAY(SELECT grant_id FROM given))
+    )
+    SELECT grant_id FROM given`,
+}
+
+// The grants come last, when their tokens are gone. A code goes when its session is a grant's or given up.
+const collections: readonly { statement: Statement; retention?: number; dueNow?: boolean }[] = [
+  { statement: deletion('social_sign_in', 'id', 'expires_at') },
+  { statement: deletion('attempt', 'key', 'window_ends_at') },
+  { statement: deletionWithSession('second_factor'), dueNow: true },
+  { statement: giveUpCodes, dueNow: true },
+  {
+    statement: deletion('authorization_code', 'code_hash', 'expires_at', 'AND holds_session_until IS NULL'),
+    retention: codeRetentionSeconds,
+  },
+  { statement: deletion('access_token', 'hash', 'kept_until') },
+  { statement: deletion('refresh_token', 'hash', 'expires_at') },
+  { statement: deletionWithSession('grants'), dueNow: true },
+]
+
+/** Deletes and gives up at most `limit` of what expired before `now`, and answers how many. */
+export async function collectFromPostgres(
+  database: PostgresDatabase,
+  now: number,
+  limit: number,
+): Promise<number> {
+  let collected = 0
+  for (const { statement, retention = 0, dueNow = false } of collections) {
+    if (collected >= limit) break
+    const values = [now - retention, limit - collected, ...(dueNow ? [now] : [])]
+    collected += (await database.write(statement, values)).length
+  }
+  return collected
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Store } from '../../core/store.ts'
+import {
+  addGrant,
+  grantSample,
+  nextSession,
+  secondFactorSample,
+  start,
+  successorSample,
+} from '../../testing/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
+import { openPostgresStore } from './postgres.ts'
+import { clientSample } from '../contract/clients.ts'
+import { socialSignInSample } from '../contract/social-sign-ins.ts'
+
+const many = 100_000
+const fewer = 10_000
+/** Enough for the database to keep a plan. */
+const rounds = 8
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres({ settings: { autovacuum: 'off' } })
+})
+afterAll(() => server.close())
+
+/** Every operation at least once; everything in it is named after `name`. */
+async function useEverything(store: Store, name: string): Promise<void> {
+  const replay = { now: start, replaySeconds: 120 }
+  await store.addClient({ ...clientSample, id: name })
+  await store.findClient(name)
+  await store.addSocialSignIn(socialSignInSample(name, name), 5)
+  await store.listSocialSignIns(name, start)
+  await store.removeSocialSignIn(name)
+  for (const [id, signOut] of [
+    ['f', true],
+    ['g', false],
+  ] as const) {
+    await store.addSecondFactor(secondFactorSample(`${id} ${name}`))
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await store.attemptSecondFactor({ id: `${id} ${name}`, bindingHash: 'binding', most: 1 }, start)
+    }
+    await store.removeSecondFactor(`${id} ${name}`, signOut, start)
+  }
+  await store.countAttempt(name, 60, start)
+  const { code, grant, session, tokens } = await addGrant(store, grantSample(name))
+  await store.findAuthorizationCode(code.codeHash)
+  await store.redeemAuthorizationCode(code.codeHash, tokens, start)
+  await store.findAccessToken(tokens.accessHash, start)
+  await store.findRefreshToken(tokens.refreshHash)
+  await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 2`), replay)
+  await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 3`), replay)
+  await store.findProviderSession(grant.id)
+  const owner = { grantId: grant.id, owner: 'one' }
+  await store.leaseProviderSession({ ...owner, version: 1, until: start + 15 }, start)
+  await store.releaseProviderSession({ ...owner, outcomeKnown: true })
+  await store.saveProviderSession(nextSession(session))
+  await store.endRefusedSession({ grantId: grant.id, version: 9 }, start)
+  await store.endGrant(grant.id, 'code_reuse', start)
+  await store.postponeSignOut(grant.id, start + 1)
+  await store.removeSignOut(grant.id)
+  await store.claimSignOuts({ limit: 3, until: start + 60 }, start + 5)
+  await store.listSealingKeys()
+  await store.listSessionsSealedWith('k', { after: '', limit: 3 })
+  // A few of each table.
+  for (let round = 0; round < 8; round += 1) await store.collectExpired(start + 10, 4)
+}
+
+const rowsRead = async (url: string): Promise<number> => {
+  const [row] = await server.query(
+    url,
+    `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)
+       + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes) AS read`,
+  )
+  return Number(row?.['read'])
+}
+
+const fill = `
+  INSERT INTO grants SELECT 'g' || i, 'u', 's', NULL, NULL, 'c', 'r', 'mcp', ${start}, ${start} + i FROM generate_series(1, ${many}) i;
+  INSERT INTO access_token SELECT 'a' || i, 'g' || i, 'mcp', ${start} + i, ${start} + i FROM generate_series(1, ${many}) i;
+  INSERT INTO refresh_token (hash, grant_id, expires_at) SELECT 'r' || i, 'g' || i, ${start} + i FROM generate_series(1, ${many}) i;
+  INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version, taken_up)
+    SELECT 'g' || i, 'k', 'k.x', 0, 0, 1, true FROM generate_series(1, ${many}) i;
+  INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version, sign_out_due_at, sign_out_since)
+    SELECT 'o' || i, 'k', 'k.x', 0, 0, 1, ${start} + i, ${start} + i FROM generate_series(1, ${fewer}) i;
+  INSERT INTO authorization_code SELECT 'c' || i, 'g' || i, 'u', 's', NULL, NULL, 'c', 'r', 'mcp', 0, 0, 'x', 'x', ${start} - 86400 + i, CASE WHEN i % 2 = 0 THEN 0 END, CASE WHEN i % 2 = 1 THEN ${start} + i END
+    FROM generate_series(1, ${fewer}) i;
+  INSERT INTO client SELECT 'c' || i, 'x', 'x', '[]', '[]', 'none', NULL, 0 FROM generate_series(1, ${fewer}) i;
+  INSERT INTO attempt SELECT 'c' || i, 1, ${start} + i FROM generate_series(1, ${fewer}) i;
+  INSERT INTO social_sign_in (id, binding, sealing_key, sealed, expires_at)
+    SELECT 'c' || i, 'b' || i, 'k', 'k.x', ${start} + i FROM generate_series(1, ${fewer}) i;
+  INSERT INTO second_factor SELECT 'c' || i, 'x', 'k', 'k.x', ${start} + i FROM generate_series(1, ${fewer}) i;`
+
+it.each([
+  ['', 'planned while the tables were tiny'],
+  ['&pooler=transaction', 'planned each time'],
+])(
+  'no operation reads its way through a table of 100,000 grants%s: %s',
+  async (parameters) => {
+    const url = await server.createDatabase()
+    const store = openPostgresStore(`${url}?pool_max=1${parameters}`)
+    // The worst beginning: statistics of tiny tables, and plans that were made by them and are kept.
+    await useEverything(store, 'first')
+    await server.query(url, 'VACUUM ANALYZE')
+    for (let round = 0; round < rounds; round += 1) await useEverything(store, `early ${round}`)
+    await server.query(url, fill)
+    for (let round = 0; round < rounds; round += 1) await useEverything(store, `late ${round}`)
+    await server.query(url, 'ANALYZE')
+    for (let round = 0; round < rounds; round += 1) await useEverything(store, `analyzed ${round}`)
+    // The connection tells its counts when it ends.
+    await store.close()
+    await expect.poll(() => rowsRead(url)).toBeGreaterThan(0)
+    expect((await rowsRead(url)) / (3 * rounds + 1)).toBeLessThan(fewer / 10)
+  },
+  120_000,
+)

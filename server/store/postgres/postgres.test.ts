@@ -1,0 +1,35 @@
+import { afterAll, beforeAll } from 'vitest'
+import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
+import { openPostgresStore } from './postgres.ts'
+import { describeStore } from '../contract/store-contract.ts'
+
+let server: PostgresServer
+let url: string
+let emptyAll: string
+beforeAll(async () => {
+  server = await startPostgres()
+  url = await server.createDatabase()
+  const store = openPostgresStore(url)
+  await store.prepare()
+  await store.close()
+  const tables = await server.query(
+    url,
+    `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'drawbridge_schema'`,
+  )
+  emptyAll = tables.map(({ tablename }) => `DELETE FROM ${String(tablename)}`).join(';')
+})
+afterAll(() => server.close())
+
+// One database for all: making one takes longer than most of these tests.
+describeStore('postgres', async () => {
+  await server.query(url, emptyAll)
+  const store = openPostgresStore(url)
+  return {
+    store,
+    openSecond: async () => openPostgresStore(url),
+    async reopen() {
+      await store.close()
+      return openPostgresStore(url)
+    },
+  }
+})

@@ -1,0 +1,97 @@
+import type { GrantStore, LeaseResult } from '../../core/grant.ts'
+import { sealingKeyOf } from '../../core/seal.ts'
+import type { SealedSessionStore } from '../../core/sealed-session.ts'
+import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
+import type { PostgresDatabase, Statement } from './database.ts'
+
+/** The part of `GrantStore` about the provider's tokens: each operation is one compare-and-swap statement. */
+export type ProviderSessionStore = Pick<
+  GrantStore,
+  'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
+>
+
+// A session is stored with its code or second factor, and taken up when the code becomes a grant.
+const selectSession: Statement = {
+  name: 'select_provider_session',
+  text: `SELECT grant_id, sealed, issued_at, expires_at, version FROM provider_session
+    WHERE grant_id = $1 AND taken_up AND sign_out_due_at IS NULL`,
+}
+
+const leaseSession: Statement = {
+  name: 'lease_provider_session',
+  text: `UPDATE provider_session SET lease_owner = $3, lease_until = $4, open_leases = open_leases + 1
+    WHERE grant_id = $1 AND version = $2 AND taken_up AND sign_out_due_at IS NULL
+      AND (lease_until <= $5 OR lease_owner = $3)
+    RETURNING open_leases`,
+}
+
+const releaseSession: Statement = {
+  name: 'release_provider_session',
+  text: `UPDATE provider_session SET lease_owner = NULL, lease_until = 0,
+      open_leases = CASE WHEN $3::boolean THEN open_leases - 1 ELSE open_leases END
+    WHERE grant_id = $1 AND lease_owner = $2`,
+}
+
+// A grant that ends makes its session due in the same transaction, so that the session alone tells.
+const saveSession: Statement = {
+  name: 'save_provider_session',
+  text: `UPDATE provider_session SET sealing_key = $3, sealed = $4, issued_at = $5, expires_at = $6, version = $2,
+      lease_owner = NULL, lease_until = 0, open_leases = 0
+    WHERE grant_id = $1 AND version = $2::bigint - 1 AND (taken_up OR sign_out_due_at IS NOT NULL)
+    RETURNING sign_out_due_at IS NULL AS live`,
+}
+
+// From key to key, each by one look into the index: a DISTINCT would read it from end to end.
+const keysOf = (table: string): string => `
+  (WITH RECURSIVE found (sealing_key) AS (
+     (SELECT sealing_key FROM ${table} ORDER BY sealing_key LIMIT 1)
+     UNION ALL
+     SELECT (SELECT t.sealing_key FROM ${table} t WHERE t.sealing_key > f.sealing_key ORDER BY t.sealing_key LIMIT 1)
+     FROM found f WHERE f.sealing_key IS NOT NULL)
+   SELECT sealing_key FROM found WHERE sealing_key IS NOT NULL)`
+
+const selectKeys: Statement = {
+  name: 'select_sealing_keys',
+  text: `SELECT sealing_key FROM (${['provider_session', 'second_factor', 'social_sign_in']
+    .map(keysOf)
+    .join(' UNION ')}) AS k ORDER BY sealing_key`,
+}
+
+const selectSealedWith: Statement = {
+  name: 'select_sessions_sealed_with',
+  text: `SELECT grant_id, sealed, issued_at, expires_at, version FROM provider_session
+    WHERE sealing_key = $1 AND grant_id > $2 AND (taken_up OR sign_out_due_at IS NOT NULL) ORDER BY grant_id LIMIT $3`,
+}
+
+/** Provider sessions of the Postgres store, and by which keys they are sealed. */
+export function createPostgresProviderSessions(
+  database: PostgresDatabase,
+): ProviderSessionStore & SealedSessionStore {
+  return {
+    async findProviderSession(grantId) {
+      const [row] = await database.read<ProviderSessionRow>(selectSession, [grantId])
+      return row && providerSessionOf(row)
+    },
+    async leaseProviderSession({ grantId, version, owner, until }, now): Promise<LeaseResult> {
+      const values = [grantId, version, owner, until, now]
+      const [row] = await database.write<{ open_leases: number }>(leaseSession, values)
+      return row ? { kind: 'leased', attempt: row.open_leases } : { kind: 'held' }
+    },
+    async releaseProviderSession({ grantId, owner, outcomeKnown }) {
+      await database.write(releaseSession, [grantId, owner, String(outcomeKnown)])
+    },
+    async saveProviderSession({ grantId, version, sealed, issuedAt, expiresAt }) {
+      const values = [grantId, version, sealingKeyOf(sealed), sealed, issuedAt, expiresAt]
+      const [row] = await database.write<{ live: boolean }>(saveSession, values)
+      return row?.live === true
+    },
+    async listSealingKeys() {
+      const rows = await database.read<{ sealing_key: string }>(selectKeys)
+      return rows.map((row) => row.sealing_key)
+    },
+    async listSessionsSealedWith(kid, { after, limit }) {
+      const rows = await database.read<ProviderSessionRow>(selectSealedWith, [kid, after, limit])
+      return rows.map(providerSessionOf)
+    },
+  }
+}

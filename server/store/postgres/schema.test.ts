@@ -1,0 +1,150 @@
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Store } from '../../core/store.ts'
+import { addGrant, grantSample, start } from '../../testing/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
+import { migratePostgres, postgresMigrations } from './schema.ts'
+import { openPostgresStore } from './postgres.ts'
+
+let server: PostgresServer
+let url: string
+const open: { close(): Promise<void> }[] = []
+beforeAll(async () => {
+  server = await startPostgres()
+})
+beforeEach(async () => {
+  url = await server.createDatabase()
+})
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.close()))
+})
+afterAll(() => server.close())
+
+function openStore(address = url): Store {
+  const store = openPostgresStore(address)
+  open.push(store)
+  return store
+}
+
+async function connect(): Promise<Client> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  open.push({ close: () => client.end() })
+  return client
+}
+
+const version = () => server.query(url, 'SELECT version FROM drawbridge_schema')
+const tables = async (): Promise<unknown[]> =>
+  (
+    await server.query(
+      url,
+      `SELECT schemaname || '.' || tablename AS name FROM pg_tables
+       WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
+    )
+  ).map(({ name }) => name)
+
+describe('postgres schema', () => {
+  it('eight instances at once on an empty database make it once', async () => {
+    const stores = Array.from({ length: 8 }, () => openStore())
+    await Promise.all(stores.map((store) => store.prepare()))
+    expect(await version()).toEqual([{ version: postgresMigrations.length }])
+    await Promise.all(stores.map((store, index) => addGrant(store, grantSample(`${index}`))))
+  })
+
+  it('is made by the first operation too', async () => {
+    expect(await openStore().findClient('nothing')).toBeUndefined()
+    expect(await version()).toEqual([{ version: 1 }])
+  })
+
+  it('preparing again changes nothing, not even on a database that is read-only by now', async () => {
+    await openStore().prepare()
+    const before = await server.query(url, 'SELECT xmin, version FROM drawbridge_schema')
+    await server.query(
+      url,
+      'ALTER DATABASE CURRENT_DATABASE SET default_transaction_read_only = on'.replace(
+        'CURRENT_DATABASE',
+        new URL(url).pathname.slice(1),
+      ),
+    )
+    await openStore().prepare()
+    expect(await server.query(url, 'SELECT xmin, version FROM drawbridge_schema')).toEqual(before)
+  })
+
+  it('a newer schema is refused and left alone', async () => {
+    await server.query(
+      url,
+      'CREATE TABLE drawbridge_schema (version integer NOT NULL); INSERT INTO drawbridge_schema VALUES (99)',
+    )
+    await expect(openStore().prepare()).rejects.toThrow(/schema 99, this version knows up to 1/)
+    expect(await tables()).toEqual(['public.drawbridge_schema'])
+    expect(await version()).toEqual([{ version: 99 }])
+  })
+
+  it('an older schema is brought up step by step, with what is in it', async () => {
+    const store = openStore()
+    const { tokens, grant } = await addGrant(store, grantSample('a'))
+    const steps = [
+      ...postgresMigrations,
+      'ALTER TABLE grants ADD COLUMN label text',
+      'UPDATE grants SET label = id; CREATE INDEX grants_label ON grants (label)',
+    ]
+    const client = await connect()
+    await migratePostgres(client, steps)
+    expect(await version()).toEqual([{ version: steps.length }])
+    expect(await server.query(url, 'SELECT label FROM grants')).toEqual([{ label: grant.id }])
+    // The instance that still runs the version before is not disturbed.
+    expect(await store.findAccessToken(tokens.accessHash, start)).toMatchObject({ grant })
+    await addGrant(store, grantSample('b'))
+  })
+
+  it('a step that fails leaves everything as it was, and can be tried again', async () => {
+    const client = await connect()
+    const broken = [...postgresMigrations, 'CREATE TABLE half (x int); SELECT 1 / 0']
+    await expect(migratePostgres(client, broken)).rejects.toThrow(/division by zero/)
+    expect(await tables()).toEqual([])
+    await migratePostgres(client)
+    expect(await version()).toEqual([{ version: 1 }])
+  })
+
+  it('who comes second waits for the first, longer than a statement may take, and has nothing to do then', async () => {
+    const steps = [...postgresMigrations, 'CREATE TABLE once (x int); SELECT pg_sleep(0.4)']
+    const clients = [await connect(), await connect()]
+    for (const client of clients) await client.query('SET statement_timeout = 200')
+    await Promise.all(clients.map((client) => migratePostgres(client, steps)))
+    expect(await version()).toEqual([{ version: 2 }])
+  })
+
+  it('the tables are in the first schema of the search path', async () => {
+    await server.query(url, 'CREATE SCHEMA apart')
+    const store = openStore(`${url}?options=${encodeURIComponent('-c search_path=apart')}`)
+    await addGrant(store, grantSample('a'))
+    expect(await tables()).toContain('apart.grants')
+    expect((await tables()).filter((name) => String(name).startsWith('public.'))).toEqual([])
+  })
+
+  it('a database in another encoding is refused: it could not hold every name', async () => {
+    await server.query(url, `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+    await expect(openStore(server.url('latin')).prepare()).rejects.toThrow(/encoding LATIN1; UTF8 is needed/)
+  })
+
+  it('an older server than it was tried with is refused, before anything is done there', async () => {
+    const asked: unknown[] = []
+    const query = (sql: unknown) => {
+      asked.push(sql)
+      return Promise.resolve({ rows: [{ made: null, encoding: 'UTF8', server: '140020' }] })
+    }
+    await expect(migratePostgres({ query: query as Client['query'] })).rejects.toThrow(
+      /PostgreSQL 15 or newer/,
+    )
+    expect(asked).toHaveLength(1)
+  })
+
+  it('an account that may not make tables is told so; once they are there it needs no such right', async () => {
+    await server.query(url, `CREATE ROLE weak LOGIN PASSWORD 'weak'`)
+    const weak = url.replace(/\/\/.*@/, '//weak:weak@')
+    await expect(openStore(weak).prepare()).rejects.toThrow(/permission denied for schema public/)
+    await openStore().prepare()
+    await server.query(url, 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO weak')
+    await addGrant(openStore(weak), grantSample('a'))
+  })
+})

@@ -1,0 +1,26 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { decodeText, encodeText } from './text.ts'
+
+const awkward = fc.string({ unit: fc.constantFrom('\0', '\u0001', '0', '1', 'a', '\\') })
+
+it('every text comes back, and what is stored has no NUL', () => {
+  fc.assert(
+    fc.property(awkward, (text) => {
+      expect(encodeText(text)).not.toContain('\0')
+      expect(decodeText(encodeText(text))).toBe(text)
+    }),
+  )
+})
+
+it('different texts stay different', () => {
+  fc.assert(
+    fc.property(awkward, awkward, (one, other) => {
+      expect(encodeText(one) === encodeText(other)).toBe(one === other)
+    }),
+  )
+})
+
+it('texts as they usually are are stored as they are', () => {
+  expect(encodeText('mcpc_1 \\0 é 👩‍🚀')).toBe('mcpc_1 \\0 é 👩‍🚀')
+})

@@ -1,0 +1,141 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type {
+  AuthorizationCodeRecord,
+  CodeRedemption,
+  Grant,
+  GrantStore,
+  MintedTokens,
+  StoredProviderSession,
+} from '../../core/grant.ts'
+import { codeRetentionSeconds } from '../retention.ts'
+import type { SqliteGrants } from './grants.ts'
+import { collectInTurn, deleteExpired, type SqlitePart } from './part.ts'
+import type { SqliteProviderSessions } from './provider-sessions.ts'
+import type { SqliteSignOuts } from './sign-outs.ts'
+import type { SqliteTokens } from './tokens.ts'
+import type { SqliteWork } from './work.ts'
+
+/** What a redeemed code becomes, and where the session of an unused one goes. */
+interface CodeParts {
+  grants: SqliteGrants
+  sessions: SqliteProviderSessions
+  tokens: SqliteTokens
+  signOuts: SqliteSignOuts
+}
+
+/** Authorization codes in `database`. A code holds its provider session until it is redeemed or the session given up. */
+export function createSqliteCodes(
+  database: DatabaseSync,
+  { read, write }: SqliteWork,
+  { grants, sessions, tokens, signOuts }: CodeParts,
+): SqlitePart<
+  Pick<GrantStore, 'addAuthorizationCode' | 'findAuthorizationCode' | 'redeemAuthorizationCode'>
+> {
+  const insert = database.prepare(
+    `INSERT INTO authorization_code (code_hash, grant_json, redirect_uri, code_challenge, expires_at,
+       session_sealed, session_issued_at, session_expires_at, session_version)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const select = database.prepare('SELECT * FROM authorization_code WHERE code_hash = ?')
+  const use = database.prepare(
+    'UPDATE authorization_code SET redeemed_at = ?, session_sealed = NULL WHERE code_hash = ?',
+  )
+  const selectUnused = database.prepare(
+    'SELECT * FROM authorization_code WHERE session_sealed IS NOT NULL AND expires_at <= ? LIMIT ?',
+  )
+  const clear = database.prepare('UPDATE authorization_code SET session_sealed = NULL WHERE code_hash = ?')
+
+  function redeem(row: CodeRow, minted: MintedTokens, now: number): CodeRedemption {
+    if (row.redeemed_at !== null) return { kind: 'used', redeemedAt: row.redeemed_at }
+    const session = sessionOfCode(row)
+    if (row.expires_at <= now || !session) return { kind: 'expired' }
+    const grantNumber = grants.add(codeOf(row).grant)
+    sessions.add(grantNumber, session)
+    grants.setFirstRefreshToken(grantNumber, tokens.addFirst(grantNumber, minted, now))
+    use.run(now, row.code_hash)
+    return { kind: 'redeemed' }
+  }
+
+  function giveUpSessions(now: number, limit: number): number {
+    const rows = selectUnused.all(now, limit) as unknown as CodeRow[]
+    for (const row of rows) {
+      const session = sessionOfCode(row)
+      if (session) signOuts.giveUp(session, now)
+      clear.run(row.code_hash)
+    }
+    return rows.length
+  }
+
+  return {
+    operations: {
+      addAuthorizationCode: (code, session) =>
+        write(
+          () =>
+            void insert.run(
+              code.codeHash,
+              JSON.stringify(code.grant),
+              code.redirectUri,
+              code.codeChallenge,
+              code.expiresAt,
+              session.sealed,
+              session.issuedAt,
+              session.expiresAt,
+              session.version,
+            ),
+        ),
+      findAuthorizationCode: (codeHash) =>
+        read(() => {
+          const row = select.get(codeHash)
+          return row && codeOf(row as unknown as CodeRow)
+        }),
+      redeemAuthorizationCode: (codeHash, minted, now) =>
+        write(() => {
+          const row = select.get(codeHash) as unknown as CodeRow | undefined
+          return row ? redeem(row, minted, now) : { kind: 'unknown' }
+        }),
+    },
+    collect: collectInTurn([
+      giveUpSessions,
+      deleteExpired(database, {
+        table: 'authorization_code',
+        key: 'code_hash',
+        end: 'expires_at',
+        retention: codeRetentionSeconds,
+      }),
+    ]),
+  }
+}
+
+interface CodeRow {
+  code_hash: string
+  grant_json: string
+  redirect_uri: string
+  code_challenge: string
+  expires_at: number
+  redeemed_at: number | null
+  session_sealed: string | null
+  session_issued_at: number
+  session_expires_at: number
+  session_version: number
+}
+
+function codeOf(row: CodeRow): AuthorizationCodeRecord {
+  return {
+    codeHash: row.code_hash,
+    grant: JSON.parse(row.grant_json) as Grant,
+    redirectUri: row.redirect_uri,
+    codeChallenge: row.code_challenge,
+    expiresAt: row.expires_at,
+  }
+}
+
+function sessionOfCode(row: CodeRow): StoredProviderSession | undefined {
+  if (row.session_sealed === null) return undefined
+  return {
+    grantId: codeOf(row).grant.id,
+    sealed: row.session_sealed,
+    issuedAt: row.session_issued_at,
+    expiresAt: row.session_expires_at,
+    version: row.session_version,
+  }
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '../../core/store.ts'
+import { commitFailure, isBusy, sqliteFailure } from './error.ts'
+
+/** An error as node:sqlite throws it. */
+function sqliteError(errcode: number): Error {
+  return Object.assign(new Error('sqlite said so'), { code: 'ERR_SQLITE_ERROR', errcode })
+}
+
+describe('sqliteFailure', () => {
+  it.each([
+    ['BUSY', 5, /locked/],
+    ['BUSY_SNAPSHOT', 517, /locked/],
+    ['LOCKED', 6, /locked/],
+    ['NOMEM', 7, /memory/],
+    ['READONLY', 8, /read-only/],
+    ['READONLY_DBMOVED', 1032, /read-only/],
+    ['IOERR', 10, /Reading or writing/],
+    ['IOERR_WRITE', 778, /Reading or writing/],
+    ['IOERR_FSYNC', 1034, /Reading or writing/],
+    ['FULL', 13, /space/],
+    ['CANTOPEN', 14, /opened/],
+    ['PROTOCOL', 15, /locked/],
+  ])('%s may pass', (_name, errcode, message) => {
+    const cause = sqliteError(errcode)
+    const failure = sqliteFailure(cause)
+    expect(failure).toBeInstanceOf(StoreUnavailableError)
+    expect(failure).toMatchObject({ message: expect.stringMatching(message), cause })
+    expect(commitFailure(cause)).toEqual(failure)
+  })
+
+  it.each([
+    ['ERROR', 1],
+    ['CORRUPT', 11],
+    ['CORRUPT_INDEX', 779],
+    ['CONSTRAINT_UNIQUE', 2067],
+    ['NOTADB', 26],
+  ])('%s does not pass: the error stays what it is', (_name, errcode) => {
+    const error = sqliteError(errcode)
+    expect(sqliteFailure(error)).toBe(error)
+  })
+
+  it.each([new TypeError('Mine.'), 'text', undefined, { errcode: 13 }])(
+    'what SQLite did not say stays what it is',
+    (error) => {
+      expect(sqliteFailure(error)).toBe(error)
+    },
+  )
+})
+
+describe('commitFailure', () => {
+  it.each([
+    ['a failed constraint', 787],
+    ['an interruption', 9],
+  ])('%s: nothing was kept, it may be tried again', (_what, errcode) => {
+    const cause = sqliteError(errcode)
+    expect(commitFailure(cause)).toBeInstanceOf(StoreUnavailableError)
+    expect(commitFailure(cause)).toMatchObject({ cause })
+  })
+
+  it('corruption is not swallowed', () => {
+    const error = sqliteError(11)
+    expect(commitFailure(error)).toBe(error)
+  })
+})
+
+describe('isBusy', () => {
+  it.each([
+    [5, true],
+    [517, true],
+    [6, false],
+    [13, false],
+  ])('%i: %s', (errcode, busy) => {
+    expect(isBusy(sqliteError(errcode))).toBe(busy)
+  })
+})

@@ -1,0 +1,237 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type Store, StoreUnavailableError } from '../../core/store.ts'
+import { checkIntegrity, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
+import { addGrant, grantSample, race, start, successorSample } from '../../testing/grant-sample.ts'
+import { openSqliteStore } from './sqlite.ts'
+
+const newFile = useDatabaseFiles()
+afterEach(() => void vi.restoreAllMocks())
+
+/** The store and its own connection, to make that fail for real. */
+function openWithConnection(path: string): { store: Store; connection: DatabaseSync } {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  const store = openSqliteStore(path)
+  const connection = prepare.mock.contexts.at(-1) as DatabaseSync | undefined
+  prepare.mockRestore()
+  if (!connection) throw new Error('The store has prepared nothing.')
+  return { store, connection }
+}
+
+/** A grant whose session takes `length` bytes. */
+function bigSample(name: string, length = 20_000) {
+  const sample = grantSample(name)
+  return { ...sample, session: { ...sample.session, sealed: `k.${'x'.repeat(length)}` } }
+}
+
+/** Adds grants, fifty at once, until some are refused. Answers the names of those that resolved, and the refusals. */
+async function fillUp(store: Store): Promise<{ resolved: string[]; refusals: unknown[] }> {
+  const resolved: string[] = []
+  const refusals: unknown[] = []
+  for (let round = 0; refusals.length === 0; round += 1) {
+    await race(async (index) => {
+      const name = `${round}-${index}`
+      await addGrant(store, bigSample(name)).then(
+        () => resolved.push(name),
+        (error: unknown) => refusals.push(error),
+      )
+    })
+  }
+  return { resolved, refusals }
+}
+
+async function expectAll(store: Store, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    expect(await store.findProviderSession(`grant ${name}`)).toEqual(bigSample(name).session)
+    expect(await store.findAccessToken(`access ${name} 1`, start)).toBeDefined()
+  }
+}
+
+/** Refused as unavailable with `message`, fifty at once, in every way of writing. */
+async function expectRefusals(store: Store, message: RegExp): Promise<void> {
+  const results = await Promise.allSettled([
+    ...Array.from({ length: 48 }, (_, index) => addGrant(store, bigSample(`late ${index}`))),
+    store.countAttempt(`key ${'x'.repeat(20_000)}`, 60, start),
+    store.addSocialSignIn(
+      { id: 's', bindingHash: 'b', sealed: 'x'.repeat(20_000), expiresAt: start + 60 },
+      5,
+    ),
+  ])
+  for (const result of results) {
+    expect(result.status === 'rejected' && result.reason).toBeInstanceOf(StoreUnavailableError)
+    expect(result.status === 'rejected' && String(result.reason)).toMatch(message)
+  }
+}
+
+describe('a database that may not grow', () => {
+  it('refuses what is new as unavailable, loses nothing, and goes on when it may grow again', async () => {
+    const path = newFile()
+    const { store, connection } = openWithConnection(path)
+    const pages = Number(connection.prepare('PRAGMA page_count').get()?.['page_count'])
+    connection.exec(`PRAGMA max_page_count = ${pages + 500}`)
+    const { resolved, refusals } = await fillUp(store)
+    expect(resolved.length).toBeGreaterThan(0)
+    for (const error of refusals) expect(error).toBeInstanceOf(StoreUnavailableError)
+    await expectRefusals(store, /no space left/)
+    await expectAll(store, resolved)
+
+    connection.exec('PRAGMA max_page_count = 1000000')
+    await addGrant(store, bigSample('after'))
+    await expectAll(store, [...resolved, 'after'])
+    await store.close()
+    expect(checkIntegrity(path)).toBe('ok')
+    const again = openSqliteStore(path)
+    await expectAll(again, [...resolved, 'after'])
+    await again.close()
+  })
+})
+
+/** A folder on a disk of its own of `megabytes`, as only root may make one. */
+function mountSmallDisk(megabytes: number): { folder: string; unmount: () => void } | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-disk-'))
+  const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'drawbridge-test', folder]
+  const mounted = process.platform === 'linux' && spawnSync('mount', options).status === 0
+  if (!mounted) {
+    rmSync(folder, { recursive: true })
+    return undefined
+  }
+  return {
+    folder,
+    unmount() {
+      execFileSync('umount', ['-l', folder])
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+const disk = mountSmallDisk(1)
+const canMount = disk !== undefined
+disk?.unmount()
+
+if (!canMount) console.log('Skipped: a disk that is full or read-only, which only root can make on Linux.')
+
+describe.runIf(canMount)('a disk that is full (made by root)', () => {
+  it('refuses writes as unavailable, answers reads, loses nothing, and goes on when there is space', async () => {
+    const small = mountSmallDisk(8)
+    if (!small) throw new Error('It could be mounted before.')
+    try {
+      const path = join(small.folder, 'server.db')
+      const ballast = join(small.folder, 'ballast')
+      writeFileSync(ballast, Buffer.alloc(2_000_000))
+      const store = openSqliteStore(path)
+      const { resolved, refusals } = await fillUp(store)
+      expect(resolved.length).toBeGreaterThan(0)
+      for (const error of refusals) expect(error).toBeInstanceOf(StoreUnavailableError)
+      await expectRefusals(store, /no space left|Reading or writing/)
+      await expectAll(store, resolved)
+      expect(checkIntegrity(path)).toBe('ok')
+
+      rmSync(ballast)
+      await addGrant(store, bigSample('after'))
+      await expectAll(store, [...resolved, 'after'])
+      await store.close()
+      expect(checkIntegrity(path)).toBe('ok')
+    } finally {
+      small.unmount()
+    }
+  })
+
+  it('a folder that is read-only is named when the server starts', () => {
+    const small = mountSmallDisk(8)
+    if (!small) throw new Error('It could be mounted before.')
+    try {
+      const path = join(small.folder, 'data', 'server.db')
+      mkdirSync(join(small.folder, 'data'))
+      execFileSync('mount', ['-o', 'remount,ro', small.folder])
+      expect(() => openSqliteStore(path)).toThrow(/read-only/)
+      expect(() => openSqliteStore(path)).toThrow(path)
+    } finally {
+      small.unmount()
+    }
+  })
+})
+
+describe('a database that has become read-only', () => {
+  it('refuses writes as unavailable, answers reads, and goes on when it may be written again', async () => {
+    const path = newFile()
+    const { store, connection } = openWithConnection(path)
+    const { tokens } = await addGrant(store, bigSample('before'))
+    connection.exec('PRAGMA query_only = ON')
+    await expectRefusals(store, /read-only/)
+    const options = { now: start, replaySeconds: 120 }
+    await expect(store.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).rejects.toThrow(
+      StoreUnavailableError,
+    )
+    await expect(store.collectExpired(start + 61, 10)).rejects.toThrow(StoreUnavailableError)
+    await expectAll(store, ['before'])
+
+    connection.exec('PRAGMA query_only = OFF')
+    expect(await store.rotateRefreshToken(tokens.refreshHash, successorSample('before 2'), options)).toEqual({
+      kind: 'rotated',
+    })
+    await store.close()
+    expect(checkIntegrity(path)).toBe('ok')
+  })
+})
+
+describe('a damaged database', () => {
+  it('says so: that does not pass by itself', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    const { tokens, grant } = await addGrant(store, grantSample('a'))
+    await store.close()
+    const rootPage = inspectDatabase(path, (database) =>
+      Number(
+        database.prepare(`SELECT rootpage FROM sqlite_schema WHERE name = 'refresh_token'`).get()?.[
+          'rootpage'
+        ],
+      ),
+    )
+    const file = openSync(path, 'r+')
+    writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (rootPage - 1) * 4096)
+    closeSync(file)
+
+    const damaged = openSqliteStore(path)
+    const found = damaged.findRefreshToken(tokens.refreshHash)
+    await expect(found).rejects.toThrow(/malformed/)
+    await expect(found).rejects.not.toBeInstanceOf(StoreUnavailableError)
+    const options = { now: start, replaySeconds: 120 }
+    const rotated = damaged.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)
+    const ended = damaged.endGrant(grant.id, 'code_reuse', start)
+    await expect(rotated).rejects.toThrow(/malformed/)
+    await expect(rotated).rejects.not.toBeInstanceOf(StoreUnavailableError)
+    // What does not touch the damage is still served.
+    await ended
+    await damaged.close()
+  })
+})
+
+describe('a closed store', () => {
+  it('is unavailable, for reads and writes', async () => {
+    const store = openSqliteStore(newFile())
+    await store.close()
+    await expect(store.findClient('a')).rejects.toThrow(StoreUnavailableError)
+    await expect(store.removeSignOut('a')).rejects.toThrow(StoreUnavailableError)
+  })
+
+  it('has committed what was asked for before', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    const counted = race((index) => store.countAttempt(`key ${index % 5}`, 60, start))
+    await store.close()
+    expect((await counted).filter(({ count }) => count === 10)).toHaveLength(5)
+    const again = openSqliteStore(path)
+    expect((await again.countAttempt('key 0', 60, start)).count).toBe(11)
+    await again.close()
+  })
+
+  it('may be closed again', async () => {
+    const store = openSqliteStore(newFile())
+    await store.close()
+    await store.close()
+  })
+})

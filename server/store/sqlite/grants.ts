@@ -1,0 +1,115 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Grant, GrantEndReason, GrantStore } from '../../core/grant.ts'
+import type { SqlitePart } from './part.ts'
+import type { SqliteProviderSessions } from './provider-sessions.ts'
+import type { SqliteWork } from './work.ts'
+
+/** Grants of the SQLite store, and what other parts do with them inside their own writes. */
+export interface SqliteGrants extends SqlitePart<Pick<GrantStore, 'endGrant' | 'endRefusedSession'>> {
+  /** Stores the grant and answers its number. */
+  add(grant: Grant): number | bigint
+  /** Names the first of the grant's refresh tokens: each names its successor, so that all are found at its end. */
+  setFirstRefreshToken(grantNumber: number | bigint, token: number | bigint | null): void
+  /** Ends the grant that has not ended, and gives its provider session up. */
+  end(grantNumber: number, reason: GrantEndReason, now: number): void
+}
+
+/** Grants in `database`. */
+export function createSqliteGrants(
+  database: DatabaseSync,
+  { write }: SqliteWork,
+  sessions: SqliteProviderSessions,
+): SqliteGrants {
+  const insert = database.prepare(
+    `INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const setFirst = database.prepare('UPDATE grants SET first_refresh_token = ? WHERE number = ?')
+  const selectNumber = database.prepare('SELECT number FROM grants WHERE id = ?')
+  const markEnded = database.prepare(
+    'UPDATE grants SET ended_at = ?, end_reason = ? WHERE number = ? AND ended_at IS NULL',
+  )
+  const selectExpired = database.prepare(
+    'SELECT number, first_refresh_token FROM grants WHERE expires_at <= ? ORDER BY expires_at LIMIT 1',
+  )
+  const deleteRefreshToken = database.prepare(
+    'DELETE FROM refresh_token WHERE number = ? RETURNING successor',
+  )
+  const deleteGrant = database.prepare('DELETE FROM grants WHERE number = ?')
+
+  function end(grantNumber: number, reason: GrantEndReason, now: number): void {
+    if (markEnded.run(now, reason, grantNumber).changes === 1) sessions.giveUp(grantNumber, now)
+  }
+
+  /** Deletes at most `limit` refresh tokens of `grant`, oldest first, and answers how many. */
+  function collectRefreshTokens(grant: ExpiredGrant, limit: number): number {
+    let deleted = 0
+    let next = grant.first_refresh_token
+    while (next !== null && deleted < limit) {
+      const row = deleteRefreshToken.get(next)
+      const successor = row?.['successor'] as number | undefined
+      next = successor === undefined || successor === next ? null : successor
+      if (row) deleted += 1
+    }
+    grant.first_refresh_token = next
+    return deleted
+  }
+
+  /** Deletes `grant` as far as `limit` allows, its refresh tokens before itself, and answers how many rows. */
+  function collectGrant(grant: ExpiredGrant, now: number, limit: number): number {
+    const tokens = collectRefreshTokens(grant, limit)
+    if (tokens === limit) {
+      setFirst.run(grant.first_refresh_token, grant.number)
+      return tokens
+    }
+    sessions.giveUp(grant.number, now)
+    deleteGrant.run(grant.number)
+    return tokens + 1
+  }
+
+  return {
+    operations: {
+      endGrant: (grantId, reason, now) =>
+        write(() => {
+          const row = selectNumber.get(grantId)
+          if (row) end(row['number'] as number, reason, now)
+        }),
+      endRefusedSession: (session, now) =>
+        write(() => {
+          const grantNumber = sessions.delete(session)
+          if (grantNumber === undefined) return false
+          markEnded.run(now, 'provider_session_ended', grantNumber)
+          return true
+        }),
+    },
+    collect(now, limit) {
+      let deleted = 0
+      while (deleted < limit) {
+        const grant = selectExpired.get(now) as unknown as ExpiredGrant | undefined
+        if (!grant) break
+        deleted += collectGrant(grant, now, limit - deleted)
+      }
+      return deleted
+    },
+    add: ({ user, ...grant }) =>
+      insert.run(
+        grant.id,
+        user.id,
+        user.sub,
+        user.email ?? null,
+        user.name ?? null,
+        grant.clientId,
+        grant.resource,
+        grant.scope,
+        grant.createdAt,
+        grant.expiresAt,
+      ).lastInsertRowid,
+    setFirstRefreshToken: (grantNumber, token) => void setFirst.run(token, grantNumber),
+    end,
+  }
+}
+
+interface ExpiredGrant {
+  number: number
+  first_refresh_token: number | null
+}

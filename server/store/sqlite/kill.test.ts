@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { checkIntegrity, useDatabaseFiles } from '../../testing/database-file.ts'
+import { grantSample, start, successorSample } from '../../testing/grant-sample.ts'
+import { openSqliteStore } from './sqlite.ts'
+
+const rounds = 4
+const writer = fileURLToPath(new URL('../../testing/sqlite-writer.ts', import.meta.url))
+
+const newFile = useDatabaseFiles()
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+/** Runs the writer on `path` until it has said `enough` names, kills it, and answers all the names it has said. */
+async function writeUntilKilled(path: string, round: number, enough: number): Promise<string[]> {
+  const child = spawn(process.execPath, [writer, path, `${round}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+  children.push(child)
+  const exited = once(child, 'exit')
+  let said = ''
+  let lines = 0
+  for await (const chunk of child.stdout) {
+    const text = String(chunk)
+    said += text
+    lines += text.split('\n').length - 1
+    if (lines >= enough) child.kill('SIGKILL')
+  }
+  await exited
+  expect(child.signalCode).toBe('SIGKILL')
+  // The last line may be cut off.
+  return said.split('\n').slice(0, -1)
+}
+
+describe('a killed process', () => {
+  it('loses nothing that has resolved, at any moment, with fifty writers', { timeout: 60_000 }, async () => {
+    const path = newFile(tmpdir())
+    const acknowledged: string[] = []
+    // Any numbers will do, as long as they are the same in every run.
+    for (let round = 0; round < rounds; round += 1) {
+      acknowledged.push(...(await writeUntilKilled(path, round, 1 + ((round * 7919 + 104_729) % 700))))
+      expect(checkIntegrity(path)).toBe('ok')
+    }
+    expect(acknowledged.length).toBeGreaterThan(100)
+
+    const store = openSqliteStore(path)
+    for (const name of acknowledged) {
+      const { grant, session, tokens } = grantSample(name)
+      expect(await store.findProviderSession(grant.id)).toEqual(session)
+      expect(await store.findAccessToken(`access ${name} 2`, start)).toMatchObject({ grant })
+      expect(
+        await store.rotateRefreshToken(tokens.refreshHash, successorSample('x'), {
+          now: start,
+          replaySeconds: 120,
+        }),
+      ).toEqual({ kind: 'replayed', sealedTokens: `sealed pair ${name} 2` })
+    }
+    await store.close()
+  })
+})

@@ -1,0 +1,85 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { GrantStore, StoredProviderSession } from '../../core/grant.ts'
+import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
+import type { SqliteSignOuts } from './sign-outs.ts'
+import type { SqliteWork } from './work.ts'
+
+/** The part of the store about the provider's tokens of grants. Only a grant that has not ended has any. */
+export interface SqliteProviderSessions {
+  operations: Pick<
+    GrantStore,
+    'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
+  >
+  /** Stores the first session of the grant with this number. Runs inside a write, as the following do. */
+  add(grantNumber: number | bigint, session: StoredProviderSession): void
+  /** Takes the session away from its grant and makes it due for sign-out; does nothing where there is none. */
+  giveUp(grantNumber: number, now: number): void
+  /** Deletes this very session, without any sign-out; the number of its grant, undefined when it is not the stored one. */
+  delete(session: { grantId: string; version: number }): number | undefined
+}
+
+const ofGrant = 'grant_number = (SELECT number FROM grants WHERE id = ?)'
+
+/** Provider sessions in `database`. */
+export function createSqliteProviderSessions(
+  database: DatabaseSync,
+  { read, write }: SqliteWork,
+  signOuts: SqliteSignOuts,
+): SqliteProviderSessions {
+  const insert = database.prepare(
+    `INSERT INTO provider_session (grant_number, grant_id, sealed, issued_at, expires_at, version)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  )
+  const select = database.prepare(
+    `SELECT grant_id, sealed, issued_at, expires_at, version FROM provider_session WHERE ${ofGrant}`,
+  )
+  const lease = database.prepare(
+    `UPDATE provider_session SET lease_owner = ?, lease_until = ?, lease_attempts = lease_attempts + 1
+     WHERE ${ofGrant} AND version = ? AND (lease_until <= ? OR lease_owner = ?)
+     RETURNING lease_attempts`,
+  )
+  const release = database.prepare(
+    `UPDATE provider_session SET lease_owner = NULL, lease_until = 0, lease_attempts = lease_attempts - ?
+     WHERE ${ofGrant} AND lease_owner = ?`,
+  )
+  const save = database.prepare(
+    `UPDATE provider_session SET sealed = ?, issued_at = ?, expires_at = ?, version = ?,
+       lease_owner = NULL, lease_until = 0, lease_attempts = 0
+     WHERE ${ofGrant} AND version = ?`,
+  )
+  const take = database.prepare('DELETE FROM provider_session WHERE grant_number = ? RETURNING *')
+  const refuse = database.prepare(
+    `DELETE FROM provider_session WHERE ${ofGrant} AND version = ? RETURNING grant_number`,
+  )
+
+  return {
+    operations: {
+      findProviderSession: (grantId) =>
+        read(() => {
+          const row = select.get(grantId)
+          return row && providerSessionOf(row as unknown as ProviderSessionRow)
+        }),
+      leaseProviderSession: ({ grantId, version, owner, until }, now) =>
+        write(() => {
+          const row = lease.get(owner, until, grantId, version, now, owner)
+          return row ? { kind: 'leased', attempt: row['lease_attempts'] as number } : { kind: 'held' }
+        }),
+      releaseProviderSession: ({ grantId, owner, outcomeKnown }) =>
+        write(() => void release.run(outcomeKnown ? 1 : 0, grantId, owner)),
+      saveProviderSession: (session) =>
+        write(() => {
+          const { grantId, sealed, issuedAt, expiresAt, version } = session
+          const saved = save.run(sealed, issuedAt, expiresAt, version, grantId, version - 1).changes === 1
+          if (!saved) signOuts.replace(session)
+          return saved
+        }),
+    },
+    add: (grantNumber, { grantId, sealed, issuedAt, expiresAt, version }) =>
+      void insert.run(grantNumber, grantId, sealed, issuedAt, expiresAt, version),
+    giveUp(grantNumber, now) {
+      const row = take.get(grantNumber)
+      if (row) signOuts.giveUp(providerSessionOf(row as unknown as ProviderSessionRow), now)
+    },
+    delete: ({ grantId, version }) => refuse.get(grantId, version)?.['grant_number'] as number | undefined,
+  }
+}

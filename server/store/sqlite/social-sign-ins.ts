@@ -1,0 +1,48 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { PendingSocialSignIn, SocialSignInStore } from '../../core/social-sign-in.ts'
+import { deleteExpired, type SqlitePart } from './part.ts'
+import type { SqliteWork } from './work.ts'
+
+/** Pending social sign-ins in `database`. */
+export function createSqliteSocialSignIns(
+  database: DatabaseSync,
+  { read, write }: SqliteWork,
+): SqlitePart<SocialSignInStore> {
+  const insert = database.prepare(
+    'INSERT INTO social_sign_in (id, binding_hash, sealed, expires_at) VALUES (?, ?, ?, ?)',
+  )
+  const trim = database.prepare(
+    `DELETE FROM social_sign_in WHERE binding_hash = ? AND rowid NOT IN
+       (SELECT rowid FROM social_sign_in WHERE binding_hash = ? ORDER BY rowid DESC LIMIT ?)`,
+  )
+  const select = database.prepare(
+    'SELECT * FROM social_sign_in WHERE binding_hash = ? AND expires_at > ? ORDER BY rowid DESC',
+  )
+  const remove = database.prepare('DELETE FROM social_sign_in WHERE id = ?')
+  return {
+    operations: {
+      addSocialSignIn: ({ id, bindingHash, sealed, expiresAt }, most) =>
+        write(() => {
+          insert.run(id, bindingHash, sealed, expiresAt)
+          trim.run(bindingHash, bindingHash, most)
+        }),
+      listSocialSignIns: (bindingHash, now) =>
+        read(() =>
+          select.all(bindingHash, now).map((row) => socialSignInOf(row as unknown as SocialSignInRow)),
+        ),
+      removeSocialSignIn: (id) => write(() => remove.run(id).changes === 1),
+    },
+    collect: deleteExpired(database, { table: 'social_sign_in', key: 'id', end: 'expires_at' }),
+  }
+}
+
+interface SocialSignInRow {
+  id: string
+  binding_hash: string
+  sealed: string
+  expires_at: number
+}
+
+function socialSignInOf(row: SocialSignInRow): PendingSocialSignIn {
+  return { id: row.id, bindingHash: row.binding_hash, sealed: row.sealed, expiresAt: row.expires_at }
+}

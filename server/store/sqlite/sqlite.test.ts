@@ -1,0 +1,272 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { issueAuthorizationCode, redeemAuthorizationCode } from '../../core/authorization-code.ts'
+import { rotateRefreshToken } from '../../core/refresh-token.ts'
+import { createSealer, fixedKeyRing } from '../../core/seal.ts'
+import { countRows, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
+import { createFakeRuntime } from '../../testing/fake-runtime.ts'
+import { addGrant, grantSample, grantSeconds, start, successorSample } from '../../testing/grant-sample.ts'
+import {
+  authorizationRequest,
+  challengeVerifier,
+  publicClient,
+  signInSample,
+} from '../../testing/sign-in-sample.ts'
+import { openSqliteStore } from './sqlite.ts'
+import { describeStore } from '../contract/store-contract.ts'
+
+const newFile = useDatabaseFiles()
+afterEach(() => void vi.restoreAllMocks())
+
+describeStore('sqlite', async () => {
+  const path = newFile()
+  const store = openSqliteStore(path)
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      return openSqliteStore(path)
+    },
+    openSecond: async () => openSqliteStore(path, { shared: true }),
+  }
+})
+
+describe('sqlite file', () => {
+  it('writes ahead and syncs every commit', async () => {
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+    const store = openSqliteStore(newFile())
+    const connection = prepare.mock.contexts.at(-1) as DatabaseSync | undefined
+    expect(connection?.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+    expect(connection?.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+    await store.close()
+  })
+
+  it('is made with its folder, for its owner only', async () => {
+    const path = join(newFile(), 'deeper', 'server.db')
+    const store = openSqliteStore(path)
+    await addGrant(store, grantSample('a'))
+    for (const name of readdirSync(join(path, '..'))) {
+      expect(`${name} ${(statSync(join(path, '..', name)).mode & 0o777).toString(8)}`).toBe(`${name} 600`)
+    }
+    expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700)
+    await store.close()
+  })
+
+  it('is of one server at a time: a second one is told, and may have it afterwards', async () => {
+    const path = newFile()
+    const first = openSqliteStore(path)
+    expect(() => openSqliteStore(path)).toThrow(/Another Drawbridge uses .*Stop it first/s)
+    await first.close()
+    const second = openSqliteStore(path)
+    await second.close()
+  })
+
+  it('an open one can still be read, as a backup does', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    await addGrant(store, grantSample('a'))
+    expect(countRows(path)).toMatchObject({ grants: 1 })
+    await store.close()
+  })
+
+  it('a file that is no database is named, and left as it is', () => {
+    const path = newFile()
+    const text = 'These are not the bytes of a database. '.repeat(100)
+    writeFileSync(path, text)
+    expect(() => openSqliteStore(path)).toThrow(path)
+    expect(() => openSqliteStore(path)).toThrow(/not a database/)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  })
+
+  it('a folder that cannot be made is an error, not an endless loop', () => {
+    expect(() => openSqliteStore('/proc/nothing/here/server.db')).toThrow(/ENOENT/)
+    expect(() => openSqliteStore('/dev/null/server.db')).toThrow(/ENOTDIR|EEXIST/)
+  })
+
+  it('on opening the lease of a process that died is over, but its outcome stays unknown', async () => {
+    const path = newFile()
+    const first = openSqliteStore(path)
+    const { grant } = await addGrant(first, grantSample('a'))
+    const lease = { grantId: grant.id, version: 1, owner: 'dead', until: start + 15 }
+    expect(await first.leaseProviderSession(lease, start)).toEqual({ kind: 'leased', attempt: 1 })
+    await first.close()
+    const second = openSqliteStore(path)
+    await second.releaseProviderSession({ grantId: grant.id, owner: 'dead', outcomeKnown: true })
+    expect(await second.leaseProviderSession({ ...lease, owner: 'new' }, start)).toEqual({
+      kind: 'leased',
+      attempt: 2,
+    })
+    await second.close()
+  })
+
+  it('a replay and a reuse are told apart across a restart', async () => {
+    const path = newFile()
+    const first = openSqliteStore(path)
+    const { tokens } = await addGrant(first, grantSample('a'))
+    const options = { now: start, replaySeconds: 120 }
+    await first.rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
+    await first.close()
+    const second = openSqliteStore(path)
+    const again = (now: number) =>
+      second.rotateRefreshToken(tokens.refreshHash, successorSample('x'), { ...options, now })
+    expect(await again(start + 120)).toEqual({ kind: 'replayed', sealedTokens: 'sealed pair a 2' })
+    expect(await again(start + 121)).toEqual({ kind: 'reused' })
+    await second.close()
+  })
+
+  it('collecting leaves no row of a dead grant in any table but the outbox', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    for (let index = 0; index < 10; index += 1) {
+      const { tokens } = await addGrant(store, grantSample(`old ${index}`))
+      const options = { now: start, replaySeconds: 120 }
+      await store.rotateRefreshToken(tokens.refreshHash, successorSample(`old ${index} 2`), options)
+    }
+    await store.endGrant('grant old 3', 'code_reuse', start)
+    const kept = grantSample('kept', { expiresAt: start + 2 * grantSeconds })
+    await addGrant(store, kept)
+    while ((await store.collectExpired(start + grantSeconds, 3)) > 0);
+    expect(countRows(path)).toEqual({
+      attempt: 0,
+      client: 0,
+      social_sign_in: 0,
+      second_factor: 0,
+      authorization_code: 0,
+      access_token: 0,
+      refresh_token: 1,
+      grants: 1,
+      provider_session: 1,
+      sign_out: 10,
+    })
+    await store.close()
+  })
+
+  it('no grant gets the number of one that is gone: a forgotten token must not serve it', async () => {
+    const store = openSqliteStore(newFile())
+    const short = grantSample('short', { expiresAt: start + 100 })
+    const { tokens } = await addGrant(store, { ...short, tokens: { ...short.tokens, refreshHash: 'r' } })
+    while ((await store.collectExpired(start + 100, 500)) > 0);
+    await addGrant(store, grantSample('next'))
+    // Its token says that it lives for an hour, its grant has ended long before.
+    expect(await store.findAccessToken(tokens.accessHash, start + 100)).toBeUndefined()
+    await store.close()
+  })
+
+  it('a used code keeps nothing that could still be opened', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    await addGrant(store, grantSample('a'))
+    expect(
+      inspectDatabase(path, (database) =>
+        database.prepare('SELECT session_sealed FROM authorization_code').all(),
+      ),
+    ).toEqual([{ session_sealed: null }])
+    await store.close()
+  })
+})
+
+describe('a database shared with a server', () => {
+  it('is opened beside it, sees what it stores, and the other way round', async () => {
+    const path = newFile()
+    const server = openSqliteStore(path)
+    const command = openSqliteStore(path, { shared: true })
+    const { grant, session } = await addGrant(server, grantSample('a'))
+    expect(await command.findProviderSession(grant.id)).toEqual(session)
+    await command.endGrant(grant.id, 'code_reuse', start)
+    expect(await server.findProviderSession(grant.id)).toBeUndefined()
+    await command.close()
+    await addGrant(server, grantSample('b'))
+    await server.close()
+  })
+
+  it('keeps the leases of the server', async () => {
+    const path = newFile()
+    const server = openSqliteStore(path)
+    const { grant } = await addGrant(server, grantSample('a'))
+    const lease = { grantId: grant.id, version: 1, owner: 'server', until: start + 15 }
+    await server.leaseProviderSession(lease, start)
+    const command = openSqliteStore(path, { shared: true })
+    expect(await command.leaseProviderSession({ ...lease, owner: 'command' }, start)).toEqual({
+      kind: 'held',
+    })
+    await command.close()
+    await server.close()
+  })
+
+  it('is not made where there is none', () => {
+    const path = newFile()
+    expect(() => openSqliteStore(path, { shared: true })).toThrow(`There is no database at ${path}.`)
+    expect(readdirSync(join(path, '..'))).toEqual([])
+  })
+
+  it.each([
+    ['an older schema', 1, /schema 1, this version needs \d+\. Start the server, or run/],
+    ['no schema yet', 0, /schema 0, this version needs \d+\. Start the server, or run/],
+    ['a newer schema', 99, /schema 99, this version knows up to \d+/],
+  ])('of %s is refused and untouched', (_what, version, message) => {
+    const path = newFile()
+    const database = new DatabaseSync(path)
+    database.exec(`CREATE TABLE mine (x TEXT); PRAGMA user_version = ${version}`)
+    database.close()
+    expect(() => openSqliteStore(path, { shared: true })).toThrow(message)
+    expect(countRows(path)).toEqual({ mine: 0 })
+  })
+})
+
+describe('secrets at rest', () => {
+  it('no code, token or provider token is in the files: hashes and sealed values only', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    const runtime = createFakeRuntime(start)
+    const key = runtime.randomBytes(32)
+    const ports = {
+      store,
+      sealer: createSealer(fixedKeyRing([{ kid: 'k', key }]), runtime.randomBytes),
+      runtime,
+      providerIssuer: 'https://provider',
+      reportGrantEnd: () => {},
+      sessionTtlSeconds: grantSeconds,
+      accessTokenTtlSeconds: 3600,
+    }
+    const client = publicClient()
+    await store.addClient({ ...client, secretHash: undefined })
+    const code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
+    const unused = await issueAuthorizationCode(authorizationRequest(), signInSample('unused'), ports)
+    const redemption = {
+      client,
+      code,
+      codeVerifier: challengeVerifier,
+      redirectUri: undefined,
+      resources: [],
+    }
+    const first = await redeemAuthorizationCode(redemption, ports)
+    const refresh = { client, refreshToken: first.refresh_token ?? '', scope: undefined, resources: [] }
+    const second = await rotateRefreshToken(refresh, ports)
+    const secrets = [
+      code,
+      unused,
+      challengeVerifier,
+      first.access_token,
+      refresh.refreshToken,
+      second.access_token,
+      second.refresh_token ?? '',
+      signInSample().session.accessToken,
+      signInSample().session.refreshToken,
+      signInSample('unused').session.refreshToken,
+    ]
+    const files = (): Buffer =>
+      Buffer.concat(readdirSync(join(path, '..')).map((name) => readFileSync(join(path, '..', name))))
+    const open = files()
+    await store.close()
+    const closed = files()
+    for (const bytes of [open, closed]) {
+      expect(bytes.includes(authorizationRequest().clientId)).toBe(true)
+      expect(bytes.includes(Buffer.from(key))).toBe(false)
+      // Half of a token is enough to look for: rows may be split over pages.
+      for (const secret of secrets) expect(bytes.includes(secret.slice(0, 16))).toBe(false)
+      for (const secret of secrets) expect(bytes.includes(secret.slice(-16))).toBe(false)
+    }
+  })
+})

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Store } from '../../core/store.ts'
+import { createPrivateFile, makeDataFolder } from '../data-folder.ts'
+import { createSqliteAttempts } from './attempts.ts'
+import { createSqliteClients } from './clients.ts'
+import { createSqliteCodes } from './codes.ts'
+import { createSqliteGrants } from './grants.ts'
+import { lockSqlite } from './lock.ts'
+import { collectInTurn } from './part.ts'
+import { createSqliteProviderSessions } from './provider-sessions.ts'
+import { checkSqliteSchema, migrateSqlite } from './schema.ts'
+import { createSqliteSealedSessions } from './sealed-sessions.ts'
+import { createSqliteSecondFactors } from './second-factors.ts'
+import { createSqliteSignOuts } from './sign-outs.ts'
+import { createSqliteSocialSignIns } from './social-sign-ins.ts'
+import { createSqliteTokens } from './tokens.ts'
+import { createSqliteWork, type SqliteWork } from './work.ts'
+
+/** What a command beside a server waits before each commit, so that the server finds the database free in between. */
+const sharedPauseMs = 20
+
+/**
+ * {@link Store} in one SQLite file, for a single server process. Statements bind by position, with `?` alone: the
+ * oldest supported Node misbinds numbered parameters.
+ *
+ * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
+ * over on opening, since only one process uses the file. Throws when the file cannot be opened, is in use or too new.
+ *
+ * `shared` is for a maintenance command beside the server, and leaves all that to the server: it claims nothing, changes
+ * no lease, and throws when there is no database or it has another schema.
+ */
+export function openSqliteStore(path: string, { shared = false }: { shared?: boolean } = {}): Store {
+  if (shared && !existsSync(path)) throw new Error(`There is no database at ${path}.`)
+  const release = shared ? () => {} : claim(path)
+  let database: DatabaseSync | undefined
+  const close = (): void => {
+    database?.close()
+    release()
+  }
+  try {
+    database = new DatabaseSync(path)
+    prepareDatabase(database, shared)
+    return createStore(database, createSqliteWork(database, shared ? sharedPauseMs : 0), close)
+  } catch (error) {
+    close()
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`The database ${path} cannot be used: ${reason}`, { cause: error })
+  }
+}
+
+/** Makes the file where there is none and keeps other servers from it; answers what lets go of it. */
+function claim(path: string): () => void {
+  makeDataFolder(dirname(path))
+  createPrivateFile(path)
+  const lock = lockSqlite(path)
+  return () => lock.release()
+}
+
+function prepareDatabase(database: DatabaseSync, shared: boolean): void {
+  // One transaction of the most writes fits in the cache; a bigger cache costs more than it saves.
+  database.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192')
+  if (shared) {
+    checkSqliteSchema(database)
+  } else {
+    // A log that a migration or a long backup made grow is cut back to this many bytes.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864')
+    migrateSqlite(database)
+    // How many leases had an unknown outcome stays: the process may have died after the provider refreshed.
+    database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')
+  }
+  // From here on a lock is waited for without keeping the event loop.
+  database.exec('PRAGMA busy_timeout = 0')
+}
+
+function createStore(database: DatabaseSync, work: SqliteWork, close: () => void): Store {
+  const signOuts = createSqliteSignOuts(database, work)
+  const sessions = createSqliteProviderSessions(database, work, signOuts)
+  const grants = createSqliteGrants(database, work, sessions)
+  const tokens = createSqliteTokens(database, work, grants)
+  const codes = createSqliteCodes(database, work, { grants, sessions, tokens, signOuts })
+  const socialSignIns = createSqliteSocialSignIns(database, work)
+  const secondFactors = createSqliteSecondFactors(database, work, signOuts)
+  const attempts = createSqliteAttempts(database, work)
+  // Grants last, when none of their access tokens is left.
+  const parts = [socialSignIns, secondFactors, attempts, codes, tokens, grants]
+  const collect = collectInTurn(parts.map((part) => part.collect))
+  let closed = false
+
+  return {
+    ...createSqliteClients(database, work),
+    ...socialSignIns.operations,
+    ...secondFactors.operations,
+    ...attempts.operations,
+    ...codes.operations,
+    ...tokens.operations,
+    ...grants.operations,
+    ...sessions.operations,
+    ...signOuts.operations,
+    ...createSqliteSealedSessions(database, work),
+    prepare: async () => {},
+    collectExpired: (now, limit) => work.write(() => collect(now, limit)),
+    async close() {
+      if (closed) return
+      closed = true
+      // The last commit has no later turn of the event loop to wait for.
+      database.exec('PRAGMA busy_timeout = 1000')
+      work.finish()
+      close()
+    },
+  }
+}

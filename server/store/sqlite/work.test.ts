@@ -1,0 +1,246 @@
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailableError } from '../../core/store.ts'
+import { useDatabaseFiles } from '../../testing/database-file.ts'
+import { createSqliteWork, type SqliteWork } from './work.ts'
+
+const newFile = useDatabaseFiles()
+
+let path: string
+let database: DatabaseSync
+let work: SqliteWork
+let statements: string[]
+
+beforeEach(() => {
+  path = newFile()
+  database = new DatabaseSync(path)
+  database.exec('PRAGMA journal_mode = WAL; CREATE TABLE item (name TEXT PRIMARY KEY) STRICT')
+  statements = []
+  work = createSqliteWork(recording(database))
+})
+afterEach(() => {
+  vi.useRealTimers()
+  database.close()
+})
+
+/** The database, with a note of every transaction statement that is run on it. */
+function recording(target: DatabaseSync): DatabaseSync {
+  return new Proxy(target, {
+    get(object, name) {
+      if (name !== 'prepare') return Reflect.get(object, name, object)
+      return (sql: string) => {
+        const statement = object.prepare(sql)
+        return {
+          run: () => {
+            statements.push(sql)
+            return statement.run()
+          },
+        }
+      }
+    },
+  })
+}
+
+const add = (name: string): Promise<void> =>
+  work.write(() => void database.prepare('INSERT INTO item VALUES (?)').run(name))
+
+/** What another connection sees: committed rows only. */
+function committed(): string[] {
+  const other = new DatabaseSync(path, { readOnly: true })
+  const rows = other.prepare('SELECT name FROM item ORDER BY name').all()
+  other.close()
+  return rows.map(({ name }) => String(name))
+}
+
+const count = (sql: string): number => statements.filter((statement) => statement === sql).length
+
+describe('writes of one turn of the event loop', () => {
+  it('share one commit', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        work.write(() => {
+          database.prepare('INSERT INTO item VALUES (?)').run(`item ${index}`)
+          return index
+        }),
+      ),
+    )
+    expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+    expect(answers).toEqual(answers.map((_, index) => index))
+    expect(committed()).toHaveLength(100)
+  })
+
+  it('resolve when all of them are committed, not before', async () => {
+    const seen: number[] = []
+    await Promise.all(
+      ['a', 'b', 'c'].map(async (name) => {
+        await add(name)
+        seen.push(committed().length)
+      }),
+    )
+    expect(seen).toEqual([3, 3, 3])
+  })
+
+  it('are run in the order in which they were asked for, each seeing those before it', async () => {
+    const seen = await Promise.all(
+      ['a', 'b', 'c'].map((name) =>
+        work.write(() => {
+          database.prepare('INSERT INTO item VALUES (?)').run(name)
+          return database.prepare('SELECT name FROM item').all().length
+        }),
+      ),
+    )
+    expect(seen).toEqual([1, 2, 3])
+  })
+
+  it('of more than fit into one commit are split, and the event loop turns in between', async () => {
+    const order: string[] = []
+    const all = Array.from({ length: 600 }, async (_, index) => {
+      await add(`item ${index}`)
+      if (index === 0 || index === 599) order.push(`item ${index}`)
+    })
+    setImmediate(() => setImmediate(() => order.push('something else')))
+    await Promise.all(all)
+    expect(count('COMMIT')).toBe(3)
+    expect(order).toEqual(['item 0', 'something else', 'item 599'])
+    expect(committed()).toHaveLength(600)
+  })
+
+  it('a read in the same turn sees nothing of them', async () => {
+    const written = add('a')
+    const read = work.read(() => database.prepare('SELECT name FROM item').all())
+    expect(await read).toEqual([])
+    await written
+    expect(await work.read(() => database.prepare('SELECT name FROM item').all())).toEqual([{ name: 'a' }])
+  })
+
+  it('a write asked for by another one goes into the next commit', async () => {
+    await work.write(() => void add('b'))
+    expect(committed()).toEqual([])
+    await add('c')
+    expect(committed()).toEqual(['b', 'c'])
+  })
+})
+
+describe('a write that throws', () => {
+  it('is the only one that rejects, and leaves nothing', async () => {
+    const guilty = work.write(() => {
+      database.prepare('INSERT INTO item VALUES (?)').run('half')
+      throw new TypeError('Mine.')
+    })
+    const results = await Promise.allSettled([add('a'), guilty, add('b')])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    await expect(guilty).rejects.toThrow(new TypeError('Mine.'))
+    expect(committed()).toEqual(['a', 'b'])
+  })
+
+  it('alone leaves nothing either, and the next one goes well', async () => {
+    await expect(
+      work.write(() => {
+        database.prepare('INSERT INTO item VALUES (?)').run('half')
+        throw new TypeError('Mine.')
+      }),
+    ).rejects.toThrow('Mine.')
+    await add('a')
+    expect(committed()).toEqual(['a'])
+  })
+
+  it('for a mistake of ours rejects with it, not with something that may pass', async () => {
+    await add('a')
+    await expect(add('a')).rejects.toThrow(/UNIQUE constraint failed/)
+    await expect(add('a')).rejects.not.toBeInstanceOf(StoreUnavailableError)
+  })
+
+  it('does not stop the batch: each of the others is run again by itself', async () => {
+    const runs = new Map<string, number>()
+    const counted = (name: string, fails = false): Promise<void> =>
+      work.write(() => {
+        runs.set(name, (runs.get(name) ?? 0) + 1)
+        if (fails) throw new TypeError(name)
+        database.prepare('INSERT INTO item VALUES (?)').run(name)
+      })
+    await Promise.allSettled([counted('a'), counted('bad', true), counted('b'), counted('worse', true)])
+    expect(Object.fromEntries(runs)).toEqual({ a: 2, bad: 2, b: 1, worse: 1 })
+    expect(committed()).toEqual(['a', 'b'])
+  })
+})
+
+describe('a commit that fails', () => {
+  it('rejects all of its writes as unavailable; the next one goes well', async () => {
+    database.exec(`PRAGMA foreign_keys = ON; CREATE TABLE part (
+      item TEXT REFERENCES item (name) DEFERRABLE INITIALLY DEFERRED) STRICT`)
+    // A deferred constraint is checked by COMMIT itself.
+    const orphan = work.write(() => void database.prepare('INSERT INTO part VALUES (?)').run('none'))
+    const results = await Promise.allSettled([add('a'), orphan, add('b')])
+    for (const result of results) {
+      expect(result.status === 'rejected' && result.reason).toBeInstanceOf(StoreUnavailableError)
+    }
+    expect(committed()).toEqual([])
+    await add('c')
+    expect(committed()).toEqual(['c'])
+  })
+})
+
+describe('a database that another program writes to', () => {
+  let other: DatabaseSync
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+  })
+  afterEach(() => other.close())
+
+  it('is waited for without keeping the event loop, and reads go on', async () => {
+    const written = add('a')
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(await work.read(() => database.prepare('SELECT name FROM item').all())).toEqual([])
+    other.exec(`INSERT INTO item VALUES ('theirs'); COMMIT`)
+    await vi.advanceTimersByTimeAsync(10)
+    await written
+    expect(committed()).toEqual(['a', 'theirs'])
+  })
+
+  it('is unavailable after five seconds, for all that wait, and usable afterwards', async () => {
+    const waiting = Promise.allSettled([add('a'), add('b')])
+    await new Promise((resolve) => setImmediate(resolve))
+    await vi.advanceTimersByTimeAsync(5000)
+    for (const result of await waiting) {
+      expect(result.status === 'rejected' && result.reason).toBeInstanceOf(StoreUnavailableError)
+      expect(result.status === 'rejected' && String(result.reason)).toContain('locked by another program')
+    }
+    other.exec('ROLLBACK')
+    await add('c')
+    expect(committed()).toEqual(['c'])
+  })
+})
+
+describe('finishing', () => {
+  it('commits what waits, however much, before it returns', async () => {
+    const all = Array.from({ length: 600 }, (_, index) => add(`item ${index}`))
+    work.finish()
+    expect(committed()).toHaveLength(600)
+    await Promise.all(all)
+  })
+
+  it('what comes later is told that the store is closed', async () => {
+    work.finish()
+    await expect(add('late')).rejects.toThrow(StoreUnavailableError)
+    expect(committed()).toEqual([])
+  })
+
+  it('does not wait for ever for another program', async () => {
+    const other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = add('a')
+    work.finish()
+    await expect(waiting).rejects.toThrow(/locked by another program/)
+    other.close()
+  })
+
+  it('reads of a closed database are told so as well', async () => {
+    const select = database.prepare('SELECT name FROM item')
+    work.finish()
+    database.close()
+    await expect(work.read(() => select.all())).rejects.toThrow(StoreUnavailableError)
+    database.open()
+  })
+})

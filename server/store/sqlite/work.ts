@@ -1,0 +1,137 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { StoreUnavailableError } from '../../core/store.ts'
+import { commitFailure, isBusy, sqliteFailure } from './error.ts'
+
+/** So that one commit does not keep the event loop for longer than a few milliseconds. */
+const mostPerCommit = 256
+/** While another program writes, the lock is asked for again and again, without keeping the event loop. */
+const lockedPauseMs = 10
+const mostLockedTries = 500
+
+/** How the operations of the SQLite store reach its database. What they throw, callers get as `sqliteFailure` puts it. */
+export interface SqliteWork {
+  /** Runs `work` at once. It sees what is committed: no write is half-way while other code runs. */
+  read<Result>(work: () => Result): Promise<Result>
+  /**
+   * Runs `work` in a transaction that it shares with the writes of other callers, and resolves when that is on disk.
+   * All of `work` is stored, or none when it throws. It must not await, and may run twice: when another one
+   * throws, each is run again by itself.
+   */
+  write<Result>(work: () => Result): Promise<Result>
+  /** Commits what waits. Whoever calls later is told that the store is closed. */
+  finish(): void
+}
+
+interface QueuedWrite {
+  work: () => unknown
+  resolve: (result: unknown) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * {@link SqliteWork} on `database`. The disk is slow to sync and fast to write: whatever was asked for in one turn of the
+ * event loop is committed together. With `pauseMs` a commit waits so long first, to leave room for another process.
+ */
+export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWork {
+  const queue: QueuedWrite[] = []
+  const transaction = createTransaction(database)
+  let scheduled = false
+  let lockedTries = 0
+  let finished = false
+
+  function schedule(delayMs: number): void {
+    if (scheduled) return
+    scheduled = true
+    if (delayMs > 0) setTimeout(flush, delayMs)
+    else setImmediate(flush)
+  }
+
+  function flush(): void {
+    scheduled = false
+    if (queue.length === 0) return
+    try {
+      transaction.begin()
+    } catch (error) {
+      return refuse(error)
+    }
+    lockedTries = 0
+    commit(queue.splice(0, mostPerCommit))
+    if (queue.length > 0) schedule(pauseMs)
+  }
+
+  function refuse(error: unknown): void {
+    lockedTries += 1
+    if (isBusy(error) && lockedTries < mostLockedTries && !finished) return schedule(lockedPauseMs)
+    lockedTries = 0
+    for (const { reject } of queue.splice(0)) reject(sqliteFailure(error))
+  }
+
+  /** Runs `batch` in the transaction that has begun. */
+  function commit(batch: readonly QueuedWrite[]): void {
+    let results: unknown[]
+    try {
+      results = batch.map(({ work }) => work())
+    } catch (error) {
+      transaction.rollback()
+      return batch.length === 1 ? batch[0]?.reject(sqliteFailure(error)) : commitEach(batch)
+    }
+    try {
+      transaction.commit()
+    } catch (error) {
+      transaction.rollback()
+      for (const { reject } of batch) reject(commitFailure(error))
+      return
+    }
+    for (const [index, { resolve }] of batch.entries()) resolve(results[index])
+  }
+
+  function commitEach(batch: readonly QueuedWrite[]): void {
+    for (const write of batch) {
+      try {
+        transaction.begin()
+      } catch (error) {
+        write.reject(sqliteFailure(error))
+        continue
+      }
+      commit([write])
+    }
+  }
+
+  return {
+    read: async (work) => {
+      try {
+        return work()
+      } catch (error) {
+        throw sqliteFailure(error)
+      }
+    },
+    write: (work) =>
+      new Promise((resolve, reject) => {
+        if (finished) return reject(new StoreUnavailableError('The store is closed.', { cause: undefined }))
+        queue.push({ work, resolve: resolve as QueuedWrite['resolve'], reject })
+        schedule(pauseMs)
+      }),
+    finish() {
+      finished = true
+      while (queue.length > 0) flush()
+    },
+  }
+}
+
+function createTransaction(database: DatabaseSync): { begin(): void; commit(): void; rollback(): void } {
+  // Takes the write lock at once, so that no step fails half-way for it.
+  const begin = database.prepare('BEGIN IMMEDIATE')
+  const commit = database.prepare('COMMIT')
+  const rollback = database.prepare('ROLLBACK')
+  return {
+    begin: () => void begin.run(),
+    commit: () => void commit.run(),
+    rollback() {
+      try {
+        rollback.run()
+      } catch {
+        // Some failures have rolled back already.
+      }
+    },
+  }
+}
