@@ -26,7 +26,7 @@ function start(work: { collect?: () => Promise<number>; signOut?: () => Promise<
 
 describe('startUpkeep', () => {
   it('deletes in batches until one is not full, once a minute', async () => {
-    const left = [200, 200, 7]
+    const left = [100, 100, 7]
     let batches = 0
     start({
       collect: async () => {

@@ -3,7 +3,7 @@ import type { SignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 
 const collectEveryMs = 60_000
-const collectLimit = 200
+const collectLimit = 100
 const signOutEveryMs = 5000
 
 /** Work that goes on beside the requests. */

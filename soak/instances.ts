@@ -14,8 +14,11 @@ export interface Instance {
   logFile: string
   /** Starts it and resolves when it is ready. */
   start(): Promise<void>
-  /** SIGKILL; the supervisor starts it again after `downMs`. Does nothing while it is down. */
-  kill(downMs: number): void
+  /**
+   * Sends `signal`: SIGTERM is an update, SIGKILL a crash. The supervisor starts it again `downMs` after its end. Does
+   * nothing while it is down.
+   */
+  kill(signal: 'SIGTERM' | 'SIGKILL', downMs: number): void
   /** Ends it for good. Throws when it does not end cleanly. */
   stop(): Promise<void>
 }
@@ -93,9 +96,9 @@ export async function createInstance(
       }
       void supervise(ended)
     },
-    kill(downMs) {
+    kill(signal, downMs) {
       pauseMs = downMs
-      child?.kill('SIGKILL')
+      child?.kill(signal)
     },
     async stop() {
       stopping = true

@@ -19,6 +19,7 @@ export function soakFigures(tally: Tally, grants: number, seconds: number): Barr
     ...told('fault slow', 'fault held', 'fault rate_limited', 'fault gateway_page', 'fault dropped'),
     ...told('fault reply_lost'),
     ...atLeastOnce('kills', 'database restarts'),
+    ...told('updates'),
     ...never('wrong answers', 'failed requests', 'reuse revocations', 'grants ended by the server'),
     ...never('grants lost', 'failures of the soak itself'),
     atLeast(grants, measured('grants that work at the end')),

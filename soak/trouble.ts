@@ -15,7 +15,7 @@ export interface Victims {
 
 /**
  * Makes trouble for `seconds` and leaves everything running and calm: faults at the provider in phases, an instance
- * killed every few seconds, and the database taken away twice, once by its own shutdown and once by SIGKILL.
+ * killed or told to end every few seconds, and the database taken away twice, once by its own shutdown and once by SIGKILL.
  */
 export async function makeTrouble(
   seconds: number,
@@ -55,9 +55,14 @@ async function killInstances(
   for (;;) {
     await sleep(random.between(2000, 8000))
     if (Date.now() >= end) return
+    if (random.chance(0.2)) {
+      random.pick(instances).kill('SIGTERM', 0)
+      tally.add('updates')
+      continue
+    }
     const victims = random.chance(0.15) ? instances : [random.pick(instances)]
     for (const victim of victims) {
-      victim.kill(random.between(0, 3000))
+      victim.kill('SIGKILL', random.between(0, 3000))
       tally.add('kills')
     }
   }

@@ -16,6 +16,7 @@ import {
   redeemAuthorizationCode,
 } from './authorization-code.ts'
 import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
+import { tokenKey } from './token-issue.ts'
 import type { Store } from './store.ts'
 import type { TokenResponse } from './token-issue.ts'
 
@@ -56,7 +57,7 @@ function redeem(changes: Partial<CodeRedemptionRequest> = {}): Promise<TokenResp
 }
 
 const accessIsLive = async (token: string): Promise<boolean> =>
-  (await store.findAccessToken(hashSecret(token), runtime.now())) !== undefined
+  (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
 
 describe('issueAuthorizationCode', () => {
   it('makes a code of 256 random bits, known to the store by its hash', async () => {
@@ -105,7 +106,7 @@ describe('redeemAuthorizationCode', () => {
       refresh_token: tokens.refresh_token,
     })
     expect(await accessIsLive(tokens.access_token)).toBe(true)
-    expect(await store.findRefreshToken(hashSecret(tokens.refresh_token ?? ''))).toBeDefined()
+    expect(await store.findRefreshToken(tokenKey(tokens.refresh_token ?? ''))).toBeDefined()
   })
 
   it('a client that registered without refresh_token gets none', async () => {
@@ -210,7 +211,7 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     const { refresh_token: refreshToken = '' } = await redeem()
     runtime.advance(after)
     await expect(redeem()).rejects.toMatchObject({ code: 'invalid_grant' })
-    const record = await store.findRefreshToken(hashSecret(refreshToken))
+    const record = await store.findRefreshToken(tokenKey(refreshToken))
     expect(record?.endReason).toBe(lives ? undefined : 'code_reuse')
     expect(ended).toEqual(lives ? [] : [[record?.grant.id, 'code_reuse']])
     // With the grant goes the session behind it.

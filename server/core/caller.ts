@@ -9,7 +9,7 @@ import { resourceScopes } from './scope.ts'
 import { hashSecret } from './seal.ts'
 import type { SessionKeeper } from './session-keeper.ts'
 import { ProviderError, type SessionProvider } from './session-provider.ts'
-import { accessTokenPrefix } from './token-issue.ts'
+import { accessTokenPrefix, tokenKey } from './token-issue.ts'
 
 /** By which of the three credentials a caller was recognised. */
 export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
@@ -140,7 +140,7 @@ async function callerFromAccessToken(
   ports: CallerPorts,
   memory: CallerMemory,
 ): Promise<CallerResult> {
-  const hash = hashSecret(token)
+  const hash = tokenKey(token)
   const now = ports.runtime.now()
   if ((memory.deadUntil.get(hash) ?? now) > now) return deadToken
   const record = await ports.store.findAccessToken(hash, now)

@@ -4,7 +4,7 @@ import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, dueSignOuts, grantSample, grantSeconds, race, start } from '../testing/grant-sample.ts'
 import { publicClient, resource } from '../testing/sign-in-sample.ts'
 import { type RefreshRequest, type RefreshTokenPorts, rotateRefreshToken } from './refresh-token.ts'
-import { hashSecret } from './seal.ts'
+import { tokenKey } from './token-issue.ts'
 import type { Store } from './store.ts'
 import type { TokenResponse } from './token-issue.ts'
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
     reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
   }
   const sample = grantSample('a', { clientId: client.id })
-  await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: hashSecret(first) } })
+  await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: tokenKey(first) } })
 })
 
 function refresh(refreshToken: string, changes: Partial<RefreshRequest> = {}): Promise<TokenResponse> {
@@ -35,13 +35,13 @@ function refresh(refreshToken: string, changes: Partial<RefreshRequest> = {}): P
 }
 
 const accessIsLive = async (token: string): Promise<boolean> =>
-  (await store.findAccessToken(hashSecret(token), runtime.now())) !== undefined
+  (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
 
 describe('rotateRefreshToken', () => {
   it('RFC 6749 6, RFC 9700 4.14.2: a new pair, of which both work', async () => {
     const tokens = await refresh(first)
     expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp offline_access' })
-    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{43}$/)
+    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
     expect(await accessIsLive(tokens.access_token)).toBe(true)
     expect((await refresh(tokens.refresh_token ?? '')).refresh_token).not.toBe(tokens.refresh_token)
   })
@@ -69,7 +69,7 @@ describe('rotateRefreshToken', () => {
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
     expect(await accessIsLive(tokens.access_token)).toBe(false)
     await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
-    expect(await store.findRefreshToken(hashSecret(first))).toMatchObject({
+    expect(await store.findRefreshToken(tokenKey(first))).toMatchObject({
       endReason: 'refresh_token_reuse',
     })
     expect(ended).toEqual([[grantSample('a').grant.id, 'refresh_token_reuse']])
@@ -102,7 +102,7 @@ describe('rotateRefreshToken', () => {
   ])('RFC 6749 6, scope %s', async (_rule, scope, granted) => {
     const tokens = await refresh(first, { scope })
     expect(tokens.scope).toBe(granted)
-    const found = await store.findAccessToken(hashSecret(tokens.access_token), start)
+    const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
     expect(found?.scope).toBe(granted)
   })
 
@@ -120,7 +120,7 @@ describe('rotateRefreshToken', () => {
     ],
     ['unknown', 'mcpr_unknown', {}, 'invalid_grant'],
     ['empty', '', {}, 'invalid_grant'],
-    ['its stored hash', hashSecret(first), {}, 'invalid_grant'],
+    ['its stored hash', tokenKey(first), {}, 'invalid_grant'],
     ['an access token', 'access a 1', {}, 'invalid_grant'],
     [
       'RFC 8707 2.2: for a foreign resource',

@@ -4,8 +4,8 @@ import type { Client } from './client.ts'
 import type { GrantStore, RefreshTokenRecord, ReportGrantEnd } from './grant.ts'
 import { areOurResources } from './resource.ts'
 import { narrowScope } from './scope.ts'
-import { hashSecret, openUnderSecret, sealUnderSecret } from './seal.ts'
-import { mintTokens, type TokenPair, type TokenResponse, tokenResponse } from './token-issue.ts'
+import { openUnderSecret, sealUnderSecret } from './seal.ts'
+import { mintTokens, tokenKey, type TokenPair, type TokenResponse, tokenResponse } from './token-issue.ts'
 
 /** How long a used refresh token is answered with the successor it already has. */
 const replaySeconds = 120
@@ -41,7 +41,7 @@ export async function rotateRefreshToken(
 ): Promise<TokenResponse> {
   const { store, runtime } = ports
   const now = runtime.now()
-  const presentedHash = hashSecret(request.refreshToken)
+  const presentedHash = tokenKey(request.refreshToken)
   const { grant } = checkRefresh(await store.findRefreshToken(presentedHash), request, now)
   const scope = narrowScope(grant.scope, request.scope)
   const { pair, minted } = mintTokens(grant, scope, true, ports.accessTokenTtlSeconds, runtime)

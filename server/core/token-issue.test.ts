@@ -2,22 +2,45 @@ import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../testing/fake-runtime.ts'
 import { grantSample, start } from '../testing/grant-sample.ts'
 import { hashSecret } from './seal.ts'
-import { mintTokens, tokenResponse } from './token-issue.ts'
+import { mintTokens, tokenKey, tokenResponse } from './token-issue.ts'
 
 const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
 describe('mintTokens', () => {
-  it('stores hashes of two tokens with 256 random bits each', () => {
+  it('stores keys of two tokens with 256 random bits each, behind the time of issue', () => {
     const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start))
-    expect(pair.accessToken).toMatch(/^mcpa_[A-Za-z0-9_-]{43}$/)
-    expect(pair.refreshToken).toMatch(/^mcpr_[A-Za-z0-9_-]{43}$/)
-    expect(pair.accessToken.slice(5)).not.toBe(pair.refreshToken?.slice(5))
+    expect(pair.accessToken).toMatch(/^mcpa_0tro8w0[A-Za-z0-9_-]{43}$/)
+    expect(pair.refreshToken).toMatch(/^mcpr_0tro8w0[A-Za-z0-9_-]{43}$/)
+    expect(pair.accessToken.slice(12)).not.toBe(pair.refreshToken?.slice(12))
     expect(minted).toEqual({
       scope: 'mcp',
-      accessHash: hashSecret(pair.accessToken),
+      accessHash: `0tro8w0.${hashSecret(pair.accessToken)}`,
       accessExpiresAt: start + 3600,
-      refreshHash: hashSecret(pair.refreshToken ?? ''),
+      refreshHash: tokenKey(pair.refreshToken ?? ''),
     })
+  })
+
+  it('keys of tokens issued later are greater', () => {
+    const keys = [0, 1, 35, 36, 86_400, 1_000_000_000].map(
+      (after) =>
+        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', false, 1, createFakeRuntime(start + after)).minted
+          .accessHash,
+    )
+    expect(keys.toSorted()).toEqual(keys)
+  })
+
+  it.each([
+    ['without a time', `mcpa_${'x'.repeat(43)}`],
+    ['of another kind', 'anything'],
+    ['with more behind it', `mcpa_0tro8w0${'x'.repeat(43)}\n`],
+  ])('a token %s is stored under its hash alone', (_what, token) => {
+    expect(tokenKey(token)).toBe(hashSecret(token))
+  })
+
+  it('another time in front of the same secret is another token', () => {
+    const secret = 'x'.repeat(43)
+    const [a = '', b = ''] = ['0000001', '0000002'].map((time) => tokenKey(`mcpa_${time}${secret}`))
+    expect(a.split('.')[1]).not.toBe(b.split('.')[1])
   })
 
   it('makes no refresh token when none is wanted', () => {

@@ -8,6 +8,10 @@ export const accessTokenPrefix = 'mcpa_'
 
 const refreshTokenPrefix = 'mcpr_'
 
+// Epoch seconds in base 36: enough for two thousand years.
+const timeLength = 7
+const issuedToken = /^mcp[ar]_([0-9a-z]{7})[A-Za-z0-9_-]{43}$/
+
 /** A token pair in the clear, as it goes to the client once. `expiresAt` is the access token's end, epoch seconds. */
 export interface TokenPair {
   accessToken: string
@@ -25,6 +29,16 @@ export interface TokenResponse {
   refresh_token?: string
 }
 
+/**
+ * Under what a token is stored: its SHA-256, behind the time of issue that it carries. So keys of tokens that were issued
+ * together lie together, and a store of a million connections is as fast as a small one. Nothing is taken from that
+ * time: another one in front of the same secret is another token.
+ */
+export function tokenKey(token: string): string {
+  const time = issuedToken.exec(token)?.[1]
+  return time === undefined ? hashSecret(token) : `${time}.${hashSecret(token)}`
+}
+
 /** Mints opaque tokens of 256 random bits for `grant`, none of which outlives it, with their stored form beside them. */
 export function mintTokens(
   grant: Grant,
@@ -33,18 +47,18 @@ export function mintTokens(
   accessTokenTtlSeconds: number,
   runtime: Pick<Runtime, 'now' | 'randomBytes'>,
 ): { pair: TokenPair; minted: MintedTokens } {
-  const accessToken = accessTokenPrefix + encodeBase64url(runtime.randomBytes(32))
-  const refreshToken = withRefreshToken
-    ? refreshTokenPrefix + encodeBase64url(runtime.randomBytes(32))
-    : undefined
+  const time = runtime.now().toString(36).padStart(timeLength, '0')
+  const mint = (prefix: string): string => prefix + time + encodeBase64url(runtime.randomBytes(32))
+  const accessToken = mint(accessTokenPrefix)
+  const refreshToken = withRefreshToken ? mint(refreshTokenPrefix) : undefined
   const expiresAt = Math.min(runtime.now() + accessTokenTtlSeconds, grant.expiresAt)
   return {
     pair: { accessToken, refreshToken, scope, expiresAt },
     minted: {
       scope,
-      accessHash: hashSecret(accessToken),
+      accessHash: tokenKey(accessToken),
       accessExpiresAt: expiresAt,
-      refreshHash: refreshToken && hashSecret(refreshToken),
+      refreshHash: refreshToken && tokenKey(refreshToken),
     },
   }
 }

@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie.ts'
-import { hashSecret } from '../core/seal.ts'
+import { tokenKey } from '../core/token-issue.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   account,
@@ -133,10 +133,10 @@ describe('credential (a): an access token of this server', () => {
     const narrow = {
       ...successorSample('narrow'),
       scope: 'offline_access',
-      accessHash: hashSecret('mcpa_narrow'),
+      accessHash: tokenKey('mcpa_narrow'),
       accessExpiresAt: now + 3600,
     }
-    const presented = hashSecret(tokens.refresh_token)
+    const presented = tokenKey(tokens.refresh_token)
     await drawbridge.app.store.rotateRefreshToken(presented, narrow, { now, replaySeconds: 120 })
     const response = await drawbridge.mcp(listTools, { authorization: 'Bearer mcpa_narrow' })
     expect(response.status).toBe(403)

@@ -32,8 +32,8 @@ describe('grant_type=authorization_code', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     const tokens = await tokensOf(response)
     expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp' })
-    expect(tokens.access_token).toMatch(/^mcpa_[A-Za-z0-9_-]{43}$/)
-    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{43}$/)
+    expect(tokens.access_token).toMatch(/^mcpa_[A-Za-z0-9_-]{50}$/)
+    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
   })
 
   it('ten redemptions at once yield one 200, and its tokens work', async () => {
