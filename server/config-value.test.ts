@@ -6,6 +6,7 @@ import {
   parseCount,
   parseDuration,
   parseDurationOrOff,
+  parseHeaderValue,
   parseList,
   parseListenAddress,
   parseOrigins,
@@ -214,6 +215,13 @@ describeParser(
     ['audience=https%3A%2F%2Fapi', { audience: 'https://api' }],
   ],
   ['', 'x', '=y', 'x=', 'state=1', 'a=b&redirect_uri=https://evil.example'],
+)
+
+describeParser(
+  'parseHeaderValue',
+  parseHeaderValue,
+  [['sb_publishable_x-Y', 'sb_publishable_x-Y']],
+  ['', 'a b', 'key\n', 'key\r\nx: y', 'é'],
 )
 
 describeParser('parseText', parseText, [['a b', 'a b']], ['', '  '])

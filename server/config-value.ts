@@ -123,6 +123,12 @@ export function parseText(text: string): string {
   return text
 }
 
+/** A text that can stand in an HTTP header as it is: a line end copied along with a key is found here, not at the first call. */
+export function parseHeaderValue(text: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new TypeError('expected a key without blanks and line ends')
+  return text
+}
+
 /** A positive whole number. */
 export function parseCount(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError('expected a whole number of at least 1')

@@ -123,6 +123,11 @@ describe('faults', () => {
     expect(problem).toBe('secretKeys: expected kid:base64 with 32 bytes for each key; got the given value.')
   })
 
+  it('never repeat the password in the query of a database', () => {
+    const [problem] = problemsOf({ store: 'postgresq://db.example/d?user=u&password=hunter2' })
+    expect(problem).not.toContain('hunter2')
+  })
+
   it('never repeat the password of a database', () => {
     const [problem] = problemsOf({ store: 'postgresq://drawbridge:hunter2@db.example/d' })
     expect(problem).toBe(

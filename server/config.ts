@@ -34,8 +34,7 @@ export function createConfig(
       values.set(setting.field, setting.parse(text))
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
-      // A URL that is refused for the password in it must not put that password into a log.
-      const shown = setting.secret ? 'the given value' : JSON.stringify(text.replace(/\/\/.*@/, '//...@'))
+      const shown = setting.secret ? 'the given value' : JSON.stringify(withoutPassword(text))
       problems.push(`${name(setting)}: ${error.message}; got ${shown}.`)
     }
   }
@@ -55,6 +54,11 @@ export function createConfig(
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze(config)
+}
+
+/** A URL is refused for the password in it, or with one in it: the password must not get into a log. */
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/.*@/, '//...@').replaceAll(/(password=)[^&]*/gi, '$1...')
 }
 
 function withDefaults(values: Partial<ServerConfig>, given: Settings): ServerConfig {

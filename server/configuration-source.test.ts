@@ -79,6 +79,7 @@ describe('readSettings', () => {
 
   it.each([
     ['postgres://u:hunter2@db.example/d', true],
+    ['postgres://db.example/d?user=u&password=hunter2', true],
     ['postgres://u@db.example/d', false],
     ['sqlite:a:b@c', false],
   ])('a password in a flag is a fault that does not repeat it: %s', (store, exposed) => {

@@ -37,10 +37,12 @@ export function readSettings(
   }
 }
 
+const holdsPassword = /^[a-z]+:\/\/(?:[^/@]*:[^/@]+@|.*[?&]password=)/i
+
 /** Flags whose value holds a password: a command line is visible to every user of the machine. */
 function exposedPasswords(flags: Readonly<Record<string, string | undefined>>): string[] {
   return settings
-    .filter(({ field }) => /^[a-z]+:\/\/[^/@]*:[^/@]+@/.test(flags[field] ?? ''))
+    .filter(({ field }) => holdsPassword.test(flags[field] ?? ''))
     .map(
       (setting) => `${flagOf(setting)}: holds a password. Give it as ${variablePrefix}${setting.variable}.`,
     )

@@ -9,6 +9,7 @@ import {
   parseCount,
   parseDuration,
   parseDurationOrOff,
+  parseHeaderValue,
   parseList,
   parseListenAddress,
   parseOrigins,
@@ -126,7 +127,7 @@ export const settings: readonly Setting[] = [
   {
     field: 'providerKey',
     variable: 'PROVIDER_KEY',
-    parse: parseText,
+    parse: parseHeaderValue,
     defaultText: 'none',
     doc: 'Publishable API key of a Supabase project, sent as apikey.',
     secret: true,
