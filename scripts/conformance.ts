@@ -1,17 +1,8 @@
 // Runs the MCP conformance suite against the built server. `--json FILE` also writes the figures as JSON.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import type { Figure } from '../bench/figure.ts'
 import { runAuthorizationSuite, type ScenarioResult } from '../tests/conformance/authorization-suite.ts'
-
-/** One figure with the bar it has to reach, in the form that all measuring scripts share. */
-interface Figure {
-  area: string
-  name: string
-  value: number
-  unit: string
-  bar: number
-  ok: boolean
-}
 
 const { values } = parseArgs({ options: { json: { type: 'string' } } })
 

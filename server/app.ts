@@ -58,6 +58,7 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
   const keeper = createSessionKeeper({
     store,
     provider,
+    providerIssuer: provider.issuer,
     sealer,
     runtime,
     owner: instance,
@@ -67,6 +68,7 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
   const signOuts = createSignOutWorker({
     store,
     provider,
+    providerIssuer: provider.issuer,
     sealer,
     runtime,
     report: reportAboutGrant,
@@ -140,7 +142,7 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
       },
     },
   )
-  const upkeep = startUpkeep(store, signOuts, runtime, report)
+  const upkeep = startUpkeep({ store, signOuts, keeper }, runtime, report)
 
   return {
     fetch,
@@ -150,6 +152,8 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     async close() {
       await upkeep.stop()
       await mcp.close()
+      // The provider may still be answering, and what it says has to be stored.
+      await keeper.settle()
       embedded?.close()
       await store.close()
     },
@@ -161,8 +165,8 @@ function withEmbedded(runtime: Runtime, embedded: Embedded, appUrl: string): Run
   const { origin } = new URL(appUrl)
   return {
     ...runtime,
-    fetch: (request) =>
-      new URL(request.url).origin === origin ? embedded.fetch(request) : runtime.fetch(request),
+    fetch: (request, options) =>
+      new URL(request.url).origin === origin ? embedded.fetch(request) : runtime.fetch(request, options),
   }
 }
 

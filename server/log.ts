@@ -20,6 +20,8 @@ const levelByEvent: Readonly<Record<string, Level>> = {
   provider_refresh_failed: 'error',
   provider_refresh_lost: 'error',
   provider_session_unsaved: 'error',
+  provider_sessions_lost: 'error',
+  grant_of_other_provider: 'error',
   provider_sign_out_failed: 'warn',
   provider_sign_out_abandoned: 'error',
   store_unavailable: 'error',

@@ -7,5 +7,12 @@ export const systemRuntime: Runtime = {
   now: () => Math.floor(Date.now() / 1000),
   randomBytes: (length) => new Uint8Array(randomBytes(length)),
   sleep: (ms) => delay(ms),
-  fetch: (request) => fetch(request),
+  async fetch(request, { signal } = {}) {
+    if (!signal) return fetch(request)
+    const response = await fetch(request, { signal })
+    if (!response.body) return response
+    // Some releases of Node 22 lose the signal once the headers are there: a pipe holds on to it.
+    const body = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal })
+    return new Response(body, response)
+  },
 }

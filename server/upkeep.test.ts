@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { SignOutWorker } from './core/sign-out-worker.ts'
 import { startUpkeep, type Upkeep } from './upkeep.ts'
 
 const runtime = { now: () => 1000, sleep: async () => {} }
@@ -14,10 +15,17 @@ afterEach(async () => {
   vi.useRealTimers()
 })
 
-function start(work: { collect?: () => Promise<number>; signOut?: () => Promise<number> }): Upkeep {
+function start(work: {
+  collect?: () => Promise<number>
+  signOut?: SignOutWorker['run']
+  save?: () => Promise<void>
+}): Upkeep {
   upkeep = startUpkeep(
-    { collectExpired: work.collect ?? (async () => 0) },
-    { run: work.signOut ?? (async () => 0) },
+    {
+      store: { collectExpired: work.collect ?? (async () => 0) },
+      signOuts: { run: work.signOut ?? (async () => 0) },
+      keeper: { saveUnsaved: work.save ?? (async () => {}) },
+    },
     runtime,
     (event, { error }) => void reported.push(event, error),
   )
@@ -94,5 +102,48 @@ describe('startUpkeep', () => {
     finish()
     await stopping
     expect(rounds).toBe(1)
+  })
+
+  it('tells work that runs when it is to stop', async () => {
+    const { stop } = start({
+      signOut: async (isStopped) => {
+        for (let second = 0; second < 1000; second += 1) {
+          if (isStopped?.()) break
+          await new Promise((resolve) => setTimeout(resolve, 1000))
+        }
+        return 0
+      },
+    })
+    await vi.advanceTimersByTimeAsync(67_000)
+    let stopped = false
+    const stopping = stop().then(() => (stopped = true))
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(stopped).toBe(true)
+    await stopping
+  })
+
+  it('deletes no further batch once it is stopped', async () => {
+    let batches = 0
+    start({
+      collect: async () => {
+        batches += 1
+        void upkeep?.stop()
+        return batches < 5 ? 100 : 0
+      },
+    })
+    await vi.advanceTimersByTimeAsync(67_000)
+    expect(batches).toBe(1)
+  })
+
+  it('stores what could not be stored about once a second, and no more once it is stopped', async () => {
+    let saves = 0
+    const { stop } = start({ save: async () => void (saves += 1) })
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(saves).toBeGreaterThanOrEqual(9)
+    expect(saves).toBeLessThanOrEqual(10)
+    const before = saves
+    await stop()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(saves).toBe(before)
   })
 })

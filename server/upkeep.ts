@@ -1,30 +1,40 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { SessionKeeper } from './core/session-keeper.ts'
 import type { SignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 
 const collectEveryMs = 60_000
 const collectLimit = 100
 const signOutEveryMs = 5000
+const saveEveryMs = 1000
 
 /** Work that goes on beside the requests. */
 export interface Upkeep {
-  /** Starts nothing new and waits for what runs. */
+  /** Starts nothing new, neither jobs nor further pieces of one that runs, and waits for the piece at hand. */
   stop(): Promise<void>
 }
 
+/** What there is to look after. */
+export interface UpkeepPorts {
+  store: Pick<Store, 'collectExpired'>
+  signOuts: SignOutWorker
+  keeper: Pick<SessionKeeper, 'saveUnsaved'>
+}
+
 /**
- * Deletes what has expired and signs out at the provider what nobody uses any more, from now on. Every instance does
- * both; they share the rows, not a schedule. What fails is reported and tried again the next time.
+ * Deletes what has expired, signs out at the provider what nobody uses any more, and stores what could not be stored,
+ * from now on. Every instance does all of it; they share the rows, not a schedule. What fails is reported and tried
+ * again the next time.
  */
 export function startUpkeep(
-  store: Pick<Store, 'collectExpired'>,
-  signOuts: Pick<SignOutWorker, 'run'>,
+  { store, signOuts, keeper }: UpkeepPorts,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
   report: (event: 'upkeep_failed', fields: { error: unknown }) => void,
 ): Upkeep {
   const jobs = [
-    repeat(() => collectExpired(store, runtime), collectEveryMs, report),
-    repeat(() => signOuts.run(), signOutEveryMs, report),
+    repeat((isStopped) => collectExpired(store, runtime, isStopped), collectEveryMs, report),
+    repeat((isStopped) => signOuts.run(isStopped), signOutEveryMs, report),
+    repeat(() => keeper.saveUnsaved(), saveEveryMs, report),
   ]
   return {
     async stop() {
@@ -35,15 +45,16 @@ export function startUpkeep(
 
 /** Runs `work` every so often, never twice at once. */
 function repeat(
-  work: () => Promise<unknown>,
+  work: (isStopped: () => boolean) => Promise<unknown>,
   everyMs: number,
   report: (event: 'upkeep_failed', fields: { error: unknown }) => void,
 ): Upkeep {
   let running: Promise<unknown> | undefined
+  let stopped = false
   // Up to a tenth longer, so that instances started together drift apart.
   const timer = setInterval(
     () => {
-      running ??= work()
+      running ??= work(() => stopped)
         .catch((error: unknown) => report('upkeep_failed', { error }))
         .finally(() => {
           running = undefined
@@ -54,6 +65,7 @@ function repeat(
   timer.unref()
   return {
     async stop() {
+      stopped = true
       clearInterval(timer)
       await running
     },
@@ -64,6 +76,10 @@ function repeat(
 async function collectExpired(
   store: Pick<Store, 'collectExpired'>,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
+  isStopped: () => boolean,
 ): Promise<void> {
-  while ((await store.collectExpired(runtime.now(), collectLimit)) === collectLimit) await runtime.sleep(10)
+  while ((await store.collectExpired(runtime.now(), collectLimit)) === collectLimit) {
+    if (isStopped()) return
+    await runtime.sleep(10)
+  }
 }

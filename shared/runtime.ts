@@ -9,6 +9,12 @@ export interface Runtime {
   randomBytes(length: number): Uint8Array
   /** Resolves after that many milliseconds. */
   sleep(ms: number): Promise<void>
-  /** Sends one request. Rejects when no response arrives; an error status is a response, not a rejection. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * Sends one request. Rejects when no response arrives; an error status is a response, not a rejection.
+   *
+   * `options.signal` ends the call, and the body of its response too. A time-out belongs there and never into the
+   * request: a `Request` is tied to the signal it was made with by a weak link only, which Node drops at the next
+   * garbage collection, and then nothing ends the call any more.
+   */
+  fetch(request: Request, options?: { signal?: AbortSignal }): Promise<Response>
 }

@@ -69,7 +69,10 @@ async function connect(name: string, sealer: Sealer = sealerOf()): Promise<void>
   const sample = grantSample(name)
   const session = { accessToken: `access ${name}`, refreshToken: `refresh ${name}`, expiresAt: start + 3600 }
   const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  await addGrant(store, { ...sample, session: sealProviderSession(session, row, sealer) })
+  await addGrant(store, {
+    ...sample,
+    session: sealProviderSession({ ...session, issuer: undefined }, row, sealer),
+  })
 }
 
 const kidsInFile = (): string[] =>

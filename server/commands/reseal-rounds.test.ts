@@ -27,7 +27,11 @@ async function connect(name: string, key: SealingKey): Promise<void> {
   const sample = grantSample(name)
   const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: start + 3600 }
   const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  const sealed = sealProviderSession(session, row, createSealer(ringOf(key), runtime.randomBytes))
+  const sealed = sealProviderSession(
+    { ...session, issuer: undefined },
+    row,
+    createSealer(ringOf(key), runtime.randomBytes),
+  )
   await addGrant(store, { ...sample, session: sealed })
 }
 

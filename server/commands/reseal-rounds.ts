@@ -1,3 +1,4 @@
+import { resealOwnerPrefix } from '../core/sealed-session.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { resealSessions, type ResealCounts, type ResealPorts } from '../core/reseal.ts'
@@ -36,7 +37,7 @@ export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
   const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
   if (!store) return rotation
   const sealer = createSealer(ring, runtime.randomBytes)
-  const owner = `keys-rotate-${encodeBase64url(runtime.randomBytes(9))}`
+  const owner = `${resealOwnerPrefix}${encodeBase64url(runtime.randomBytes(9))}`
   terminal.note('Sealing all sessions with the first key. This may be interrupted: nothing is lost.')
   const begunAt = runtime.now()
   let movedAt = begunAt

@@ -72,7 +72,11 @@ export async function issueAuthorizationCode(
       codeChallenge: request.codeChallenge,
       expiresAt: now + codeTtlSeconds,
     },
-    sealProviderSession(session, { grantId: grant.id, version: 1, issuedAt: now }, sealer),
+    sealProviderSession(
+      { ...session, issuer: ports.providerIssuer },
+      { grantId: grant.id, version: 1, issuedAt: now },
+      sealer,
+    ),
   )
   return code
 }

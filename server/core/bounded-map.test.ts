@@ -23,6 +23,12 @@ describe('createBoundedMap', () => {
     expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([0, undefined, 0])
   })
 
+  it('lists what there is, the oldest first', () => {
+    const map = createBoundedMap<number>(2)
+    for (const [value, key] of ['a', 'b', 'a', 'c'].entries()) map.set(key, value)
+    expect(map.values()).toEqual([2, 3])
+  })
+
   it('never holds more, however many are set', () => {
     const map = createBoundedMap<number>(100)
     for (let index = 0; index < 10_000; index += 1) map.set(String(index), index)

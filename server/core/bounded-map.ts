@@ -4,6 +4,8 @@ export interface BoundedMap<Value> {
   /** Makes `key` the newest entry; when there are too many, the oldest goes. */
   set(key: string, value: Value): void
   delete(key: string): void
+  /** All there is now, the oldest first. */
+  values(): Value[]
 }
 
 /** A {@link BoundedMap} of at most `most` entries. Only for what may be forgotten at any time. */
@@ -19,5 +21,6 @@ export function createBoundedMap<Value>(most: number): BoundedMap<Value> {
       if (entries.size > most && oldest !== undefined) entries.delete(oldest)
     },
     delete: (key) => void entries.delete(key),
+    values: () => [...entries.values()],
   }
 }

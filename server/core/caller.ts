@@ -36,7 +36,7 @@ export type CallerResult =
 /** What recognising a caller needs from outside. */
 export interface CallerPorts {
   store: Pick<GrantStore, 'findAccessToken'>
-  keeper: SessionKeeper
+  keeper: Pick<SessionKeeper, 'keep' | 'accessToken'>
   /** Without `verify`, tokens of the provider prove nothing and are not accepted. */
   provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
   runtime: Pick<Runtime, 'now'>
@@ -198,7 +198,7 @@ async function callerFromProviderToken(
     if (!(error instanceof ProviderError)) throw error
     return error.failure === 'invalid_token'
       ? refusedToken
-      : { kind: 'unavailable', retryAfterSeconds: error.retryAfterSeconds ?? 5 }
+      : { kind: 'unavailable', retryAfterSeconds: Math.max(error.retryAfterSeconds ?? 5, 1) }
   }
 }
 

@@ -130,6 +130,66 @@ describe('a holder stalls while another advances two generations', () => {
   })
 })
 
+describe('a process that is paused between lease and request', () => {
+  /** A keeper whose lease is answered `seconds` late, the first time only; others go on meanwhile. */
+  function lateKeeper(seconds: number, meanwhile: () => Promise<unknown>) {
+    let isLate = true
+    const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
+      const result = await fx.store.leaseProviderSession(lease, now)
+      if (isLate) {
+        isLate = false
+        fx.runtime.advance(seconds)
+        await meanwhile()
+      }
+      return result
+    }
+    return fx.keeper('late', { store: { ...fx.store, leaseProviderSession } })
+  }
+
+  it.each([{ strict: true }, { strict: false }])(
+    'past its lease: it sends nothing that is out of date ($strict one-time tokens)',
+    async (rule) => {
+      await connectAndExpire(rule)
+      const fast = fx.keeper('fast')
+      const late = lateKeeper(16, async () => {
+        await fx.keep(fast)
+        fx.runtime.advance(hour)
+        await fx.keep(fast)
+      })
+      expect(await fx.keep(late)).toMatchObject(version(3))
+      expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 2'])
+      await expectInStep()
+    },
+  )
+
+  it('for three seconds: it gives the lease back, looks again and refreshes, and nothing counts as lost', async () => {
+    await connectAndExpire({ strict: true })
+    const late = lateKeeper(3, async () => {})
+    fx.provider.end()
+    expect(await fx.keep(late)).toEqual({ kind: 'ended' })
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(fx.reports).toEqual(['provider_session_ended'])
+  })
+
+  it('for two seconds: it goes on', async () => {
+    const late = lateKeeper(2, async () => {})
+    expect(await fx.keep(late)).toMatchObject(version(2))
+    expect(fx.runtime.now()).toBe(start + hour + 2)
+  })
+
+  it('every time, by a slow store: the caller is told to come again after ten seconds', async () => {
+    const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
+      const result = await fx.store.leaseProviderSession(lease, now)
+      fx.runtime.advance(3)
+      return result
+    }
+    const keeper = fx.keeper('slow', { store: { ...fx.store, leaseProviderSession } })
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
+    expect(fx.runtime.now() - start - hour).toBeLessThan(20)
+    expect(fx.provider.presented).toEqual([])
+  })
+})
+
 describe('the store cannot take what the provider has issued', () => {
   /** The fixture's store with `saveProviderSession` down for so many calls. */
   function failingSaves(times: number): Store {
@@ -170,6 +230,61 @@ describe('the store cannot take what the provider has issued', () => {
       expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_refreshed'])
     },
   )
+
+  it('without another call it is stored as soon as the store can be written, and nobody is asked again', async () => {
+    await connectAndExpire({ strict: true })
+    await fx.connect('grant b')
+    const keeper = fx.keeper('one', { store: failingSaves(5) })
+    await fx.keep(keeper)
+    // Once a second; the store is still down for two of them.
+    for (let second = 0; second < 2; second += 1) await keeper.saveUnsaved()
+    expect(await fx.stored()).toMatchObject({ version: 1 })
+    await keeper.saveUnsaved()
+    expect(await fx.stored()).toMatchObject({ version: 2 })
+    await expectInStep()
+    fx.runtime.advance(15)
+    expect(await fx.keep(fx.keeper('two'))).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_refreshed'])
+  })
+
+  it('a stop stores it', async () => {
+    await connectAndExpire({ strict: true })
+    const keeper = fx.keeper('one', { store: failingSaves(10) })
+    await fx.keep(keeper)
+    await keeper.settle()
+    await expectInStep()
+  })
+
+  it('a stop waits for what is under way, and stores that', async () => {
+    await connectAndExpire({ strict: true })
+    let answer = (): void => {}
+    fx.provider.play({ after: () => new Promise((resolve) => (answer = resolve)) })
+    const keeper = fx.keeper('one', { store: failingSaves(3) })
+    const keeping = fx.keep(keeper)
+    await fx.runtime.sleep(0)
+    let isSettled = false
+    const settling = keeper.settle().then(() => (isSettled = true))
+    for (let turn = 0; turn < 5; turn += 1) await fx.runtime.sleep(0)
+    expect(isSettled).toBe(false)
+    answer()
+    await Promise.all([keeping, settling])
+    await expectInStep()
+  })
+
+  it('a stop waits neither for ever for the store nor for the provider, and tells what is lost', async () => {
+    await fx.connect('grant b')
+    const keeper = fx.keeper('one', { store: failingSaves(Infinity) })
+    await fx.keep(keeper)
+    fx.runtime.advance(hour)
+    fx.provider.play({ before: never })
+    void fx.keep(keeper, 'grant b')
+    await fx.runtime.sleep(0)
+    const before = fx.runtime.now()
+    await keeper.settle()
+    expect(fx.runtime.now() - before).toBeLessThanOrEqual(16)
+    expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_sessions_lost'])
+  })
 
   it('an hour later still: what is kept is stored first, and then refreshed, being due itself', async () => {
     await connectAndExpire({ strict: true })

@@ -131,6 +131,58 @@ describe('asking', () => {
   })
 })
 
+describe('an answer that nobody can read', () => {
+  const unclear = (): never => {
+    throw new ProviderError('protocol', 'A 431.')
+  }
+
+  beforeEach(() => {
+    answer = unclear
+  })
+
+  it('is about one key: it counts as live for as long as any answer, and others are asked about', async () => {
+    expect(await liveness.ask('key', 'token')).toBe('live')
+    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+    runtime.advance(89)
+    expect(liveness.known('key', -Infinity)).toBe('live')
+    runtime.advance(11)
+    expect(liveness.known('key', -Infinity)).toBeUndefined()
+  })
+
+  it('at least thirty seconds, however short answers are trusted', async () => {
+    const short = create({ checkSeconds: 1 })
+    await short.ask('key', 'token')
+    runtime.advance(29)
+    expect(short.known('key', -Infinity)).toBe('live')
+    runtime.advance(1)
+    expect(short.known('key', -Infinity)).toBeUndefined()
+  })
+
+  it.each(['token_refused', 'ended'] as const)('what was known before stands: %s', async (life) => {
+    answer = () => life
+    await liveness.ask('key', 'token')
+    answer = unclear
+    expect(await liveness.ask('key', 'token')).toBe(life)
+  })
+
+  it('is an answer all the same: it ends a pause', async () => {
+    answer = outage
+    await liveness.ask('key', 'token')
+    runtime.advance(30)
+    answer = unclear
+    await liveness.ask('key', 'token')
+    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+  })
+
+  it('is reported once in thirty seconds', async () => {
+    await race((index) => liveness.ask(`key ${index}`, 'token'))
+    expect(failures).toEqual([expect.objectContaining({ failure: 'protocol' })])
+    runtime.advance(30)
+    await liveness.ask('key', 'token')
+    expect(failures).toHaveLength(2)
+  })
+})
+
 describe('a provider that gives no clear answer', () => {
   beforeEach(() => {
     answer = outage
@@ -154,6 +206,12 @@ describe('a provider that gives no clear answer', () => {
     runtime.advance(29)
     expect(liveness.known('another key', -Infinity)).toBe('live')
     runtime.advance(1)
+    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+  })
+
+  it('nor for longer when the clock is set back', async () => {
+    await liveness.ask('key', 'token')
+    runtime.advance(-3600)
     expect(liveness.known('another key', -Infinity)).toBeUndefined()
   })
 

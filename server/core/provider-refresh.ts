@@ -3,11 +3,13 @@ import { createBoundedMap } from './bounded-map.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from './seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
-import { openProviderSession, sealProviderSession } from './session-seal.ts'
+import { openSessionOf, sealProviderSession } from './session-seal.ts'
 import { StoreUnavailableError } from './store.ts'
 
 /** Longer than any single call to the provider, so that a slow holder gives up before another starts. */
 const leaseSeconds = 15
+/** Whoever asks the provider later than this after reading the clock may share the lease with the next holder. */
+const longestDelaySeconds = 2
 const pausesBetweenSavesMs = [100, 300]
 const mostUnsaved = 10_000
 
@@ -16,8 +18,9 @@ export type RefreshOutcome =
   | { kind: 'refreshed' }
   | { kind: 'superseded' } // another instance was faster, or the grant has ended
   | { kind: 'ended' } // the provider's final word
-  | { kind: 'held' } // another instance is asking the provider, or has just stored its answer
+  | { kind: 'held' } // another instance is asking the provider, or has just stored its answer, or may by now
   | { kind: 'unreadable' } // no key of the ring opens the session
+  | { kind: 'foreign' } // another provider issued the session
   | { kind: 'unsaved' } // the provider answered, and the store cannot take it
   | { kind: 'failed'; error: ProviderError } // may succeed later
 
@@ -35,46 +38,58 @@ export interface ProviderRefreshPorts {
     'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession' | 'endRefusedSession'
   >
   provider: Pick<SessionProvider, 'refresh'>
+  /** The issuer of `provider`. A session that says it is of another one is never sent. */
+  providerIssuer: string
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'sleep'>
   owner: string
   report: (event: ProviderRefreshEvent, grantId: string, error?: unknown) => void
 }
 
+/** Refreshes stored sessions, and keeps what the store cannot take. */
+export interface ProviderRefresh {
+  /** One attempt: lease, ask the provider, store. Not to be made twice at once for one grant by one process. */
+  attempt(session: StoredProviderSession): Promise<RefreshOutcome>
+  /** Stores what is kept here, one by one until one fails; answers how many are still kept. Never rejects. */
+  saveUnsaved(): Promise<number>
+}
+
 /**
- * Creates the function that makes one attempt to refresh a stored session: lease, ask the provider, store.
+ * Creates the {@link ProviderRefresh}.
  *
- * Not to be called twice at once for one grant by one process. Nothing is locked while the provider is asked, and every
- * write is fenced by the version, so an attempt that was overtaken changes nothing. What the provider issued and the
- * store could not take is kept here, sealed, and stored first by the next attempt: the provider may not say it twice.
+ * Nothing is locked while the provider is asked, and every write is fenced by the version, so an attempt that was
+ * overtaken changes nothing. A process that was paused between lease and request does not ask. What the provider issued
+ * and the store could not take is kept here, sealed, and stored first by the next attempt: the provider may not say it
+ * twice.
  */
-export function createProviderRefresh(
-  ports: ProviderRefreshPorts,
-): (session: StoredProviderSession) => Promise<RefreshOutcome> {
-  const { store, provider, sealer, runtime, owner, report } = ports
+export function createProviderRefresh(ports: ProviderRefreshPorts): ProviderRefresh {
+  const { store, provider, providerIssuer, sealer, runtime, owner, report } = ports
   const unsaved = createBoundedMap<StoredProviderSession>(mostUnsaved)
 
   async function attempt(session: StoredProviderSession): Promise<RefreshOutcome> {
     const { grantId, version } = session
     const issued = unsaved.get(grantId)
     if (issued) return save(issued)
-    const opened = openProviderSession(session, sealer)
-    if (!opened) return { kind: 'unreadable' }
+    const opening = openSessionOf(providerIssuer, session, sealer)
+    if (opening.kind !== 'opened') return opening
     const now = runtime.now()
     const lease = await store.leaseProviderSession(
       { grantId, version, owner, until: now + leaseSeconds },
       now,
     )
     if (lease.kind === 'held') return { kind: 'held' }
+    if (runtime.now() - now > longestDelaySeconds) {
+      await release(grantId, true)
+      return { kind: 'held' }
+    }
     let refreshed: ProviderSession
     try {
-      refreshed = await provider.refresh(opened)
+      refreshed = await provider.refresh(opening.session)
     } catch (error) {
       return refuse(error, session, lease.attempt)
     }
-    return save(
-      sealProviderSession(refreshed, { grantId, version: version + 1, issuedAt: runtime.now() }, sealer),
-    )
+    const row = { grantId, version: version + 1, issuedAt: runtime.now() }
+    return save(sealProviderSession({ ...refreshed, issuer: providerIssuer }, row, sealer))
   }
 
   async function refuse(
@@ -110,10 +125,7 @@ export function createProviderRefresh(
     unsaved.set(grantId, session)
     for (const pauseMs of [...pausesBetweenSavesMs, undefined]) {
       try {
-        const saved = await store.saveProviderSession(session)
-        unsaved.delete(grantId)
-        if (saved) report('provider_refreshed', grantId)
-        return { kind: saved ? 'refreshed' : 'superseded' }
+        return { kind: (await saveOnce(session)) ? 'refreshed' : 'superseded' }
       } catch (error) {
         if (pauseMs !== undefined) {
           await runtime.sleep(pauseMs)
@@ -126,5 +138,26 @@ export function createProviderRefresh(
     return { kind: 'unsaved' }
   }
 
-  return attempt
+  async function saveOnce(session: StoredProviderSession): Promise<boolean> {
+    const { grantId } = session
+    const saved = await store.saveProviderSession(session)
+    // A later one may have taken its place meanwhile.
+    if (unsaved.get(grantId) === session) unsaved.delete(grantId)
+    if (saved) report('provider_refreshed', grantId)
+    return saved
+  }
+
+  async function saveUnsaved(): Promise<number> {
+    for (const session of unsaved.values()) {
+      try {
+        await saveOnce(session)
+      } catch (error) {
+        // Reported when it was kept. A store that is down is down for all of them.
+        if (error instanceof StoreUnavailableError) break
+      }
+    }
+    return unsaved.values().length
+  }
+
+  return { attempt, saveUnsaved }
 }

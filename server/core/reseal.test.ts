@@ -4,11 +4,16 @@ import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, dueSignOuts, grantSample, start } from '../testing/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../testing/keeper-fixture.ts'
-import { createRotatingProvider, type RotatingProvider } from '../testing/rotating-provider.ts'
+import {
+  createRotatingProvider,
+  providerIssuer,
+  type RotatingProvider,
+} from '../testing/rotating-provider.ts'
 import type { StoredProviderSession } from './grant.ts'
 import { type ResealCounts, type ResealPorts, resealSessions } from './reseal.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from './seal.ts'
 import { createSessionKeeper, type SessionKeeper } from './session-keeper.ts'
+import type { ProviderSession } from './session-provider.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 import { createSignOutWorker } from './sign-out-worker.ts'
 import type { Store } from './store.ts'
@@ -34,11 +39,15 @@ function sealerOf(...keys: readonly SealingKey[]): Sealer {
 async function connect(
   name: string,
   key: SealingKey,
-  session = { accessToken: `access ${name}`, refreshToken: `refresh ${name}`, expiresAt: start + 3600 },
+  session: ProviderSession = {
+    accessToken: `access ${name}`,
+    refreshToken: `refresh ${name}`,
+    expiresAt: start + 3600,
+  },
 ): Promise<StoredProviderSession> {
   const sample = grantSample(name)
   const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  const stored = sealProviderSession(session, row, sealerOf(key))
+  const stored = sealProviderSession({ ...session, issuer: providerIssuer }, row, sealerOf(key))
   await addGrant(store, { ...sample, session: stored })
   return stored
 }
@@ -65,7 +74,7 @@ describe('a session sealed with another key', () => {
     const after = await stored('a')
     expect(sealingKeyOf(after.sealed)).toBe('new')
     expect({ ...after, sealed: '' }).toEqual({ ...before, sealed: '', version: 2 })
-    expect(openProviderSession(after, sealerOf(newKey))).toEqual(session)
+    expect(openProviderSession(after, sealerOf(newKey))).toEqual({ ...session, issuer: providerIssuer })
     expect(await store.listSealingKeys()).toEqual(['new'])
   })
 
@@ -147,7 +156,7 @@ describe('a session that somebody is at work on', () => {
       ...store,
       async leaseProviderSession(given, now) {
         const result = await store.leaseProviderSession(given, now)
-        await store.saveProviderSession(sealProviderSession(fresh, row, sealer))
+        await store.saveProviderSession(sealProviderSession({ ...fresh, issuer: undefined }, row, sealer))
         return result
       },
     }
@@ -169,6 +178,7 @@ describe('a session that somebody is at work on', () => {
         signOut: async ({ accessToken }) => void signedOut.push(accessToken),
         refresh: () => Promise.reject(new Error('It lives.')),
       },
+      providerIssuer,
       sealer,
       runtime,
       report: () => {},
@@ -219,6 +229,7 @@ function createRace(
     createSessionKeeper({
       store: slowStore,
       provider: { ...provider, refresh: between(provider.refresh) },
+      providerIssuer,
       sealer: owner === 'one' ? sealerOf(oldKey, newKey) : sealer,
       runtime: { now: runtime.now, sleep: between(async () => {}) },
       owner,

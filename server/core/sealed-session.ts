@@ -1,5 +1,8 @@
 import type { StoredProviderSession } from './grant.ts'
 
+/** Begins the lease owner of a command that re-seals: a server that starts beside it leaves its leases alone. */
+export const resealOwnerPrefix = 'keys-rotate-'
+
 /** What re-sealing under a new key needs to know about the sealed sessions of a store. */
 export interface SealedSessionStore {
   /** The `kid` of every key that something stored is sealed with, in order. Cheap: called by readiness probes. */

@@ -17,6 +17,7 @@ import {
 } from './second-factor-step.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from './session-provider.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
+import { StoreUnavailableError } from './store.ts'
 
 type Verification = Parameters<NonNullable<SessionProvider['verifySecondFactor']>>[0]
 
@@ -267,9 +268,16 @@ describe('when nobody can judge the code', () => {
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'signed_in' })
   })
 
+  it('is not sent to another provider than began it', async () => {
+    const id = await begin()
+    ports = { ...ports, provider: { ...ports.provider, issuer: 'https://elsewhere' } }
+    expect(await attempt(id, rightCode)).toMatchObject({ kind: 'over', reason: 'refused' })
+    expect(asked).toEqual([])
+  })
+
   it('a fault in the program is not an answer', async () => {
     const id = await begin()
-    const provider = { verifySecondFactor: () => Promise.reject(new RangeError('a bug')) }
+    const provider = { ...ports.provider, verifySecondFactor: () => Promise.reject(new RangeError('a bug')) }
     const result = trySecondFactor({ id, code: rightCode, factorId: undefined }, binding, {
       ...ports,
       provider,
@@ -319,5 +327,29 @@ describe('cancelling', () => {
     ports.runtime.advance(601)
     await ports.store.collectExpired(ports.runtime.now(), 100)
     expect(await toSignOut()).toEqual([id])
+  })
+})
+
+describe('a half-way session that cannot be stored', () => {
+  it.each<[what: string, ending: () => Promise<void>]>([
+    ['is ended at the provider', async () => {}],
+    ['is given up when that fails as well', () => Promise.reject(new ProviderError('transient', 'down'))],
+  ])('%s, and the error of the store goes on', async (_what, ending) => {
+    const out: unknown[] = []
+    const step = secondFactorStep()
+    const down = new StoreUnavailableError('down', { cause: undefined })
+    const result = afterFirstStep(step, binding, {
+      ...ports,
+      store: { ...ports.store, addSecondFactor: () => Promise.reject(down) },
+      provider: {
+        ...ports.provider,
+        signOut(session) {
+          out.push(session)
+          return ending()
+        },
+      },
+    })
+    await expect(result).rejects.toBe(down)
+    expect(out).toEqual([signInSample('half-way').session])
   })
 })

@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AttemptStore } from './attempt.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { PendingSecondFactor, SecondFactorStore } from './second-factor.ts'
-import { openProviderSession, sealProviderSession } from './session-seal.ts'
+import { openSessionOf, sealProviderSession } from './session-seal.ts'
 import {
   ProviderError,
   type ProviderFailure,
@@ -13,6 +13,7 @@ import {
   type SignInStep,
 } from './session-provider.ts'
 import { countSignInAttempt } from './sign-in-limit.ts'
+import { keepOrSignOut } from './sign-in-orphan.ts'
 import type { BrowserBinding } from './sign-in-transaction.ts'
 
 const pendingTtlSeconds = 600
@@ -26,7 +27,7 @@ const mostPosts = 10
 /** What the second step of a sign-in needs from outside. */
 export interface SecondFactorPorts {
   store: SecondFactorStore & AttemptStore
-  provider: Pick<SessionProvider, 'verifySecondFactor'>
+  provider: Pick<SessionProvider, 'verifySecondFactor' | 'signOut' | 'issuer'>
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   limitPerMinute: number
@@ -54,17 +55,19 @@ export async function afterFirstStep(
   ports: SecondFactorPorts,
 ): Promise<FirstStep> {
   if (step.kind === 'signed_in') return step
-  const { runtime, sealer, store } = ports
-  const { session, factors } = step
+  const { runtime, sealer, store, provider } = ports
+  const { factors } = step
+  const session = { ...step.session, issuer: provider.issuer }
   const now = runtime.now()
   const id = encodeBase64url(runtime.randomBytes(16))
-  await store.addSecondFactor({
+  const pending = {
     id,
     bindingHash: hashSecret(binding),
     sealed: sealer.seal(JSON.stringify(factors), pendingContext(id)),
     session: sealProviderSession(session, { grantId: id, version: 1, issuedAt: now }, sealer),
     expiresAt: now + pendingTtlSeconds,
-  })
+  }
+  await keepOrSignOut(step.session, provider, () => store.addSecondFactor(pending))
   return { kind: 'second_factor', prompt: { id, factors } }
 }
 
@@ -145,11 +148,12 @@ async function verifyCode(
   ports: SecondFactorPorts,
 ): Promise<SignIn> {
   const { provider, sealer } = ports
-  const session = openProviderSession(pending.session, sealer)
-  if (!session) throw new ProviderError('expired', 'No key of the ring opens the half-way session.')
+  const opening = openSessionOf(provider.issuer, pending.session, sealer)
+  if (opening.kind !== 'opened')
+    throw new ProviderError('expired', `The half-way session is ${opening.kind}.`)
   if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
   await countSignInAttempt(ports)
-  return provider.verifySecondFactor({ session, factorId, code })
+  return provider.verifySecondFactor({ session: opening.session, factorId, code })
 }
 
 // After these the half-way session is as good as before.

@@ -241,6 +241,7 @@ describe('definitive and passing refusals', () => {
   })
 
   it.each([
+    [0, 1],
     [30, 30],
     [60, 60],
     [86_400, 60],
@@ -253,6 +254,15 @@ describe('definitive and passing refusals', () => {
     expect(fx.provider.presented).toHaveLength(1)
     fx.runtime.advance(1)
     expect(await fx.keep(keeper)).toMatchObject({ kind: 'live' })
+  })
+
+  it('a clock that is set back does not make the pause longer', async () => {
+    fx.runtime.advance(hour)
+    fx.provider.play(failing('transient'), failing('transient'))
+    const keeper = fx.keeper('one')
+    await fx.keep(keeper)
+    fx.runtime.advance(-hour / 2)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
   })
 
   it('the lease is given back, so that another instance may try at once', async () => {

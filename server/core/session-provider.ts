@@ -117,7 +117,10 @@ export interface SessionProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
   /** Checks signature, issuer, audience, role and time; does not ask the provider whether the session still lives. */
   verify?(accessToken: string): Promise<Identity>
-  /** Asks the provider. Rejects with `transient` when it gives no clear answer. */
+  /**
+   * Asks the provider. Rejects with `transient` when the provider as a whole gives no clear answer, with `protocol`
+   * when that may be about this token only.
+   */
   probe?(accessToken: string): Promise<SessionLife>
   /**
    * Ends this one session, no other of the user's; also resolves when it was over before. Rejects with

@@ -7,6 +7,7 @@ import {
   secondFactorStep,
   signedIn,
   signInPortsSample,
+  signInSample,
 } from '../testing/sign-in-sample.ts'
 import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
 import {
@@ -24,7 +25,7 @@ import {
   startSocialSignIn,
 } from './sign-in.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
-import type { Store } from './store.ts'
+import { type Store, StoreUnavailableError } from './store.ts'
 
 let runtime: FakeRuntime
 let store: Store
@@ -201,7 +202,74 @@ describe('social sign-in', () => {
     await begin('a')
     await expect(begin('b')).rejects.toMatchObject({ failure: 'rate_limited' })
     expect(started).toHaveLength(1)
+    runtime.advance(60)
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
+  })
+
+  it('each try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
+    ports = { ...ports, limitPerMinute: 20 }
+    for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
+    for (let time = 0; time < 100; time += 1) await returnWith({ code: 'junk' })
+    expect(tried).toHaveLength(15)
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+      kind: 'refused',
+      failure: { failure: 'rate_limited', retryAfterSeconds: 60 },
+    })
+    runtime.advance(60)
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+      kind: 'returned',
+      request: { state: 'a' },
+    })
+  })
+
+  it('five tabs begin and come back in the worst order under a limit of 20', async () => {
+    ports = { ...ports, limitPerMinute: 20 }
+    for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
+    for (const code of [1, 2, 3, 4, 5]) {
+      expect((await returnWith({ code: `code for ${code}` })).kind).toBe('returned')
+    }
+  })
+
+  it('a return without a code does not count', async () => {
+    ports = { ...ports, limitPerMinute: 2 }
+    await begin('a')
+    failure = 'denied'
+    for (let time = 0; time < 5; time += 1) await returnWith({ error: 'access_denied' })
+    failure = undefined
+    expect((await returnWith({ code: 'code for 1' })).kind).toBe('returned')
+  })
+
+  it.each<ProviderFailure>(['transient', 'rate_limited', 'protocol', 'denied'])(
+    '%s at the first of two tabs is put down to neither, at the last one left to that one',
+    async (kind) => {
+      await begin('a')
+      await begin('b')
+      failure = kind
+      expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'refused', request: undefined })
+      failure = undefined
+      const finish = ports.provider.socialFinish
+      const socialFinish: SessionProvider['socialFinish'] = (input) =>
+        input.secret === 'verifier 1' ? Promise.reject(new ProviderError(kind, kind)) : finish(input)
+      ports = { ...ports, provider: { ...ports.provider, socialFinish } }
+      expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+        kind: 'refused',
+        request: { state: 'a' },
+      })
+    },
+  )
+
+  it('a session that the store fails to go on with is ended at the provider', async () => {
+    await begin('a')
+    const out: unknown[] = []
+    const signOut = async (session: unknown): Promise<void> => void out.push(session)
+    const down = new StoreUnavailableError('down', { cause: undefined })
+    ports = {
+      ...ports,
+      provider: { ...ports.provider, signOut },
+      store: { ...store, removeSocialSignIn: () => Promise.reject(down) },
+    }
+    await expect(returnWith({ code: 'code for 1' })).rejects.toBe(down)
+    expect(out).toEqual([signInSample().session])
   })
 
   it('stores neither request nor verifier in the clear', async () => {

@@ -5,8 +5,14 @@ import type { AuthorizationRequest } from './authorization-request.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { SecondFactorStore } from './second-factor.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
-import { ProviderError, type SessionProvider } from './session-provider.ts'
+import {
+  ProviderError,
+  type ProviderSession,
+  type SessionProvider,
+  type SignInStep,
+} from './session-provider.ts'
 import { countSignInAttempt } from './sign-in-limit.ts'
+import { keepOrSignOut } from './sign-in-orphan.ts'
 import type { BrowserBinding } from './sign-in-transaction.ts'
 import type { SocialSignInStore } from './social-sign-in.ts'
 
@@ -27,7 +33,7 @@ export interface SignInPorts {
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   callbackUrl: string
-  /** Passwords, departures to a social provider and codes per minute, of everybody at all instances together. */
+  /** Passwords, departures to a social provider, codes it gave and codes of second factors: per minute, of everybody at all instances together. */
   limitPerMinute: number
 }
 
@@ -111,7 +117,8 @@ interface SocialPayload {
  * Completes a social sign-in from the parameters of the callback.
  *
  * The provider sends no state of ours back, so which of the browser's pending sign-ins this is comes out of their
- * secrets: the one whose verifier fits. A wrong one does not use the provider's code up.
+ * secrets: the one whose verifier fits. A wrong one does not use the provider's code up. Each try at a code counts as an
+ * attempt to sign in: whoever has sign-ins pending can come back with made-up codes as often as they like.
  */
 export async function finishSocialSignIn(
   parameters: URLSearchParams,
@@ -121,24 +128,31 @@ export async function finishSocialSignIn(
   const { store, provider, sealer, runtime, callbackUrl } = ports
   if (binding === undefined) return { kind: 'expired' }
   const candidates = await store.listSocialSignIns(hashSecret(binding), runtime.now())
-  for (const pending of candidates) {
+  for (const [index, pending] of candidates.entries()) {
     const opened = sealer.open(pending.sealed, socialContext)
     if (opened === undefined) continue
     const { request, secret } = JSON.parse(opened) as SocialPayload
     try {
+      if (parameters.has('code')) await countSignInAttempt(ports)
       const answer = await provider.socialFinish({ params: parameters, secret, callbackUrl })
-      const first = await store.removeSocialSignIn(pending.id)
+      const first = await keepOrSignOut(sessionOf(answer), provider, () =>
+        store.removeSocialSignIn(pending.id),
+      )
       if (!first) return { kind: 'expired' }
       return { kind: 'returned', step: await afterFirstStep(answer, binding, ports), request }
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
       // Not this one's code: try the next of the browser's tabs.
       if (error.failure === 'expired') continue
-      // Without a code nothing says which tab this is about. It stays pending in any case: a link of another site can
-      // come here with an error, and must not cancel what goes on.
-      const certain = parameters.has('code') || candidates.length === 1
+      // Which tab this is about is only known when there is no other one left. It stays pending in any case: a link of
+      // another site can come here with an error, and must not cancel what goes on.
+      const certain = index === candidates.length - 1
       return { kind: 'refused', failure: error, request: certain ? request : undefined }
     }
   }
   return { kind: 'expired' }
+}
+
+function sessionOf(step: SignInStep): ProviderSession {
+  return step.kind === 'signed_in' ? step.signIn.session : step.session
 }

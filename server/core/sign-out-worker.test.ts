@@ -7,7 +7,7 @@ import {
   sampleKey,
   storeIsDown,
 } from '../testing/keeper-fixture.ts'
-import { failing, lostReply } from '../testing/rotating-provider.ts'
+import { failing, lostReply, providerIssuer } from '../testing/rotating-provider.ts'
 import type { PendingSignOut } from './provider-sign-out.ts'
 import { createSealer, fixedKeyRing } from './seal.ts'
 import { ProviderError, type ProviderFailure } from './session-provider.ts'
@@ -30,6 +30,7 @@ function workerWith(overrides: Partial<SignOutWorkerPorts>): SignOutWorker {
   return createSignOutWorker({
     store: fx.store,
     provider: fx.provider,
+    providerIssuer,
     sealer: fx.sealer,
     runtime: fx.runtime,
     report: (event, id) => void reports.push([event, id]),
@@ -194,7 +195,7 @@ describe('how a sign-out ends', () => {
     expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
   })
 
-  it.each<ProviderFailure>(['transient', 'rate_limited', 'protocol', 'denied', 'disabled'])(
+  it.each<ProviderFailure>(['transient', 'protocol', 'denied', 'disabled'])(
     '%s: tried again',
     async (failure) => {
       fx.provider.playSignOut(failing(failure))
@@ -227,6 +228,95 @@ describe('how a sign-out ends', () => {
     const errors: unknown[] = []
     await workerWith({ report: (_event, _id, error) => void errors.push(error) }).run()
     expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
+  })
+})
+
+describe('a provider that is being asked too much', () => {
+  const limited = (failure: ProviderFailure, retryAfterSeconds?: number) => {
+    let asked = 0
+    const refuse = async (): Promise<never> => {
+      asked += 1
+      const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+      throw new ProviderError(failure, '429', options)
+    }
+    const provider = { signOut: refuse, refresh: refuse }
+    return { worker: workerWith({ provider }), asked: () => asked }
+  }
+
+  beforeEach(async () => {
+    for (let grant = 0; grant < 40; grant += 1) await end(`grant ${grant}`)
+  })
+
+  it.each<[ProviderFailure, number | undefined, number]>([
+    ['rate_limited', undefined, 60],
+    ['rate_limited', 90, 90],
+    ['transient', 90, 90],
+  ])('%s with Retry-After %s: the round ends, and there is none for %i s', async (failure, asks, pause) => {
+    const { worker: busy, asked } = limited(failure, asks)
+    await busy.run()
+    expect(asked()).toBe(4)
+    fx.runtime.advance(pause - 1)
+    expect(await busy.run()).toBe(0)
+    fx.runtime.advance(1)
+    expect(await busy.run()).toBe(20)
+    expect(asked()).toBe(8)
+  })
+
+  it('transient without a word of when: the round goes on', async () => {
+    const { worker: unlucky, asked } = limited('transient')
+    await unlucky.run()
+    expect(asked()).toBe(20)
+  })
+
+  it('a clock that is set back ends the pause', async () => {
+    const { worker: busy, asked } = limited('rate_limited')
+    await busy.run()
+    fx.runtime.advance(-2 * hour)
+    await end('another grant')
+    await busy.run()
+    expect(asked()).toBe(5)
+  })
+
+  it('a round refreshes ten at most, and the others come back', async () => {
+    fx.runtime.advance(hour)
+    let refreshes = 0
+    const provider = {
+      signOut: async () => {},
+      refresh: async () => {
+        refreshes += 1
+        return fx.provider.signedIn()
+      },
+    }
+    const busy = workerWith({ provider })
+    expect(await busy.run()).toBe(20)
+    expect(refreshes).toBe(10)
+    expect(reports).toHaveLength(10)
+    for (let round = 0; round < 10; round += 1) {
+      fx.runtime.advance(60)
+      await busy.run()
+    }
+    expect(reports).toHaveLength(40)
+    expect(reports.every(([event]) => event === 'provider_signed_out')).toBe(true)
+  })
+})
+
+describe('a stop', () => {
+  it('begins no other session; what is left comes back', async () => {
+    for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
+    let isStopped = false
+    const provider = {
+      refresh: fx.provider.refresh,
+      async signOut() {
+        isStopped = true
+        await fx.runtime.sleep(10)
+      },
+    }
+    const stopping = workerWith({ provider })
+    await stopping.run(() => isStopped)
+    expect(reports).toHaveLength(1)
+    expect(await stopping.run(() => isStopped)).toBe(0)
+    fx.runtime.advance(60)
+    expect(await stopping.run()).toBe(11)
   })
 })
 

@@ -3,12 +3,17 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { PendingSignOut, SignOutStore } from './provider-sign-out.ts'
 import type { Sealer } from './seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
-import { openProviderSession, sealProviderSession } from './session-seal.ts'
+import { openSessionOf, sealProviderSession } from './session-seal.ts'
 import { spreadOf } from './spread.ts'
 import { StoreUnavailableError } from './store.ts'
 
 const mostPerRound = 20
 const atOnce = 4
+/** Providers limit refreshes far more tightly than sign-outs, and those of living grants come first. */
+const mostRefreshesPerRound = 10
+/** For as long, or as it asks for, nothing is sent to a provider that is being asked too much. */
+const limitedPauseSeconds = 60
+const longestPauseSeconds = 3600
 const claimSeconds = 60
 /** One sign-out: refused, refreshed, and signed out, each within the eight seconds of a call. */
 const longestSignOutSeconds = 24
@@ -22,9 +27,10 @@ const giveUpAfterSeconds = 3 * 86_400
 export interface SignOutWorker {
   /**
    * One round over what is due; answers how many it took, done or not. A row that fails is for a later round. Rejects
-   * with `StoreUnavailableError` once all that had begun is over; what was not done comes back by itself.
+   * with `StoreUnavailableError` once all that had begun is over; what was not done comes back by itself. A provider
+   * that is being asked too much ends the round, and there is none for a while. Once `isStopped` nothing more is begun.
    */
-  run(): Promise<number>
+  run(isStopped?: () => boolean): Promise<number>
 }
 
 /** What the worker tells the log. */
@@ -33,11 +39,14 @@ export type SignOutEvent =
   | 'provider_sign_out_failed' // tried again later
   | 'provider_sign_out_abandoned' // tried for three days: the session may live on at the provider
   | 'provider_session_unreadable' // the key that sealed it is missing from the ring; tried again later
+  | 'grant_of_other_provider' // it is not sent to this provider; tried again later
 
 /** What the worker needs from outside. */
 export interface SignOutWorkerPorts {
   store: SignOutStore & Pick<GrantStore, 'saveProviderSession'>
   provider: Pick<SessionProvider, 'signOut' | 'refresh'>
+  /** The issuer of `provider`. */
+  providerIssuer: string
   sealer: Sealer
   runtime: Pick<Runtime, 'now'>
   report: (event: SignOutEvent, grantId: string, error?: unknown) => void
@@ -48,16 +57,19 @@ export interface SignOutWorkerPorts {
  * could outlast its claim is not begun.
  */
 export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
-  const { store, provider, sealer, runtime, report } = ports
+  const { store, provider, providerIssuer, sealer, runtime, report } = ports
+  let pausedUntil = 0
 
-  async function signOut(pending: PendingSignOut): Promise<void> {
+  async function signOut(pending: PendingSignOut, round: Round): Promise<void> {
     const { grantId } = pending.session
-    const session = openProviderSession(pending.session, sealer)
-    if (!session) return postpone(pending, 'provider_session_unreadable')
+    const opening = openSessionOf(providerIssuer, pending.session, sealer)
+    if (opening.kind === 'unreadable') return postpone(pending, 'provider_session_unreadable')
+    if (opening.kind === 'foreign') return postpone(pending, 'grant_of_other_provider')
     try {
-      await endAtProvider(pending.session, session)
+      if ((await endAtProvider(pending.session, opening.session, round)) === 'left') return
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
+      pauseIfLimited(error)
       // Refused for good: there is nothing left to end.
       if (!isFailure(error, 'terminal')) return postpone(pending, 'provider_sign_out_failed', error)
     }
@@ -65,16 +77,27 @@ export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
     report('provider_signed_out', grantId)
   }
 
-  /** With an access token that is over, or that the provider refuses, it is refreshed once first. */
-  async function endAtProvider(stored: StoredProviderSession, session: ProviderSession): Promise<void> {
+  /**
+   * With an access token that is over, or that the provider refuses, it is refreshed once first. `left` when the round
+   * has had its refreshes: the row comes back when its claim is over.
+   */
+  async function endAtProvider(
+    stored: StoredProviderSession,
+    session: ProviderSession,
+    round: Round,
+  ): Promise<'ended' | 'left'> {
     if (session.expiresAt > runtime.now()) {
       try {
-        return await provider.signOut(session)
+        await provider.signOut(session)
+        return 'ended'
       } catch (error) {
         if (!isFailure(error, 'invalid_token')) throw error
       }
     }
+    if (round.refreshes >= mostRefreshesPerRound) return 'left'
+    round.refreshes += 1
     await provider.signOut(await refresh(stored, session))
+    return 'ended'
   }
 
   async function refresh(stored: StoredProviderSession, session: ProviderSession): Promise<ProviderSession> {
@@ -82,7 +105,9 @@ export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
     const refreshed = await provider.refresh(session)
     const row = { grantId, version: version + 1, issuedAt: runtime.now() }
     // Before it is used, so that the next attempt has it. Its answer is about grants that live, so it says nothing here.
-    await store.saveProviderSession(sealProviderSession(refreshed, row, sealer))
+    await store.saveProviderSession(
+      sealProviderSession({ ...refreshed, issuer: providerIssuer }, row, sealer),
+    )
     return refreshed
   }
 
@@ -99,17 +124,34 @@ export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
     report(event, grantId, error)
   }
 
+  function pauseIfLimited(error: unknown): void {
+    if (!(error instanceof ProviderError)) return
+    const { failure, retryAfterSeconds } = error
+    if (failure !== 'rate_limited' && !(failure === 'transient' && retryAfterSeconds !== undefined)) return
+    const seconds = Math.min(Math.max(retryAfterSeconds ?? limitedPauseSeconds, 1), longestPauseSeconds)
+    pausedUntil = Math.max(pausedUntil, runtime.now() + seconds)
+  }
+
+  function isPaused(): boolean {
+    const left = pausedUntil - runtime.now()
+    // A pause that seems longer than any is over: the clock was set back.
+    return left > 0 && left <= longestPauseSeconds
+  }
+
   return {
-    async run() {
+    async run(isStopped = () => false) {
+      if (isPaused() || isStopped()) return 0
+      const round: Round = { refreshes: 0 }
       const until = runtime.now() + claimSeconds
       const claimed = await store.claimSignOuts({ limit: mostPerRound, until }, runtime.now())
       const waiting = claimed.values()
       let isStoreDown = false
       const lane = async (): Promise<void> => {
         for (const pending of waiting) {
-          if (isStoreDown || runtime.now() + longestSignOutSeconds > until) return
+          if (isStoreDown || isPaused() || isStopped()) return
+          if (runtime.now() + longestSignOutSeconds > until) return
           try {
-            await signOut(pending)
+            await signOut(pending, round)
           } catch (error) {
             isStoreDown = true
             throw error
@@ -122,6 +164,11 @@ export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
       return claimed.length
     },
   }
+}
+
+/** What one round has done so far. */
+interface Round {
+  refreshes: number
 }
 
 function isFailure(error: unknown, failure: 'terminal' | 'invalid_token'): boolean {

@@ -22,8 +22,8 @@ export async function visit(
   init: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<Visit> {
   try {
-    const request = new Request(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
-    const response = await runtime.fetch(request)
+    const request = new Request(url, { ...init, redirect: 'manual' })
+    const response = await runtime.fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
     const text = (await response.text()).slice(0, maxBodyLength)
     return {
       kind: 'answered',

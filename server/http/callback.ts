@@ -1,9 +1,10 @@
+import type { ProviderError, ProviderFailure } from '../core/session-provider.ts'
 import { finishSocialSignIn } from '../core/sign-in.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint, RequestContext } from './endpoint.ts'
 import { type LoginPorts, renderLogin } from './login.ts'
 import { continueLogin } from './login-second-factor.ts'
-import { provenAccountFailure } from './sign-in-message.ts'
-import { strandedPage } from './stranded-page.ts'
+import { provenAccountFailure, retryHeaders, signInFailure } from './sign-in-message.ts'
+import { type StrandedReason, strandedPage } from './stranded-page.ts'
 
 /**
  * `GET /oauth/callback`: the return from social sign-in, which goes on to the client without another click, or to the
@@ -21,12 +22,12 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
         if (returned.kind === 'expired' || binding === undefined) {
           return strandedPage('social_expired', context, ports.appUrl)
         }
-        if (returned.kind === 'refused') {
-          const { failure, message } = returned.failure
-          context.report('sign_in_failed', { failure, message })
+        const refusal = returned.kind === 'refused' ? returned.failure : undefined
+        if (refusal) {
+          context.report('sign_in_failed', { failure: refusal.failure, message: refusal.message })
         }
         const { request: asked } = returned
-        if (!asked) return strandedPage('social_refused', context, ports.appUrl)
+        if (!asked) return refusalOfUnknown(refusal, parameters.has('code'), context, ports)
         const client = await ports.clients.findClient(asked.clientId)
         if (!client) return strandedPage('client_unknown', context, ports.appUrl)
         const subject = { request: asked, client, binding }
@@ -36,4 +37,26 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
       },
     },
   }
+}
+
+// With the code still unused, reloading the page completes the sign-in.
+const reasonOfPassing: Partial<Readonly<Record<ProviderFailure, StrandedReason>>> = {
+  rate_limited: 'social_rate_limited',
+  transient: 'sign_in_unavailable',
+}
+
+/** The page for a refusal of which nobody knows what request it belongs to. */
+function refusalOfUnknown(
+  refusal: ProviderError | undefined,
+  hasCode: boolean,
+  context: RequestContext,
+  { appUrl }: LoginPorts,
+): Response {
+  const passing = refusal && hasCode ? reasonOfPassing[refusal.failure] : undefined
+  if (!refusal || !passing) return strandedPage('social_refused', context, appUrl)
+  const answer = strandedPage(passing, context, appUrl)
+  for (const [name, value] of Object.entries(retryHeaders(signInFailure(refusal)))) {
+    answer.headers.set(name, value)
+  }
+  return answer
 }

@@ -91,6 +91,44 @@ describe('listen', () => {
     await closing
   })
 
+  it('closing waits for what a request still does after its client has gone', async () => {
+    const steps: string[] = []
+    let finish = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    let begin = (): void => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    let hangUp = (): void => {}
+    const gone = new Promise<void>((resolve) => {
+      hangUp = resolve
+    })
+    listener = await listen(
+      async (request) => {
+        request.signal.addEventListener('abort', () => hangUp())
+        begin()
+        await held
+        steps.push('request done')
+        return new Response('nobody reads this')
+      },
+      { host: '127.0.0.1', port: 0 },
+    )
+    const socket = connect(listener.port, '127.0.0.1', () =>
+      socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'),
+    )
+    await begun
+    socket.destroy()
+    await gone
+    const closing = listener.close().then(() => steps.push('closed'))
+    // No connection is left: only the request itself can be what is waited for.
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    finish()
+    await closing
+    expect(steps).toEqual(['request done', 'closed'])
+  })
+
   it('a taken port is an error that names it', async () => {
     listener = await listen(async () => new Response(''), { host: '127.0.0.1', port: 0 })
     const again = listen(async () => new Response(''), { host: '127.0.0.1', port: listener.port })

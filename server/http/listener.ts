@@ -1,5 +1,6 @@
 import { createServer, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { FetchHandler } from './router.ts'
 
@@ -9,11 +10,16 @@ const headersTimeoutMs = 15_000
 const requestTimeoutMs = 60_000
 const keepAliveTimeoutMs = 65_000
 const drainMs = 10_000
+/** What a request that was cut may still be at: with the drain, longer than two calls of the provider. */
+const settleMs = 8000
 
 /** An open port. */
 export interface Listener {
   port: number
-  /** Takes no new request, lets running ones end for up to ten seconds, then cuts what is left. */
+  /**
+   * Takes no new request, lets running ones end for up to ten seconds, then cuts what is left. Work whose client is
+   * gone is waited for too, for at most eight seconds more: what it needs is closed after this.
+   */
   close(): Promise<void>
 }
 
@@ -23,8 +29,11 @@ export async function listen(
   address: { host: string; port: number },
 ): Promise<Listener> {
   let draining = false
+  const running = new Set<Promise<Response>>()
   const answer = async (request: Request): Promise<Response> => {
-    const response = await fetch(request)
+    const answering = fetch(request)
+    running.add(answering)
+    const response = await answering.finally(() => running.delete(answering))
     // The connection would otherwise be kept alive for a minute, and the drain would wait for it.
     if (draining) response.headers.set('connection', 'close')
     return response
@@ -55,9 +64,10 @@ export async function listen(
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port
   return {
     port,
-    close() {
+    async close() {
       draining = true
-      return drain(server)
+      await drain(server)
+      await settle(running)
     },
   }
 }
@@ -71,6 +81,13 @@ function drain(server: Server): Promise<void> {
       resolve()
     })
   })
+}
+
+async function settle(running: ReadonlySet<Promise<unknown>>): Promise<void> {
+  const patience = new AbortController()
+  const enough = delay(settleMs, undefined, { signal: patience.signal }).catch(() => {})
+  await Promise.race([Promise.allSettled(running), enough])
+  patience.abort()
 }
 
 /** Answers a request whose host or path is no URL, and whatever else fails outside the handler. */

@@ -5,9 +5,10 @@ import {
   type ProviderFailure,
   type SessionProvider,
 } from '../core/session-provider.ts'
+import { StoreUnavailableError } from '../core/store.ts'
 import type { Browser, Visit } from '../testing/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../testing/login-fixture.ts'
-import { providerSample, secondFactorStep, signedIn } from '../testing/sign-in-sample.ts'
+import { providerSample, secondFactorStep, signedIn, signInSample } from '../testing/sign-in-sample.ts'
 import { pageContentSecurityPolicy } from './pages/layout.ts'
 
 const password = { email: 'ada@example.com', password: 'correct horse' }
@@ -155,6 +156,43 @@ describe('the limit of sign-ins', () => {
     expect(sent).toHaveLength(1)
   })
 
+  it('a return with a code over it: 429 with Retry-After, and reloading later goes on', async () => {
+    const callback = 'http://localhost:8787/oauth/callback?code=social'
+    let finished = 0
+    const given: SessionProvider = {
+      ...provider(),
+      async socialFinish() {
+        finished += 1
+        return signedIn()
+      },
+    }
+    const { login, browser, page } = await open(given, { limitPerMinute: 2 })
+    await browser.submit(page, 'provider', { provider: 'google' })
+    await browser.submit(page, 'provider', { provider: 'google' })
+    const refused = await browser.visit(callback)
+    expect(refused.response?.status).toBe(429)
+    expect(refused.response?.headers.get('retry-after')).toBe('60')
+    expect(refused.html).toContain('reload this page')
+    expect(finished).toBe(0)
+    login.runtime.advance(60)
+    expect((await browser.visit(callback)).url.searchParams.has('code')).toBe(true)
+  })
+
+  it.each([
+    ['?code=social', 503, '17', 'reload this page'],
+    ['?error=temporarily_unavailable', 400, null, 'Several sign-ins are open'],
+  ])('an outage on the way back of one of two tabs: %s is %i', async (query, status, retryAfter, text) => {
+    const { browser, page } = await open(provider())
+    await browser.submit(page, 'provider', { provider: 'google' })
+    await browser.submit(page, 'provider', { provider: 'google' })
+    failure = new ProviderError('transient', 'down', { retryAfterSeconds: 17 })
+    const refused = await browser.visit(`http://localhost:8787/oauth/callback${query}`)
+    expect(refused.response?.status).toBe(status)
+    expect(refused.response?.headers.get('retry-after')).toBe(retryAfter)
+    expect(refused.html).toContain(text)
+    expect(refused.html).not.toContain('Sample')
+  })
+
   it('looking at the page does not count', async () => {
     const { login, browser, page } = await open(provider(), { limitPerMinute: 1 })
     for (let time = 0; time < 5; time += 1) await login.open(browser)
@@ -191,5 +229,18 @@ describe('a failed first step', () => {
     const back = await browser.visit('http://localhost:8787/oauth/callback?code=social')
     expect(back.html).toContain('This account cannot sign in')
     expect(back.html).not.toContain('password is not right')
+  })
+})
+
+describe('a store that fails after the sign-in', () => {
+  it('503, and the session that nobody holds is ended at the provider', async () => {
+    const out: unknown[] = []
+    const signOut = async (session: unknown): Promise<void> => void out.push(session)
+    const { login, browser, page } = await open({ ...provider(), signOut })
+    login.shared.store.addAuthorizationCode = () =>
+      Promise.reject(new StoreUnavailableError('down', { cause: undefined }))
+    const failed = await browser.submit(page, 'password', password)
+    expect(failed.response?.status).toBe(503)
+    expect(out).toEqual([signInSample().session])
   })
 })

@@ -5,6 +5,7 @@ import type { Client, ClientStore } from '../core/client.ts'
 import { toolScope } from '../core/scope.ts'
 import { type ProviderCapabilities, ProviderError, type SignIn } from '../core/session-provider.ts'
 import type { SignInPorts } from '../core/sign-in.ts'
+import { keepOrSignOut } from '../core/sign-in-orphan.ts'
 import { type BrowserBinding, sealTransaction } from '../core/sign-in-transaction.ts'
 import { page } from './answer.ts'
 import { answerClient, clientDisplayName, returnAddress } from './authorization-response.ts'
@@ -108,7 +109,9 @@ export async function completeLogin(
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<Response> {
-  const code = await issueAuthorizationCode(request, signIn, ports.codes)
+  const code = await keepOrSignOut(signIn.session, ports.signIn.provider, () =>
+    issueAuthorizationCode(request, signIn, ports.codes),
+  )
   context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
   return answerClient(request, { code }, client, ports.urls.issuer)
 }

@@ -13,6 +13,7 @@ export type StrandedReason =
   | 'form_unreadable'
   | 'social_expired'
   | 'social_refused'
+  | 'social_rate_limited'
   | 'sign_in_unavailable'
 
 /** What a stranded person reads, and the HTTP status it comes with. */
@@ -95,6 +96,12 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
     message:
       'It was cancelled or failed. Several sign-ins are open in this browser, so it is not clear which one this was.',
     nextStep: 'Go back to the tab of the sign-in page and try again there, or start again in the app.',
+  },
+  social_rate_limited: {
+    status: 429,
+    title: 'Too many people are signing in',
+    message: 'Your sign-in has to wait for its turn. It is still open.',
+    nextStep: 'Wait a minute, then reload this page.',
   },
   sign_in_unavailable: {
     status: 503,

@@ -49,6 +49,22 @@ describe('the built-in tools', () => {
     expect(result.text).toMatch(text)
   })
 
+  it.each(['while it runs', 'before it began'])('a call whose client went away %s ends', async (when) => {
+    const client = new AbortController()
+    if (when === 'before it began') client.abort()
+    const runtime = {
+      fetch: (_request: Request, { signal }: { signal?: AbortSignal } = {}) =>
+        new Promise<Response>((_resolve, reject) => {
+          const end = (): void => reject(new DOMException('The call was ended.', 'AbortError'))
+          if (signal?.aborted) end()
+          signal?.addEventListener('abort', end)
+          client.abort()
+        }),
+    }
+    const [list] = createNotesTools('http://app.example', runtime)
+    expect(await list?.call({}, { caller, signal: client.signal })).toMatchObject({ isError: true })
+  })
+
   it('a token that cannot be had is not put down to the web app', async () => {
     const locked: Caller = {
       ...caller,

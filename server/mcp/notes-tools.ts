@@ -31,12 +31,13 @@ export function createNotesTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>
         },
         ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
         redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]),
       },
     )
     try {
-      const response = await runtime.fetch(request)
-      return response.ok ? await read(response) : await refusal(response)
+      return await withTimeout(signal, async (either) => {
+        const response = await runtime.fetch(request, { signal: either })
+        return response.ok ? read(response) : refusal(response)
+      })
     } catch {
       return toolError('The web app cannot be reached or answers nothing readable. Try again in a moment.')
     }
@@ -85,6 +86,25 @@ export function createNotesTools(appUrl: string, runtime: Pick<Runtime, 'fetch'>
         callNotes(context, { method: 'DELETE', id }, async () => textResult(`Deleted note ${id}.`, { id })),
     }),
   ]
+}
+
+/**
+ * Makes `call` with a signal that ends it when `given` does, and after ten seconds. `AbortSignal.any` would do, if Node 22
+ * did not collect a time-out that is in use there only.
+ */
+async function withTimeout<T>(given: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const either = new AbortController()
+  const end = (): void => either.abort()
+  const timeout = AbortSignal.timeout(callTimeoutMs)
+  if (given.aborted) end()
+  given.addEventListener('abort', end)
+  timeout.addEventListener('abort', end)
+  try {
+    return await call(either.signal)
+  } finally {
+    given.removeEventListener('abort', end)
+    timeout.removeEventListener('abort', end)
+  }
 }
 
 async function refusal(response: Response): Promise<CallToolResult> {

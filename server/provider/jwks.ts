@@ -68,11 +68,8 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
 
 async function fetchKeys(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<Map<string, CryptoKey>> {
   const response = await runtime.fetch(
-    new Request(url, {
-      headers: { accept: 'application/json' },
-      redirect: 'error',
-      signal: AbortSignal.timeout(fetchTimeoutMs),
-    }),
+    new Request(url, { headers: { accept: 'application/json' }, redirect: 'error' }),
+    { signal: AbortSignal.timeout(fetchTimeoutMs) },
   )
   if (!response.ok) throw new TypeError(`The key set answered ${response.status}.`)
   const body = parseJsonObject((await readBoundedText(response)) ?? '')

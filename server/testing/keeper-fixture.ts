@@ -11,7 +11,12 @@ import { type Store, StoreUnavailableError } from '../core/store.ts'
 import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { addGrant, grantSample, start } from './grant-sample.ts'
-import { createRotatingProvider, type RotatingProvider, type RotationRule } from './rotating-provider.ts'
+import {
+  createRotatingProvider,
+  providerIssuer,
+  type RotatingProvider,
+  type RotationRule,
+} from './rotating-provider.ts'
 
 /** One store, one provider session, and as many keepers as a test wants instances. */
 export interface KeeperFixture {
@@ -55,6 +60,7 @@ export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
       createSessionKeeper({
         store,
         provider,
+        providerIssuer,
         sealer,
         runtime,
         owner,
@@ -65,7 +71,7 @@ export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
     async connect(id = grantId) {
       const sample = grantSample(id, { id, createdAt: runtime.now() })
       const row = { grantId: id, version: 1, issuedAt: runtime.now() }
-      const session = sealProviderSession(provider.signedIn(), row, sealer)
+      const session = sealProviderSession({ ...provider.signedIn(), issuer: providerIssuer }, row, sealer)
       await addGrant(store, { ...sample, session })
       return session
     },

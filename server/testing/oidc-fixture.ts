@@ -41,11 +41,11 @@ export async function startOidcFixture(
   const clock = createFakeRuntime()
   const runtime: FakeRuntime = {
     ...clock,
-    async fetch(request) {
+    async fetch(request, options) {
       const { pathname } = new URL(request.url)
       const found = interceptions.findIndex(({ path }) => path === pathname)
       const [interception] = found === -1 ? [] : interceptions.splice(found, 1)
-      const send = (): Promise<Response> => fetch(request)
+      const send = (): Promise<Response> => fetch(request, options)
       return interception ? interception.play(request, send) : send()
     },
   }

@@ -6,6 +6,9 @@ import {
 } from '../core/session-provider.ts'
 import type { FakeRuntime } from './fake-runtime.ts'
 
+/** The issuer of every {@link RotatingProvider}. */
+export const providerIssuer = 'https://provider.example/auth/v1'
+
 /** What happens to one call instead of a plain answer. */
 export interface ProviderFault {
   /** Before the provider has seen the call. */

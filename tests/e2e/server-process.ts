@@ -9,7 +9,7 @@ import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const bundle = fileURLToPath(new URL('../../server/dist/main.mjs', import.meta.url))
 const startTimeoutMs = 15_000
-const stopTimeoutMs = 15_000
+const stopTimeoutMs = 25_000
 
 /** Settings by variable name without the prefix, such as `{ ACCESS_TOKEN_TTL: '2s' }`. */
 export type ServerSettings = Readonly<Record<string, string>>

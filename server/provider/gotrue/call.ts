@@ -66,9 +66,9 @@ async function send(
         method: request.method,
         headers,
         redirect: 'error',
-        signal: AbortSignal.timeout(callTimeoutMs),
         ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
       }),
+      { signal: AbortSignal.timeout(callTimeoutMs) },
     )
   } catch (cause) {
     throw new ProviderError('transient', 'The auth API cannot be reached.', { cause, outcomeKnown: false })

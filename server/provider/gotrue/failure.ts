@@ -89,6 +89,15 @@ export const refreshFailure: ReadRefusal = (refusal) => {
 /** A refusal in the background that says nothing clear: the same call may succeed once the trouble is over. */
 export const unclearFailure: ReadRefusal = (refusal) => failure(refusal, 'transient')
 
+/**
+ * A refused probe that says nothing clear: `transient` when the provider has no answer for anybody now, else
+ * `protocol`, as it may have one for the next session.
+ */
+export const probeFailure: ReadRefusal = (refusal) => {
+  const kind = failureOfStatus(refusal.status)
+  return failure(refusal, kind === 'rate_limited' ? 'transient' : kind)
+}
+
 /** Whether a refusal of a call with an access token says that the session or its user is gone. */
 export function saysEnded({ status, code }: GotrueRefusal): boolean {
   return [401, 403, 404].includes(status) && endCodes.has(code ?? '')

@@ -476,16 +476,34 @@ describe('a probe', () => {
     expect(await provider.probe(session.accessToken)).toBe(life)
   })
 
-  it.each<[what: string, response: () => Response]>([
-    ['a wrong API key at the gateway', () => Response.json({ message: 'Invalid API key' }, { status: 401 })],
-    ['a page with 403', () => new Response('<html>', { status: 403 })],
-    ['a page with 404', () => new Response('<html>', { status: 404 })],
-    ['too many requests', () => Response.json({ code: 'over_request_rate_limit' }, { status: 429 })],
-    ['a server error', () => new Response('<html>', { status: 502 })],
-    ['a page with 200', () => new Response('<html>')],
-    ['the JSON of somebody else', () => Response.json({ ok: true })],
-  ])('that meets %s says nothing', async (_what, response) => {
-    await expect(answering(response).probe('token')).rejects.toMatchObject(failing('transient'))
+  it.each<[what: string, failure: ProviderFailure, response: () => Response]>([
+    [
+      'a wrong API key at the gateway',
+      'protocol',
+      () => Response.json({ message: 'Invalid API key' }, { status: 401 }),
+    ],
+    ['a bad request without a code', 'protocol', () => new Response('', { status: 400 })],
+    ['a page with 403', 'protocol', () => new Response('<html>', { status: 403 })],
+    ['a page with 404', 'protocol', () => new Response('<html>', { status: 404 })],
+    ['a token too long for its header', 'protocol', () => new Response('', { status: 431 })],
+    ['a request that took too long', 'transient', () => new Response('', { status: 408 })],
+    [
+      'too many requests',
+      'transient',
+      () => Response.json({ code: 'over_request_rate_limit' }, { status: 429 }),
+    ],
+    ['a server error', 'transient', () => new Response('<html>', { status: 502 })],
+    ['a page with 200', 'transient', () => new Response('<html>')],
+    ['the JSON of somebody else', 'transient', () => Response.json({ ok: true })],
+    [
+      'no answer',
+      'transient',
+      () => {
+        throw new DOMException('timed out', 'TimeoutError')
+      },
+    ],
+  ])('that meets %s says nothing: %s', async (_what, failure, response) => {
+    await expect(answering(response).probe('token')).rejects.toMatchObject(failing(failure))
   })
 
   it('of a user whom an older release calls banned in a good answer: ended', async () => {
@@ -527,8 +545,12 @@ describe('sign-out', () => {
 
   const session = { accessToken: 'a', refreshToken: 'r', expiresAt: start }
 
-  it.each([200, 204, 404])('that is answered with %i is done', async (status) => {
-    await answering(() => new Response(null, { status })).signOut(session)
+  it.each<[what: string, response: () => Response]>([
+    ['200', () => new Response(null)],
+    ['204', () => new Response(null, { status: 204 })],
+    ['404 with a code that says so', () => Response.json({ code: 'session_not_found' }, { status: 404 })],
+  ])('that is answered with %s is done', async (_what, response) => {
+    await expect(answering(response).signOut(session)).resolves.toBeUndefined()
   })
 
   it.each<[what: string, response: () => Response]>([
@@ -536,6 +558,11 @@ describe('sign-out', () => {
     ['a page with 403', () => new Response('<html>', { status: 403 })],
     ['too many requests', () => Response.json({ code: 'over_request_rate_limit' }, { status: 429 })],
     ['a server error', () => new Response('<html>', { status: 500 })],
+    ['nothing at 404', () => new Response(null, { status: 404 })],
+    [
+      'a gateway without that route',
+      () => Response.json({ message: 'no Route matched with those values' }, { status: 404 }),
+    ],
     ['a code of another call', () => Response.json({ code: 'validation_failed' }, { status: 400 })],
   ])('that meets %s is to be tried again', async (_what, response) => {
     await expect(answering(response).signOut(session)).rejects.toMatchObject(failing('transient'))

@@ -12,6 +12,7 @@ import { callGotrue, type GotrueAddress, type GotrueRequest } from './call.ts'
 import { createCapabilities, type OfferedMethods } from './capabilities.ts'
 import {
   passwordFailure,
+  probeFailure,
   type ReadRefusal,
   refreshFailure,
   secondFactorFailure,
@@ -82,7 +83,7 @@ export function createGotrueProvider(
   async function signOut({ accessToken }: ProviderSession): Promise<void> {
     const request = { method: 'POST', path: '/logout?scope=local', bearer: accessToken } as const
     const answer = await callGotrue(config, request, runtime)
-    if (answer.kind === 'success' || answer.status === 404) return
+    if (answer.kind === 'success') return
     const life = readLife(answer, runtime.now())
     if (life === 'ended') return
     if (life === undefined) throw unclearFailure(answer)
@@ -161,7 +162,7 @@ export function createGotrueProvider(
       const answer = await callGotrue(config, { method: 'GET', path: '/user', bearer: accessToken }, runtime)
       const life = readLife(answer, runtime.now())
       if (life !== undefined) return life
-      if (answer.kind === 'refusal') throw unclearFailure(answer)
+      if (answer.kind === 'refusal') throw probeFailure(answer)
       throw new ProviderError('transient', 'The auth API answered something other than a user.')
     },
 

@@ -22,9 +22,20 @@ describe('keeping a real session', () => {
     const store = createMemoryStore()
     const sample = grantSample('a')
     const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-    await addGrant(store, { ...sample, session: sealProviderSession(session, row, sealer) })
+    await addGrant(store, {
+      ...sample,
+      session: sealProviderSession({ ...session, issuer: provider.issuer }, row, sealer),
+    })
     const keeperOf = (owner: string, ports: Pick<SessionKeeperPorts, 'runtime' | 'report'>) =>
-      createSessionKeeper({ store, provider, sealer, owner, checkSeconds: undefined, ...ports })
+      createSessionKeeper({
+        store,
+        provider,
+        providerIssuer: provider.issuer,
+        sealer,
+        owner,
+        checkSeconds: undefined,
+        ...ports,
+      })
     const stored = async () => {
       const found = await store.findProviderSession(sample.grant.id)
       if (!found) throw new Error('The grant has ended.')

@@ -4,6 +4,7 @@ import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'ope
 import { ProviderError } from '../../core/session-provider.ts'
 import { plainFailure, readOidcFailure } from './failure.ts'
 import { createOidcFetch } from './fetch.ts'
+import { setIdTokenAside } from './unchecked-id-token.ts'
 
 const freshSeconds = 3600
 const retryPauseSeconds = 60
@@ -24,9 +25,11 @@ export interface OidcClientConfig {
 /** The provider as its metadata describes it, ready to be called. */
 export interface OidcConnection {
   library: typeof import('openid-client')
-  /** For every call but the redemption of a code: checks the claims of an ID token, not its signature. */
+  /** For calls that yield no ID token. */
   configuration: Configuration
-  /** For the redemption of a code: checks the signature of the ID token too. */
+  /** For a refresh: leaves its ID token unchecked, under another name. */
+  refreshConfiguration: Configuration
+  /** For the redemption of a code: checks the ID token, its signature too. */
   strictConfiguration: Configuration
   metadata: ServerMetadata
   /** For what the library has no call for. Without time-out of its own. */
@@ -85,7 +88,7 @@ async function discover(
       `The OpenID provider at ${config.issuer} calls itself ${metadata.issuer}. Configure exactly that as its issuer.`,
     )
   }
-  const configure = (): Configuration => {
+  const configure = (send: CustomFetch): Configuration => {
     const configuration = new library.Configuration(
       metadata,
       config.clientId,
@@ -93,16 +96,17 @@ async function discover(
       { [library.clockSkew]: runtime.now() - Math.floor(Date.now() / 1000) },
       clientAuthentication(config, metadata, library),
     )
-    configuration[library.customFetch] = fetch
+    configuration[library.customFetch] = send
     configuration.timeout = callTimeoutSeconds
     if (isLoopbackHttp(config.issuer)) library.allowInsecureRequests(configuration)
     return configuration
   }
-  const strictConfiguration = configure()
+  const strictConfiguration = configure(fetch)
   library.enableNonRepudiationChecks(strictConfiguration)
   return {
     library,
-    configuration: configure(),
+    configuration: configure(fetch),
+    refreshConfiguration: configure(setIdTokenAside(fetch)),
     strictConfiguration,
     metadata,
     fetch,

@@ -27,9 +27,9 @@ export function createOidcFetch(runtime: Pick<Runtime, 'fetch'>): CustomFetch {
           method,
           headers,
           redirect: 'manual',
-          body: (body ?? null) as Exclude<RequestInit['body'], undefined>,
-          ...(signal && { signal }),
+          ...(body && { body: body as Exclude<RequestInit['body'], undefined> }),
         }),
+        signal && { signal },
       )
       const { status } = response
       const content = await readBody(response)

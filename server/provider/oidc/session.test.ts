@@ -162,13 +162,6 @@ describe('refresh', () => {
     ['is a page', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
     ['has no access token', replacing({ access_token: undefined })],
     ['is of another token type', replacing({ token_type: 'mac' })],
-    [
-      'has an ID token for another client',
-      async (request, send) => {
-        const idToken = await fixture.server.sign({ sub: 'user-1', aud: 'other' })
-        return replacing({ id_token: idToken })(request, send)
-      },
-    ],
   ])(
     'is transient with unknown outcome when the answer %s, of which nothing is kept',
     async (_what, play) => {
@@ -177,6 +170,38 @@ describe('refresh', () => {
       const error: unknown = await fixture.provider.refresh(session).catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ failure: 'transient', outcomeKnown: false })
       expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/eyJ|refresh_token/)
+    },
+  )
+
+  test('keeps the new tokens when our clock is ahead', async () => {
+    const started = await other({})
+    const before = await signedIn(started)
+    started.runtime.advance(2 * 3600)
+    const provider = started.providerWith({})
+    const after = await provider.refresh(before)
+    expect(after.refreshToken).not.toBe(before.refreshToken)
+    await expect(provider.refresh(after)).resolves.toBeDefined()
+  })
+
+  test('keeps the new ID token beside them, although it seems to have expired', async () => {
+    const before = await signedIn()
+    const claims = { iss: fixture.server.issuer, aud: 'drawbridge', iat: 1, exp: 2 }
+    const idToken = await fixture.server.sign({ ...claims, sub: 'user-1' })
+    fixture.intercept('/token', replacing({ id_token: idToken }))
+    const after = await fixture.provider.refresh(before)
+    expect(after.idToken).toBe(idToken)
+    expect(after.refreshToken).not.toBe(before.refreshToken)
+  })
+
+  test.each([['not a jwt'], [''], [7], [null], [{}]])(
+    'keeps the new tokens, and the ID token of before, when the new one is %j',
+    async (idToken) => {
+      const before = await signedIn()
+      fixture.intercept('/token', replacing({ id_token: idToken }))
+      const after = await fixture.provider.refresh(before)
+      expect(after.refreshToken).not.toBe(before.refreshToken)
+      expect(after.idToken).toBe(before.idToken)
+      await expect(fixture.provider.refresh(after)).resolves.toBeDefined()
     },
   )
 
@@ -221,15 +246,30 @@ describe('probe', () => {
     await expect(fixture.provider.probe?.('token')).resolves.toBe(life)
   })
 
-  test.each([302, 400, 403, 404, 429, 500, 503])('has no clear answer in %i', async (status) => {
+  test.each<[number, ProviderFailure]>([
+    [302, 'transient'],
+    [400, 'protocol'],
+    [403, 'protocol'],
+    [404, 'protocol'],
+    [408, 'transient'],
+    [429, 'transient'],
+    [431, 'protocol'],
+    [500, 'transient'],
+    [503, 'transient'],
+  ])('has no clear answer in %i: %s', async (status, failure) => {
     fixture.intercept('/me', () => new Response('', { status }))
-    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
+    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure })
+  })
+
+  test.each([404, 429, 500])('has none from a provider whose metadata answers %i', async (status) => {
+    fixture.intercept('/.well-known/openid-configuration', () => new Response('', { status }))
+    await expect(fixture.providerWith({}).probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
   })
 
   test('has none from a challenge that is no 401 either', async () => {
     const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
     fixture.intercept('/me', () => new Response('', { status: 403, headers }))
-    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
+    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure: 'protocol' })
   })
 
   test('has none from a provider that is down', async () => {

@@ -12,6 +12,7 @@ import {
   retryAfterOption,
   unusableMessage,
 } from './failure.ts'
+import { uncheckedIdToken } from './unchecked-id-token.ts'
 
 // `expires_in` may be missing (RFC 6749 section 5.1). Most providers issue tokens for longer than this.
 const assumedLifetimeSeconds = 300
@@ -42,7 +43,8 @@ export function sessionOfAnswer(
 }
 
 /**
- * The refresh token grant. A refresh token that stays valid comes back as it was. Rejects with `terminal` only for the
+ * The refresh token grant. A refresh token that stays valid comes back as it was. Of a new ID token only `sub` is looked
+ * at, which must not change: it comes from the provider itself, and the access token is good without it. Rejects with `terminal` only for the
  * provider's final word about this token; wrong client credentials are `transient`, as the sessions are still good.
  */
 export async function refreshOidcSession(
@@ -50,21 +52,28 @@ export async function refreshOidcSession(
   connect: ConnectToOidc,
   runtime: Pick<Runtime, 'now'>,
 ): Promise<ProviderSession> {
-  const { library, configuration } = await connect()
+  const { library, refreshConfiguration } = await connect()
   let answer: Awaited<ReturnType<typeof library.refreshTokenGrant>>
   try {
-    answer = await library.refreshTokenGrant(configuration, session.refreshToken)
+    answer = await library.refreshTokenGrant(refreshConfiguration, session.refreshToken)
   } catch (error) {
     throw refreshFailure(await readOidcFailure(error))
   }
-  const sub = answer.claims()?.sub
-  const previousSub = readJwt(session.idToken ?? '')?.claims['sub']
+  const idToken = uncheckedIdToken(answer)
+  const sub = subOf(idToken)
+  const previousSub = subOf(session.idToken)
   if (sub !== undefined && previousSub !== undefined && sub !== previousSub) {
     throw new ProviderError('protocol', 'The OpenID provider refreshed a session to another user.', {
       outcomeKnown: false,
     })
   }
-  return sessionOfAnswer(answer, runtime.now(), session)
+  const next = sessionOfAnswer(answer, runtime.now(), session)
+  // One that names nobody, such as one that is encrypted, cannot stand for this session.
+  return sub === undefined ? next : { ...next, idToken }
+}
+
+function subOf(idToken: string | undefined): unknown {
+  return readJwt(idToken ?? '')?.claims['sub']
 }
 
 function refreshFailure(failure: OidcFailure): ProviderError {
@@ -92,7 +101,7 @@ function refreshFailure(failure: OidcFailure): ProviderError {
  * Without that endpoint nothing can be asked, and the session counts as live until its access token ends.
  */
 export async function probeOidcSession(accessToken: string, connect: ConnectToOidc): Promise<SessionLife> {
-  const { library, configuration, metadata } = await connect()
+  const { library, configuration, metadata } = await connectToProbe(connect)
   if (metadata.userinfo_endpoint === undefined) return 'live'
   let status: number
   try {
@@ -105,7 +114,21 @@ export async function probeOidcSession(accessToken: string, connect: ConnectToOi
   }
   if (status === 200) return 'live'
   if (status === 401) return 'token_refused'
-  throw new ProviderError('transient', `The OpenID provider answered ${status} to a probe.`)
+  const isAboutToken = status >= 400 && !isPassing(status)
+  throw new ProviderError(
+    isAboutToken ? 'protocol' : 'transient',
+    `The OpenID provider answered ${status} to a probe.`,
+  )
+}
+
+/** Whatever is wrong before a token is sent is wrong for every token. */
+async function connectToProbe(connect: ConnectToOidc): Promise<OidcConnection> {
+  try {
+    return await connect()
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    throw new ProviderError('transient', error.message, { cause: error.cause })
+  }
 }
 
 /**

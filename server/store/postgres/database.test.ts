@@ -121,6 +121,16 @@ describe('a database that cannot be reached', () => {
     },
   )
 
+  it('a refusal while serving is an outage, also before the first success', async () => {
+    const store = openStore(server.url('nowhere'))
+    for (const work of [store.findClient('x'), store.addClient(clientSample)]) {
+      const { error } = await failureOf(work)
+      expect(error).toBeInstanceOf(StoreUnavailableError)
+      expect(error.message).toContain('database "nowhere" does not exist')
+    }
+    expect((await failureOf(store.prepare())).error).not.toBeInstanceOf(StoreUnavailableError)
+  })
+
   it('an account that is refused while serving is an outage: the database worked a moment ago', async () => {
     const store = openStore()
     await store.prepare()
@@ -283,7 +293,11 @@ describe('connections', () => {
     await Promise.all([store.close(), store.close()])
     await added
     await lock.over
-    await expect(store.findClient('x')).rejects.toThrow(/closed/)
+    for (const late of [store.findClient('x'), store.addClient(clientSample)]) {
+      const { error } = await failureOf(late)
+      expect(error).toBeInstanceOf(StoreUnavailableError)
+      expect(error.message).toContain('closed')
+    }
   })
 
   it('one that was never used is closed at once', async () => {

@@ -21,14 +21,17 @@ export type Values = readonly (string | number | undefined)[]
 
 /**
  * Statements on a database, each in a transaction of its own. They reject with `StoreUnavailableError` when they may
- * work later. Deadlocks and serialization failures, of which nothing is left, are tried again twice.
+ * work later, which includes a database that refuses this account, and after `close`. Deadlocks and serialization failures, of which nothing is left, are tried again twice.
  */
 export interface PostgresDatabase {
   /** Rows of a statement that changes nothing. When the connection breaks at once it is tried once more, on a new one. */
   read<Row>(statement: Statement, values?: Values): Promise<Row[]>
   /** Rows that a changing statement returns. When the connection breaks nobody knows whether it took effect. */
   write<Row>(statement: Statement, values?: Values): Promise<Row[]>
-  /** Connects and migrates; once it has resolved there is nothing left to do. */
+  /**
+   * Connects and migrates; once it has resolved there is nothing left to do. Rejects with a plain error when somebody
+   * has to change the address, the account or the database first.
+   */
   prepare(): Promise<void>
   close(): Promise<void>
 }
@@ -42,7 +45,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
   const address = parsePostgresUrl(url)
   const password = decodeURIComponent(new URL(url).password)
   let pool: Promise<Pool> | undefined
-  let prepared: Promise<void> | undefined
+  let prepared: Promise<PostgresFailure | undefined> | undefined
   // A connection is a suspect when it is as old as one that broke: a server that restarts takes all with it. Suspects
   // are not used again, so that one restart costs one statement and not one for each connection.
   let connections = 0
@@ -66,7 +69,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
   let closed: Promise<void> | undefined
 
   async function acquire(): Promise<PoolClient> {
-    if (closed) throw new TypeError('The store is closed.')
+    if (closed) throw new Error('The store is closed.')
     const opened = await (pool ??= open())
     for (;;) {
       const client = await opened.connect()
@@ -100,24 +103,25 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
     }
   }
 
-  async function migrate(): Promise<void> {
+  async function migrate(): Promise<PostgresFailure | undefined> {
     const outcome = await onConnection((client) => migratePostgres(client))
-    if ('result' in outcome) return
-    const { kind, reason, cause } = outcome.failure
-    if (kind === 'unavailable' || kind === 'conflict') throw unavailable(outcome.failure)
+    if ('result' in outcome) return undefined
+    // The next call tries again.
+    prepared = undefined
+    return outcome.failure
+  }
+
+  async function prepare(): Promise<void> {
+    const failure = await (prepared ??= migrate())
+    if (!failure) return
+    const { kind, reason, cause } = failure
+    if (kind === 'unavailable' || kind === 'conflict') throw unavailable(failure)
     throw new Error(`The database cannot be used: ${reason}`, { cause })
   }
 
-  function prepare(): Promise<void> {
-    prepared ??= migrate().catch((error: unknown) => {
-      prepared = undefined
-      throw error
-    })
-    return prepared
-  }
-
   async function run<Row>(statement: Statement, values: Values, mayRepeat: boolean): Promise<Row[]> {
-    await prepare()
+    const unprepared = await (prepared ??= migrate())
+    if (unprepared) throw errorOf(unprepared)
     const query = queryOf(statement, values, address.named)
     const began = performance.now()
     for (let tries = 1; ; tries += 1) {
@@ -126,9 +130,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
       const { failure, sent } = outcome
       const isStale = sent && failure.broken && performance.now() - began < repeatWithinMs
       if (failure.kind === 'conflict' ? tries < mostTries : mayRepeat && isStale && tries < 2) continue
-      if (failure.kind === 'fault')
-        throw new Error(`The database failed: ${failure.reason}`, { cause: failure.cause })
-      throw unavailable(failure)
+      throw errorOf(failure)
     }
   }
 
@@ -138,6 +140,12 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
     prepare,
     close: () => (closed ??= pool ? pool.then((opened) => opened.end()) : Promise.resolve()),
   }
+}
+
+/** What an operation rejects with. A refusal is an outage to whoever waits: it is up to those who run the database. */
+function errorOf(failure: PostgresFailure): Error {
+  const { kind, reason, cause } = failure
+  return kind === 'fault' ? new Error(`The database failed: ${reason}`, { cause }) : unavailable(failure)
 }
 
 function unavailable({ reason, cause }: PostgresFailure): StoreUnavailableError {

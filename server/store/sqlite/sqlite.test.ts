@@ -101,6 +101,18 @@ describe('sqlite file', () => {
     await second.close()
   })
 
+  it('on opening the lease of a command that is at work beside the server stays', async () => {
+    const path = newFile()
+    const first = openSqliteStore(path)
+    const { grant } = await addGrant(first, grantSample('a'))
+    const lease = { grantId: grant.id, version: 1, owner: 'keys-rotate-1', until: start + 15 }
+    await first.leaseProviderSession(lease, start)
+    await first.close()
+    const second = openSqliteStore(path)
+    expect(await second.leaseProviderSession({ ...lease, owner: 'server' }, start)).toEqual({ kind: 'held' })
+    await second.close()
+  })
+
   it('a replay and a reuse are told apart across a restart', async () => {
     const path = newFile()
     const first = openSqliteStore(path)

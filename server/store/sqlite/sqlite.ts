@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { resealOwnerPrefix } from '../../core/sealed-session.ts'
 import type { Store } from '../../core/store.ts'
 import { createPrivateFile, makeDataFolder } from '../data-folder.ts'
 import { createSqliteAttempts } from './attempts.ts'
@@ -26,7 +27,7 @@ const sharedPauseMs = 20
  * oldest supported Node misbinds numbered parameters.
  *
  * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
- * over on opening, since only one process uses the file. Throws when the file cannot be opened, is in use or too new.
+ * over on opening, since only one server uses the file. Throws when the file cannot be opened, is in use or too new.
  *
  * `shared` is for a maintenance command beside the server, and leaves all that to the server: it claims nothing, changes
  * no lease, and throws when there is no database or it has another schema.
@@ -68,7 +69,11 @@ function prepareDatabase(database: DatabaseSync, shared: boolean): void {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864')
     migrateSqlite(database)
     // How many leases had an unknown outcome stays: the process may have died after the provider refreshed.
-    database.exec('UPDATE provider_session SET lease_owner = NULL, lease_until = 0 WHERE lease_until > 0')
+    // Leases of a maintenance command stay: it may be at work beside a server that restarts.
+    database.exec(
+      `UPDATE provider_session SET lease_owner = NULL, lease_until = 0
+       WHERE lease_until > 0 AND COALESCE(lease_owner, '') NOT LIKE '${resealOwnerPrefix}%'`,
+    )
   }
   // From here on a lock is waited for without keeping the event loop.
   database.exec('PRAGMA busy_timeout = 0')
