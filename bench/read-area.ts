@@ -1,9 +1,10 @@
-import { type Bench, contestFigures, startFilledDrawbridge, startFloor, startPeer } from './bench.ts'
+import { type Bench, contestFigures, startFilledDrawbridge } from './bench.ts'
 import type { Child } from './child.ts'
 import type { Answer } from './connection.ts'
 import { compete, type Summary } from './contest.ts'
 import type { BarredFigure } from './figure.ts'
 import { openLoad } from './load.ts'
+import { rivals, startRival } from './rival.ts'
 import { createRepeatingWalker, getRequest, postRequest } from './walkers.ts'
 
 const metadataPath = '/.well-known/oauth-authorization-server'
@@ -13,19 +14,17 @@ const toolsListMessage = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 export async function measureMetadata(bench: Bench): Promise<BarredFigure[]> {
   const { site, child } = await startFilledDrawbridge(bench, 'metadata', 0)
   const metadata = await (await fetch(site.baseUrl + metadataPath)).text()
-  const floor = await startFloor(bench, { metadata })
-  const peer = await startPeer(bench)
   const host = new URL(site.baseUrl).host
   const isRight = ({ status, body }: Answer): boolean => status === 200 && body.includes('"token_endpoint"')
-  const summaries = await contend(bench, isRight, [
+  const systems = [
     { name: 'Drawbridge', child, port: site.port, request: getRequest({ host, path: metadataPath }) },
-    { ...floor, name: floor.child.name, request: getRequest({ host: floor.host, path: metadataPath }) },
-    {
-      ...peer,
-      name: peer.child.name,
-      request: getRequest({ host: peer.host, path: '/.well-known/openid-configuration' }),
-    },
-  ])
+  ]
+  for (const rival of rivals) {
+    if (rival.metadataPath === undefined) continue
+    const running = await startRival(rival, { ...bench, connections: 1 }, { metadata })
+    systems.push({ ...running, request: getRequest({ host: running.host, path: rival.metadataPath }) })
+  }
+  const summaries = await contend(bench, isRight, systems)
   return contestFigures('metadata', summaries, { perSecond: 30_000, cpuMicroseconds: undefined })
 }
 
@@ -47,12 +46,14 @@ export async function measureToolsList(bench: Bench): Promise<BarredFigure[]> {
     },
     body: toolsListMessage,
   })
-  const floor = await startFloor(bench, { toolsList: await sample.text() })
+  const toolsList = await sample.text()
   const isRight = ({ status, body }: Answer): boolean => status === 200 && body.includes('"whoami"')
-  const summaries = await contend(bench, isRight, [
-    { name: 'Drawbridge', child, port: site.port, request: ask(host, connected.accessToken) },
-    { ...floor, name: floor.child.name, request: ask(floor.host, floor.accessToken) },
-  ])
+  const systems = [{ name: 'Drawbridge', child, port: site.port, request: ask(host, connected.accessToken) }]
+  for (const rival of rivals.filter((each) => each.toolsList)) {
+    const running = await startRival(rival, { ...bench, connections: 1 }, { toolsList })
+    systems.push({ ...running, request: ask(running.host, running.accessToken) })
+  }
+  const summaries = await contend(bench, isRight, systems)
   return contestFigures('tools/list', summaries, { perSecond: 7000, cpuMicroseconds: 150 })
 }
 

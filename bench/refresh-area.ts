@@ -1,8 +1,9 @@
-import { type Bench, contestFigures, startFilledDrawbridge, startFloor, startPeer } from './bench.ts'
+import { type Bench, contestFigures, startFilledDrawbridge } from './bench.ts'
 import { compete } from './contest.ts'
 import type { DrawbridgeSite } from './drawbridge.ts'
 import type { BarredFigure } from './figure.ts'
 import { openLoad } from './load.ts'
+import { rivals, startRival } from './rival.ts'
 import { filledRefreshToken } from './store-fill.ts'
 import { createRefreshWalker, type RefreshTarget } from './walkers.ts'
 
@@ -10,28 +11,23 @@ import { createRefreshWalker, type RefreshTarget } from './walkers.ts'
 export async function measureRefresh(bench: Bench): Promise<BarredFigure[]> {
   const { connections } = bench
   const drawbridge = await startFilledDrawbridge(bench, 'refresh', connections)
-  const floor = await startFloor(bench)
-  const peer = await startPeer(bench)
   const { site, connected } = drawbridge
   const ours = {
     port: site.port,
     target: refreshTarget(site, connected.clientId),
     tokens: Array.from({ length: connections }, (_, index) => filledRefreshToken(index)),
   }
-  const rivals = [
-    { name: floor.child.name, rival: floor, path: '/oauth/token' },
-    { name: peer.child.name, rival: peer, path: '/token' },
-  ].map(({ name, rival, path }) => ({
-    name,
-    child: rival.child,
-    port: rival.port,
-    target: { host: rival.host, path, clientId: rival.clientId, resource: undefined },
-    tokens: rival.refreshTokens,
-  }))
+  const others = []
+  for (const rival of rivals) {
+    if (rival.refreshPath === undefined) continue
+    const { name, child, port, host, clientId, resource, refreshTokens } = await startRival(rival, bench)
+    const target = { host, path: rival.refreshPath, clientId, resource }
+    others.push({ name, child, port, target, tokens: refreshTokens })
+  }
   const contenders = []
   for (const { name, child, port, target, tokens } of [
     { name: 'Drawbridge', child: drawbridge.child, ...ours },
-    ...rivals,
+    ...others,
   ]) {
     const seen = new Set<string>()
     const walkers = tokens.map((token) => createRefreshWalker(target, [token], seen))

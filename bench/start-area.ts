@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Bench, floorName, peerName, startFloor, startPeer } from './bench.ts'
+import type { Bench } from './bench.ts'
 import type { Child } from './child.ts'
 import { median } from './contest.ts'
 import { createSite, startDrawbridge } from './drawbridge.ts'
 import { atMost, type BarredFigure, reported } from './figure.ts'
+import { rivals, startRival } from './rival.ts'
 
 const idleMs = 1000
+const metadataPath = '/.well-known/oauth-authorization-server'
 
 /** Time from spawning to the first answer, and memory a second later with nothing to do. */
 export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
@@ -14,22 +16,21 @@ export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
   const first = await timeStart(
     () => startDrawbridge(site),
     () => site.port,
+    metadataPath,
   )
   const systems = [
-    { name: 'Drawbridge', start: () => startDrawbridge(site), portOf: () => site.port },
-    ...[
-      { name: floorName, start: startFloor },
-      { name: peerName, start: startPeer },
-    ].map(({ name, start }) => ({
-      name,
-      start: async () => (await start({ ...bench, connections: 1 })).child,
+    { name: 'Drawbridge', path: metadataPath, start: () => startDrawbridge(site), portOf: () => site.port },
+    ...rivals.map((rival) => ({
+      name: rival.name,
+      path: rival.metadataPath ?? '/',
+      start: async () => (await startRival(rival, { ...bench, connections: 1 })).child,
       portOf: ({ ready }: Child) => Number(ready['port']),
     })),
   ]
   const measured = new Map<string, Started[]>()
   for (let round = 0; round < bench.startRounds; round += 1) {
-    for (const { name, start, portOf } of systems) {
-      measured.set(name, [...(measured.get(name) ?? []), await timeStart(start, portOf)])
+    for (const { name, path, start, portOf } of systems) {
+      measured.set(name, [...(measured.get(name) ?? []), await timeStart(start, portOf, path)])
     }
   }
   const startOf = (name: string): number => median((measured.get(name) ?? []).map(({ ms }) => ms))
@@ -37,7 +38,7 @@ export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
     median((measured.get(name) ?? []).map(({ megabytes }) => megabytes))
   const area = 'start'
   const beside = (title: string, unit: string, valueOf: (name: string) => number): BarredFigure[] =>
-    [floorName, peerName].map((peer) =>
+    rivals.map(({ name: peer }) =>
       reported({
         area,
         name: `${title}, ${peer}`,
@@ -61,10 +62,14 @@ interface Started {
   megabytes: number
 }
 
-async function timeStart(start: () => Promise<Child>, portOf: (child: Child) => number): Promise<Started> {
+async function timeStart(
+  start: () => Promise<Child>,
+  portOf: (child: Child) => number,
+  path: string,
+): Promise<Started> {
   const child = await start()
   const asked = performance.now()
-  await (await fetch(`http://localhost:${portOf(child)}/.well-known/oauth-authorization-server`)).text()
+  await (await fetch(`http://localhost:${portOf(child)}${path}`)).text()
   const ms = child.startMs + performance.now() - asked
   await sleep(idleMs)
   const megabytes = child.memoryBytes() / 1024 ** 2

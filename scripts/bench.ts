@@ -1,4 +1,4 @@
-// Measures the built server beside a bare node:http server and a peer, in one run. Needs Linux: times come from /proc.
+// Measures the built server beside a bare node:http server and its peers, in one run. Needs Linux: times come from /proc.
 //   --json FILE     also writes the figures as JSON
 //   --quick         shorter, with a tenth of the large store: to see that it works
 //   --only AREA     one of refresh, store, metadata, tools/list, start; may be repeated
@@ -48,6 +48,7 @@ process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 const bench: Bench = {
   launcher,
   scratch,
+  packageFolder: join(parent, 'bench-packages'),
   plan: values.quick
     ? { rounds: 3, roundMs: 1500, warmUpMs: 1000 }
     : { rounds: 5, roundMs: 3000, warmUpMs: 2000 },

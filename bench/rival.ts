@@ -1,0 +1,117 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Child, startChild } from './child.ts'
+import { installPeers } from './peer-install.ts'
+
+/** Another system that is measured in the same rounds: a server script beside this file, and where it answers what. */
+export interface Rival {
+  /** Its name in tables and figures. */
+  name: string
+  script: string
+  /** Undefined where it has no such thing. */
+  metadataPath: string | undefined
+  refreshPath: string | undefined
+  /** Whether it serves `tools/list` at `/mcp` to an access token of its own. */
+  toolsList: boolean
+  /** Packages at exact versions that are installed for it when it is first started. */
+  packages?: Readonly<Record<string, string>>
+}
+
+/** Everything that is measured beside Drawbridge, first the floor: what the same exchanges cost on node:http alone. */
+export const rivals: readonly Rival[] = [
+  {
+    name: 'node:http floor',
+    script: 'raw-server.ts',
+    metadataPath: '/.well-known/oauth-authorization-server',
+    refreshPath: '/oauth/token',
+    toolsList: true,
+  },
+  {
+    name: 'MCP SDK 1.32.2 router, in memory',
+    script: 'sdk-server.ts',
+    metadataPath: '/.well-known/oauth-authorization-server',
+    refreshPath: '/token',
+    toolsList: true,
+  },
+  {
+    name: 'oidc-provider 9.13.3, in memory',
+    script: 'oidc-server.ts',
+    metadataPath: '/.well-known/openid-configuration',
+    refreshPath: '/token',
+    toolsList: false,
+  },
+  {
+    name: 'better-auth 1.7.5, in memory',
+    script: 'better-auth-server.ts',
+    metadataPath: '/.well-known/oauth-authorization-server/api/auth',
+    refreshPath: '/api/auth/oauth2/token',
+    toolsList: true,
+    packages: {
+      'better-auth': '1.7.5',
+      '@better-auth/core': '1.7.5',
+      '@better-auth/mcp': '1.7.5',
+      '@better-auth/oauth-provider': '1.7.5',
+      'better-call': '1.4.0',
+    },
+  },
+]
+
+/** A running rival: it says in its ready line what it has. */
+export interface RunningRival {
+  name: string
+  child: Child
+  port: number
+  host: string
+  refreshTokens: readonly string[]
+  clientId: string
+  accessToken: string
+  /** Sent with every refresh, where it asks for one. */
+  resource: string | undefined
+}
+
+/** Where rivals run and how much they prepare. */
+export interface RivalSite {
+  scratch: string
+  /** Where packages of rivals are kept between runs. */
+  packageFolder: string
+  connections: number
+  say(text: string): void
+}
+
+/** Starts `rival`; `samples` are answers of Drawbridge that the floor repeats and whose tools the others list. */
+export async function startRival(
+  rival: Rival,
+  site: RivalSite,
+  samples: { metadata?: string; toolsList?: string } = {},
+): Promise<RunningRival> {
+  const packages = rival.packages && installPeers(rival.packages, site)
+  const child = await startChild({
+    name: rival.name,
+    script: fileURLToPath(new URL(rival.script, import.meta.url)),
+    argv: [String(site.connections)],
+    directory: site.scratch,
+    environment: {
+      ...(packages !== undefined && { BENCH_PACKAGES: packages }),
+      ...(samples.metadata !== undefined && { BENCH_METADATA: samples.metadata }),
+      ...(samples.toolsList !== undefined && { BENCH_TOOLS_LIST: samples.toolsList }),
+    },
+    logFile: join(site.scratch, `${rival.script}.log`),
+  })
+  const ready = child.ready as {
+    port: number
+    clientId?: string
+    refreshTokens?: string[]
+    accessToken?: string
+    resource?: string
+  }
+  return {
+    name: rival.name,
+    child,
+    port: ready.port,
+    host: `localhost:${ready.port}`,
+    refreshTokens: ready.refreshTokens ?? [],
+    clientId: ready.clientId ?? '',
+    accessToken: ready.accessToken ?? '',
+    resource: ready.resource,
+  }
+}
