@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import {
   oneOf,
+  parseAddressRanges,
   parseBaseUrl,
   parseCaptcha,
   parseCount,
   parseDuration,
   parseDurationOrOff,
   parseHeaderValue,
+  parseHosts,
   parseList,
   parseListenAddress,
+  parseListenAddressOrOff,
   parseOrigins,
   parseParameters,
   parseSecretKeys,
@@ -276,4 +279,46 @@ describeParser(
     [`a:${text}`, { kind: 'ring', keys: [{ kid: 'a', key }] }],
   ],
   ['', 'file:', 'a:short'],
+)
+
+describeParser(
+  'parseListenAddressOrOff',
+  parseListenAddressOrOff,
+  [
+    ['off', undefined],
+    ['127.0.0.1:9464', { host: '127.0.0.1', port: 9464 }],
+    ['9464', { host: '127.0.0.1', port: 9464 }],
+  ],
+  ['', 'on', 'OFF', '127.0.0.1'],
+)
+
+describeParser(
+  'parseAddressRanges',
+  parseAddressRanges,
+  [
+    ['', []],
+    ['127.0.0.1, ::1', ['127.0.0.1', '::1']],
+    ['10.0.0.0/8,2001:db8::/32', ['10.0.0.0/8', '2001:db8::/32']],
+  ],
+  ['localhost', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0', '*', '127.0.0.1,proxy'],
+)
+
+describeParser(
+  'parseHosts',
+  parseHosts,
+  [
+    ['', []],
+    ['claude.ai, *.Example.com', ['claude.ai', '*.example.com']],
+    ['!evil.example,!*.evil.example', ['!evil.example', '!*.evil.example']],
+  ],
+  [
+    'https://claude.ai',
+    'claude.ai:443',
+    'claude.ai/path',
+    '*',
+    '*.',
+    '! claude.ai',
+    'a..b@c',
+    '*.*.example.com',
+  ],
 )

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import type { SealingKey } from './core/seal.ts'
 import type { Captcha } from './core/session-provider.ts'
@@ -39,6 +40,36 @@ export function parseListenAddress(text: string): ListenAddress {
   const port = Number(match?.[2])
   if (!match || port > 65_535) throw new TypeError('expected host:port, such as 127.0.0.1:8787')
   return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
+}
+
+/** As {@link parseListenAddress}; undefined for `off`. */
+export function parseListenAddressOrOff(text: string): ListenAddress | undefined {
+  return text === 'off' ? undefined : parseListenAddress(text)
+}
+
+/** IP addresses and CIDR ranges, comma-separated. */
+export function parseAddressRanges(text: string): string[] {
+  return parseList(text).map((range) => {
+    const [address = '', bits, ...more] = range.split('/')
+    const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+    if (more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || Number(bits ?? 0) > longest) {
+      throw new TypeError(`expected addresses or ranges such as 10.0.0.0/8, not ${JSON.stringify(range)}`)
+    }
+    return range
+  })
+}
+
+/** Host names in lower case, comma-separated, each perhaps with `!`, `*.` or both in front. No port. */
+export function parseHosts(text: string): string[] {
+  return parseList(text.toLowerCase()).map((host) => {
+    const name = /^!?(?:\*\.)?([a-z0-9.-]{1,253})$/.exec(host)?.[1]
+    if (name === undefined || !URL.canParse(`https://${name}`)) {
+      throw new TypeError(
+        `expected hosts such as claude.ai, *.example.com or !evil.example, not ${JSON.stringify(host)}`,
+      )
+    }
+    return host
+  })
 }
 
 const secondsPerUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }

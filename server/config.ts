@@ -1,5 +1,6 @@
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
-import { type ServerConfig, type Setting, type Settings, settings } from './setting.ts'
+import type { ServerConfig, Setting, Settings } from './setting.ts'
+import { settings } from './setting-table.ts'
 import { brokenEmbeddedRules } from './embedded-rule.ts'
 import { brokenProviderRules } from './provider-rule.ts'
 
@@ -95,6 +96,19 @@ function withDefaults(values: Partial<ServerConfig>, given: Settings): ServerCon
     store: { kind: 'sqlite', path: '.drawbridge/server.db' },
     secretKeys: undefined,
     privateUseRedirectUris: ['cursor://anysphere.cursor-mcp/oauth/callback'],
+    tools: undefined,
+    clients: undefined,
+    registration: true,
+    registrationLimit: 60,
+    clientDocuments: true,
+    clientDocumentHosts: [],
+    clientDocumentFile: undefined,
+    longTokenTtl: undefined,
+    longTokenClients: [],
+    trustedProxies: [],
+    allowedHosts: [],
+    metricsListen: undefined,
+    appName: new URL(appUrl).host,
     embeddedTokenTtl: 3600,
     log: 'info',
     ...values,

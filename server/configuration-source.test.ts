@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError, createConfig } from './config.ts'
-import { settings } from './setting.ts'
+import { settings } from './setting-table.ts'
 import { readSettings } from './configuration-source.ts'
 
 /** What the command line would print. */

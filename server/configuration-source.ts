@@ -1,4 +1,5 @@
-import { flagOf, type Setting, type Settings, settings, variablePrefix } from './setting.ts'
+import { flagOf, type Setting, type Settings, variablePrefix } from './setting.ts'
+import { settings } from './setting-table.ts'
 
 /** Settings as text, how a fault calls each, and the faults that are already known. */
 export interface SettingSources {
