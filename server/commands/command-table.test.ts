@@ -1,21 +1,21 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { settings } from '../setting.ts'
+import { settings } from '../setting-table.ts'
 import { commandTable } from './command-table.ts'
 
 const document = readFileSync(fileURLToPath(new URL('../../docs/commands.md', import.meta.url)), 'utf8')
 
 describe('the table of commands', () => {
   it.each(commandTable)('$usage is documented with its switches', ({ usage, switches }) => {
-    expect(document).toContain(usage.replace(/ <.*/, ''))
+    expect(document).toContain(usage.replace(/ [<[].*/, ''))
     for (const name of Object.keys(switches ?? {})) expect(document).toContain(name)
   })
 
   it.each(commandTable)('$usage has examples that call it', ({ usage, examples }) => {
     expect(examples.length).toBeGreaterThan(0)
     for (const example of examples)
-      expect(example === '' || example.startsWith(usage.replace(/ <.*/, ''))).toBe(true)
+      expect(example === '' || example.startsWith(usage.replace(/ [<[].*/, ''))).toBe(true)
   })
 
   it.each(commandTable)('$usage lists settings in its help that exist and have a flag', ({ shown }) => {

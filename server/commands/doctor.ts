@@ -4,7 +4,8 @@ import { examine } from '../doctor/doctor.ts'
 import { type Finding, warn } from '../doctor/finding.ts'
 import { checkConfiguration, checkNode, type SettingSource } from '../doctor/own-check.ts'
 import { findingText, summary } from '../doctor/report.ts'
-import { flagOf, type ServerConfig, type Setting, settings, variablePrefix } from '../setting.ts'
+import { flagOf, type ServerConfig, type Setting, variablePrefix } from '../setting.ts'
+import { settings } from '../setting-table.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 
 /**

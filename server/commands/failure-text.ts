@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.ts'
+import { ToolModuleError } from '../tool-module.ts'
 import { CommandFailure, type ExitCode, exitCode } from './command.ts'
 
 const everySetting = 'Every setting: drawbridge-server serve --help, or docs/configuration.md'
@@ -21,6 +22,10 @@ export function failureJson(error: unknown): string {
 function partsOf(error: unknown): { messages: readonly string[]; nextStep: string; code: ExitCode } {
   if (error instanceof ConfigError) {
     return { messages: error.problems, nextStep: everySetting, code: exitCode.usage }
+  }
+  if (error instanceof ToolModuleError) {
+    const nextStep = 'How a file of tools is written: docs/tools.md'
+    return { messages: error.faults, nextStep, code: exitCode.usage }
   }
   if (error instanceof CommandFailure) {
     return { messages: [error.message], nextStep: error.nextStep, code: error.code }

@@ -1,3 +1,4 @@
+import { createScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
@@ -52,6 +53,7 @@ beforeEach(() => {
       },
     },
     runtime,
+    scopes: createScopeCatalogue(),
     sessionTokens: true,
     cookieName,
     checkSeconds,

@@ -5,7 +5,7 @@ import { readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
 import { type BoundedMap, createBoundedMap } from './bounded-map.ts'
 import { type GrantStore, type User, userOf } from './grant.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
-import { resourceScopes } from './scope.ts'
+import type { ScopeCatalogue } from './scope.ts'
 import { hashSecret } from './seal.ts'
 import type { SessionKeeper } from './session-keeper.ts'
 import { ProviderError, type SessionProvider } from './session-provider.ts'
@@ -19,11 +19,18 @@ export interface Caller {
   credential: CredentialKind
   user: User
   clientId: string | undefined
+  /** The grant of a token of ours; undefined for the provider's own credentials. */
+  grantId: string | undefined
   scope: string
   /** When the credential itself ends, epoch seconds. */
   expiresAt: number
   /** The user's current token at the session provider, for calls made as the user. Never goes to the client. */
   providerToken(): string
+  /**
+   * Asks anew whether the credential is good, for an answer that stays open. While nobody can say, it is. Rejects with
+   * `StoreUnavailableError`.
+   */
+  isLive(): Promise<boolean>
 }
 
 /** Why a request has no caller. `description` is for the client, generic enough to be no oracle. */
@@ -40,6 +47,8 @@ export interface CallerPorts {
   /** Without `verify`, tokens of the provider prove nothing and are not accepted. */
   provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
   runtime: Pick<Runtime, 'now'>
+  /** A provider token allows all of the resource's scopes. */
+  scopes: ScopeCatalogue
   /** Whether provider tokens are accepted at all, as bearer or as cookie. */
   sessionTokens: boolean
   cookieName: string
@@ -164,9 +173,11 @@ async function callerFromAccessToken(
           credential: 'access_token',
           user: record.grant.user,
           clientId: record.grant.clientId,
+          grantId: record.grant.id,
           scope: record.scope,
           expiresAt: record.expiresAt,
           providerToken: () => ports.keeper.accessToken(kept.session),
+          isLive: async () => (await callerFromAccessToken(token, ports, memory)).kind !== 'invalid',
         },
       }
   }
@@ -189,9 +200,12 @@ async function callerFromProviderToken(
         credential,
         user: userOf(identity, ports.provider.issuer),
         clientId: undefined,
-        scope: resourceScopes.join(' '),
+        grantId: undefined,
+        scope: ports.scopes.resource.join(' '),
         expiresAt: identity.expiresAt,
         providerToken: () => token,
+        isLive: async () =>
+          (await callerFromProviderToken(token, credential, ports, memory)).kind !== 'invalid',
       },
     }
   } catch (error) {

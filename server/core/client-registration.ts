@@ -1,166 +1,179 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
-import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
-import { checkRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
+import type { ClientInformation } from '@drawbridge/shared/oauth-metadata.ts'
+import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import {
-  type Client,
-  type ClientAuthMethod,
-  clientAuthMethods,
-  type GrantType,
-  grantTypes,
-} from './client.ts'
-import { authorizationServerScopes } from './scope.ts'
+import { type Client, type ClientAuthMethod, clientAuthMethods } from './client.ts'
+import { type ClientMetadataPolicy, readClientMetadata, readMetadataObject } from './client-metadata.ts'
 import { hashSecret } from './seal.ts'
 
-const maxRedirectUris = 20
-const maxNameLength = 200
+/** How long a registration lives that nobody signs in with. */
+export const unusedClientSeconds: number = 24 * 3600
 
-/** What registration decides: the client to store, and the answer, which alone carries the secret. */
+/** What registration decides: the client to store, and the answer, which alone carries the secrets. */
 export interface Registration {
   client: Client
-  response: ClientMetadata & Record<string, unknown>
+  response: ClientInformation
 }
 
-/** Private-use redirect URIs that are accepted, each by exact match. */
-export interface RegistrationPolicy {
-  privateUseRedirectUris: readonly string[]
+/** What may be registered. */
+export interface RegistrationPolicy extends ClientMetadataPolicy {
+  /** Echoed to a client that names no `scope` of its own. */
+  scope: string
 }
+
+/** What {@link registerClient} needs to make ids and secrets. */
+export type RegistrationRuntime = Pick<Runtime, 'now' | 'randomBytes'>
 
 /**
- * Turns the metadata of a registration request (RFC 7591 section 2) into a {@link Client}.
+ * Turns the metadata of a registration request (RFC 7591 section 3.1) into a {@link Client} that expires in
+ * {@link unusedClientSeconds}, unless somebody signs in with it.
  *
- * Unknown members are ignored, unsupported grant types are left out of the answer (RFC 7591 section 2 lets the server
- * replace values). Nothing in the metadata is verified: names and links are the client's own words.
- * Throws `invalid_redirect_uri` or `invalid_client_metadata`.
+ * The client chooses neither its id nor its secrets. The answer carries everything that was registered, the secret of a
+ * confidential client, and the token by which the registration is managed (RFC 7592 section 3); `managementUrl` says
+ * where. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function registerClient(
   metadata: unknown,
   policy: RegistrationPolicy,
-  runtime: Pick<Runtime, 'now' | 'randomBytes'>,
+  runtime: RegistrationRuntime,
+  managementUrl: (clientId: string) => string,
 ): Registration {
-  const given = readObject(metadata)
-  const redirectUris = readRedirectUris(given['redirect_uris'], policy)
-  const authMethod = readAuthMethod(given['token_endpoint_auth_method'])
-  const registeredGrantTypes = readGrantTypes(given['grant_types'])
-  readResponseTypes(given['response_types'])
-  const secret = authMethod === 'none' ? undefined : `mcps_${encodeBase64url(runtime.randomBytes(32))}`
+  const given = readMetadataObject(metadata)
+  const described = describe(given, policy)
+  const secret = newSecret(described.authMethod, runtime)
+  const managementToken = `mcpm_${encodeBase64url(runtime.randomBytes(32))}`
+  const now = runtime.now()
   const client: Client = {
+    ...described,
     id: `mcpc_${encodeBase64url(runtime.randomBytes(16))}`,
     kind: 'registered',
-    name: readText(given, 'client_name'),
-    uri: readLink(given, 'client_uri'),
-    redirectUris,
-    grantTypes: registeredGrantTypes,
-    authMethod,
     secretHash: secret && hashSecret(secret),
-    createdAt: runtime.now(),
+    managementHash: hashSecret(managementToken),
+    document: undefined,
+    introspects: false,
+    createdAt: now,
+    expiresAt: now + unusedClientSeconds,
   }
-  return { client, response: registrationResponse(client, secret, readText(given, 'scope', 1000)) }
+  return {
+    client,
+    response: {
+      ...clientInformation(client, policy.scope),
+      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+      registration_client_uri: managementUrl(client.id),
+      registration_access_token: managementToken,
+    },
+  }
 }
 
-function registrationResponse(
+/**
+ * What replacing the metadata of `client` with that of an update request comes to (RFC 7592 section 2.2). The request names
+ * all there is: what it omits is gone. Id, age and secrets stay, and the secret may be repeated, but not chosen; a client
+ * that becomes confidential gets one, one that becomes public loses it.
+ *
+ * Throws `invalid_redirect_uri` or `invalid_client_metadata`, also for members that only the server may set.
+ */
+export function updateClient(
   client: Client,
-  secret: string | undefined,
-  scope: string | undefined,
-): Registration['response'] {
+  metadata: unknown,
+  policy: RegistrationPolicy,
+  runtime: RegistrationRuntime,
+): Registration {
+  const given = readMetadataObject(metadata)
+  checkUpdate(client, given)
+  const described = describe(given, policy)
+  const confidential = usesSecret(described.authMethod)
+  const secret = client.secretHash === undefined ? newSecret(described.authMethod, runtime) : undefined
+  const updated: Client = {
+    ...client,
+    ...described,
+    secretHash: confidential ? (client.secretHash ?? (secret && hashSecret(secret))) : undefined,
+  }
+  return {
+    client: updated,
+    response: {
+      ...clientInformation(updated, policy.scope),
+      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+    },
+  }
+}
+
+/**
+ * All of a client's metadata as a registration answer names it (RFC 7591 section 3.2.1), without any secret: only hashes of
+ * them are kept.
+ */
+export function clientInformation(client: Client, defaultScope: string): ClientInformation {
+  const { name, uri, keys } = client
   return {
     client_id: client.id,
     client_id_issued_at: client.createdAt,
-    ...(secret && { client_secret: secret, client_secret_expires_at: 0 }),
-    ...(client.name && { client_name: client.name }),
-    ...(client.uri && { client_uri: client.uri }),
+    ...(name !== undefined && { client_name: name }),
+    ...(uri !== undefined && { client_uri: uri }),
     redirect_uris: [...client.redirectUris],
     grant_types: [...client.grantTypes],
-    response_types: ['code'],
+    response_types: client.grantTypes.includes('authorization_code') ? ['code'] : [],
     token_endpoint_auth_method: client.authMethod,
-    scope: scope ?? authorizationServerScopes.join(' '),
+    ...(keys?.kind === 'jwks' && { jwks: { keys: [...keys.keys] } }),
+    ...(keys?.kind === 'jwks_uri' && { jwks_uri: keys.uri }),
+    scope: client.scope ?? defaultScope,
   }
 }
 
-function readObject(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new OAuthError('invalid_client_metadata', 'The registration request must be a JSON object.')
+type RegisteredDescription = ReturnType<typeof readClientMetadata> & Pick<Client, 'authMethod'>
+
+function describe(given: JsonObject, policy: RegistrationPolicy): RegisteredDescription {
+  const described = readClientMetadata(given, policy)
+  const authMethod = readAuthMethod(given['token_endpoint_auth_method'])
+  if (authMethod === 'private_key_jwt' && !described.keys) {
+    throw invalid('private_key_jwt needs jwks or jwks_uri.')
   }
-  return value as Record<string, unknown>
+  return { ...described, authMethod }
 }
 
-function readStrings(value: unknown, name: string): string[] | undefined {
-  if (value === undefined || value === null) return undefined
-  if (!Array.isArray(value) || !value.every((item): item is string => typeof item === 'string')) {
-    throw new OAuthError('invalid_client_metadata', `${name} must be an array of strings.`)
-  }
-  return value
-}
-
-function readRedirectUris(value: unknown, policy: RegistrationPolicy): string[] {
-  const uris = readStrings(value, 'redirect_uris') ?? []
-  if (uris.length === 0 || uris.length > maxRedirectUris) {
-    throw new OAuthError('invalid_redirect_uri', `Give between 1 and ${maxRedirectUris} redirect_uris.`)
-  }
-  for (const [index, uri] of uris.entries()) {
-    const checked = checkRedirectUri(uri, { privateUse: policy.privateUseRedirectUris })
-    if (checked.kind === 'refused') {
-      throw new OAuthError(
-        'invalid_redirect_uri',
-        `redirect_uris[${index}] is refused (${checked.reason}). Use https, or http on a loopback host.`,
-      )
-    }
-  }
-  return [...new Set(uris)]
-}
-
-function readAuthMethod(value: unknown): ClientAuthMethod {
+/** The authentication method that metadata asks for. Throws `invalid_client_metadata` for one that is not offered. */
+export function readAuthMethod(value: unknown): ClientAuthMethod {
   // RFC 7591 section 2: an omitted method means client_secret_basic.
   const method = value ?? 'client_secret_basic'
   const known = clientAuthMethods.find((candidate) => candidate === method)
-  if (!known) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      `token_endpoint_auth_method must be one of ${clientAuthMethods.join(', ')}.`,
-    )
-  }
+  if (!known) throw invalid(`token_endpoint_auth_method must be one of ${clientAuthMethods.join(', ')}.`)
   return known
 }
 
-function readGrantTypes(value: unknown): GrantType[] {
-  // An omitted list would mean authorization_code alone (RFC 7591 section 2). Clients that omit it expect to stay
-  // signed in, so only an explicit list without refresh_token goes without one.
-  const asked = readStrings(value, 'grant_types') ?? grantTypes
-  const supported = grantTypes.filter((type) => asked.includes(type))
-  if (!supported.includes('authorization_code')) {
-    throw new OAuthError('invalid_client_metadata', 'grant_types must include authorization_code.')
-  }
-  return supported
+/** Whether clients of that method share a secret with this server. */
+export function usesSecret(method: ClientAuthMethod): boolean {
+  return method === 'client_secret_basic' || method === 'client_secret_post'
 }
 
-function readResponseTypes(value: unknown): void {
-  const types = readStrings(value, 'response_types')
-  if (types && !types.includes('code')) {
-    throw new OAuthError('invalid_client_metadata', 'response_types must include code.')
-  }
-}
-
-function readText(
-  given: Record<string, unknown>,
-  name: string,
-  maxLength = maxNameLength,
+/** A secret for a client of that method; undefined when it has none. */
+export function newSecret(
+  method: ClientAuthMethod,
+  { randomBytes }: Pick<Runtime, 'randomBytes'>,
 ): string | undefined {
-  const value = given[name]
-  if (value === undefined || value === null || value === '') return undefined
-  if (typeof value !== 'string' || value.length > maxLength) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      `${name} must be a string of at most ${maxLength} characters.`,
-    )
-  }
-  return value
+  return usesSecret(method) ? `mcps_${encodeBase64url(randomBytes(32))}` : undefined
 }
 
-function readLink(given: Record<string, unknown>, name: string): string | undefined {
-  const link = readText(given, name, 2048)
-  // A link is shown to people: anything but http(s) is dropped, as a script URL would run on our page.
-  return link !== undefined && URL.canParse(link) && /^https?:$/.test(new URL(link).protocol)
-    ? link
-    : undefined
+// RFC 7592 section 2.2: what stands in the answers of this server, and must not come back in an update.
+const serverMembers = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+]
+
+function checkUpdate(client: Client, given: JsonObject): void {
+  if (given['client_id'] !== client.id) throw invalid('client_id must be the one that is updated.')
+  const own = serverMembers.find((name) => name in given)
+  if (own !== undefined) throw invalid(`${own} is set by this server; leave it out.`)
+  const secret = given['client_secret']
+  if (secret === undefined) return
+  const matches =
+    typeof secret === 'string' &&
+    client.secretHash !== undefined &&
+    constantTimeEqual(hashSecret(secret), client.secretHash)
+  if (!matches) throw invalid('client_secret is not the one of this client; leave it out.')
+}
+
+function invalid(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description)
 }

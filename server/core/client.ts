@@ -1,70 +1,114 @@
-import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
-import { hashSecret } from './seal.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 
 /** How a client proves itself at the token endpoint (RFC 7591 section 2). */
-export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post'
+export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
 
 /** Client authentication methods that the token endpoint accepts, in the order metadata lists them. */
 export const clientAuthMethods: readonly ClientAuthMethod[] = [
   'none',
   'client_secret_basic',
   'client_secret_post',
+  'private_key_jwt',
 ]
 
+/** The grant type of the device authorization grant (RFC 8628 section 3.4). */
+export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
+
 /** Grant types of the token endpoint that a client may register. */
-export type GrantType = 'authorization_code' | 'refresh_token'
+export type GrantType = 'authorization_code' | 'refresh_token' | typeof deviceGrantType
 
 /** Every {@link GrantType}, in the order metadata lists them. */
-export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token']
+export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token', deviceGrantType]
 
-/** A registered OAuth client. `name` and `uri` are self-declared and prove nothing. Times are epoch seconds. */
+/** The public keys of a client that signs its assertions, or where they are to be fetched. */
+export type ClientKeys = { kind: 'jwks'; keys: readonly JsonObject[] } | { kind: 'jwks_uri'; uri: string }
+
+/**
+ * Where a client comes from: `registered` itself (RFC 7591), `configured` by the operator, or a `metadata_document` that
+ * its id names.
+ */
+export type ClientKind = 'registered' | 'configured' | 'metadata_document'
+
+/** When a client id metadata document was fetched, until when it may be used unasked, and how to ask whether it changed. */
+export interface DocumentFreshness {
+  fetchedAt: number
+  freshUntil: number
+  etag: string | undefined
+}
+
+/**
+ * An OAuth client. `name` and `uri` are self-declared and prove nothing, but for a `metadata_document`, whose id is a URL of
+ * its host. Times are epoch seconds.
+ */
 export interface Client {
   id: string
-  kind: 'registered'
+  kind: ClientKind
   name: string | undefined
   uri: string | undefined
   redirectUris: readonly string[]
   grantTypes: readonly GrantType[]
+  /** What the client registered as `scope`: echoed to it, and no limit to what it may ask for. */
+  scope: string | undefined
   authMethod: ClientAuthMethod
   secretHash: string | undefined
+  keys: ClientKeys | undefined
+  /** SHA-256 of the registration access token (RFC 7592); only a registered client has one. */
+  managementHash: string | undefined
+  document: DocumentFreshness | undefined
+  /** May ask what a token of another client is worth (RFC 7662): a resource server that the operator configured. */
+  introspects: boolean
   createdAt: number
-}
-
-/** Where clients live. */
-export interface ClientStore {
-  addClient(client: Client): Promise<void>
-  findClient(id: string): Promise<Client | undefined>
-}
-
-/** What a request to the token endpoint presents about its client, from the Basic header or from the body. */
-export interface ClientCredentials {
-  id: string
-  secret: string | undefined
+  /** A registration that nobody signed in with is forgotten then, one that is used goes on; undefined: never. */
+  expiresAt: number | undefined
 }
 
 /**
- * The client that `credentials` prove (RFC 6749 section 2.3).
- *
- * A confidential client may send its secret by either method. A secret from a public client is ignored: there is
- * nothing to compare it with. Throws `invalid_client` (401), which makes clients register again.
+ * What a client is looked up for: to let a person sign in with it, or because it comes with what it got when that happened. A
+ * client that is `connected` is known from its stored document for as long as that document's host cannot be reached.
  */
-export async function authenticateClient(
-  clients: ClientStore,
-  credentials: ClientCredentials,
-): Promise<Client> {
-  const client = await clients.findClient(credentials.id)
-  if (!client) {
-    throw new OAuthError(
-      'invalid_client',
-      'This client is not registered here (any more). Register it again.',
-    )
+export type ClientPurpose = 'sign_in' | 'connected'
+
+/** Finds clients of every kind. */
+export interface ClientFinder {
+  /**
+   * The client with that id: configured, registered and not expired, or described by the document that the id names. Undefined when there
+   * is none. Rejects with {@link ClientUnavailableError} when nobody can say right now. Without `purpose` it is `sign_in`.
+   */
+  findClient(id: string, purpose?: ClientPurpose): Promise<Client | undefined>
+}
+
+/**
+ * Whether there is such a client cannot be told right now, as its document cannot be fetched; with `permanent` it was, and
+ * describes no client. The message is for people and ends with the next step.
+ */
+export class ClientUnavailableError extends Error {
+  readonly permanent: boolean
+
+  constructor(message: string, options: { permanent?: boolean; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.name = 'ClientUnavailableError'
+    this.permanent = options.permanent ?? false
   }
-  if (client.secretHash !== undefined) {
-    const presented = hashSecret(credentials.secret ?? '')
-    if (credentials.secret === undefined || !constantTimeEqual(presented, client.secretHash)) {
-      throw new OAuthError('invalid_client', 'The client secret is missing or wrong.')
-    }
-  }
-  return client
+}
+
+/** Where clients live. Clients of the configuration are not in here. */
+export interface ClientStore {
+  addClient(client: Client): Promise<void>
+  /** Also one that has expired and is not collected yet. */
+  findClient(id: string): Promise<Client | undefined>
+  /** Stores all of `client` again, when there is one of that id; true when there was. */
+  replaceClient(client: Client): Promise<boolean>
+  /** Adds it, or stores all of it again. */
+  putClient(client: Client): Promise<void>
+  /** Deletes the client; its grants are for {@link GrantStore.endGrants}. True for the call that deleted it. */
+  removeClient(id: string): Promise<boolean>
+  /** Moves the end of a client that expires to `until`, if that is later: somebody signed in with it. */
+  keepClient(id: string, until: number): Promise<void>
+  /** By id, those after `after`. */
+  listClients(page: { after: string; limit: number }): Promise<Client[]>
+  /**
+   * Deletes the oldest registrations that nobody signed in with, as far as there are more than `most`, at most `limit` of
+   * them, and answers how many. One that was kept by {@link ClientStore.keepClient} is not among them.
+   */
+  trimClients(most: number, limit: number): Promise<number>
 }

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DrawbridgeFixture, redirectUri, startDrawbridge } from '../testing/drawbridge-fixture.ts'
+import {
+  baseUrl,
+  type DrawbridgeFixture,
+  redirectUri,
+  startDrawbridge,
+} from '../testing/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeAll(async () => {
@@ -38,6 +43,8 @@ describe('POST /oauth/register (RFC 7591)', () => {
     })
     expect(body['client_id']).toMatch(/^mcpc_/)
     expect(body).not.toHaveProperty('client_secret')
+    expect(body['registration_client_uri']).toBe(`${baseUrl}/oauth/register/${String(body['client_id'])}`)
+    expect(body['registration_access_token']).toMatch(/^mcpm_[A-Za-z0-9_-]{43}$/)
   })
 
   it.each(['client_secret_basic', 'client_secret_post', undefined])(
@@ -104,11 +111,75 @@ describe('POST /oauth/register (RFC 7591)', () => {
     expect((await post(JSON.stringify({ client_name: 'x'.repeat(70_000) }))).status).toBe(413)
     const get = await drawbridge.fetch('/oauth/register')
     expect(get.status).toBe(405)
-    expect(get.headers.get('allow')).toBe('POST')
+    expect(get.headers.get('allow')).toBe('POST, OPTIONS')
   })
 
   it('a link that is no web address is dropped, not shown', async () => {
     const registered = await drawbridge.register({ client_uri: 'javascript:alert(1)' })
     expect(registered).not.toHaveProperty('client_uri')
+  })
+})
+
+describe('registrations that nobody uses (RFC 7591 section 5)', () => {
+  it('expire after a day', async () => {
+    const own = await startDrawbridge()
+    const { client_id: clientId } = await own.register()
+    own.runtime.advance(86_399)
+    expect((await own.app.store.findClient(clientId))?.expiresAt).toBe(own.runtime.now() + 1)
+    const open = (): Promise<Response> => {
+      const { pathname, search } = own.authorizeUrl(clientId)
+      return own.fetch(pathname + search)
+    }
+    expect((await open()).status).toBe(200)
+    own.runtime.advance(1)
+    expect((await open()).status).toBe(400)
+    await own.close()
+  })
+
+  it('live on once somebody has signed in', async () => {
+    const own = await startDrawbridge()
+    const { clientId } = await own.connect()
+    const client = await own.app.store.findClient(clientId)
+    expect(client?.expiresAt).toBe(own.runtime.now() + 120 * 86_400)
+    await own.close()
+  })
+})
+
+describe('limits of registration', () => {
+  const register = (own: DrawbridgeFixture, address?: string): Promise<Response> =>
+    own.app.fetch(
+      new Request(`${baseUrl}/oauth/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+      }),
+      { address },
+    )
+
+  it('429 as OAuth JSON with Retry-After, per address; what is refused is not stored', async () => {
+    const own = await startDrawbridge({ registrationLimit: '2' })
+    const answers = []
+    for (let index = 0; index < 3; index += 1) answers.push(await register(own, '192.0.2.1'))
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 429])
+    const [, , limited] = answers
+    expect(limited?.headers.get('retry-after')).toBe('3600')
+    expect(limited?.headers.get('access-control-allow-origin')).toBe('*')
+    expect(await limited?.json()).toEqual({
+      error: 'temporarily_unavailable',
+      error_description: 'Too many registrations from this address. Try again in 3600 seconds.',
+    })
+    expect(await own.app.store.listClients({ after: '', limit: 10 })).toHaveLength(2)
+    expect((await register(own, '192.0.2.2')).status).toBe(201)
+    await own.close()
+  })
+
+  it('REGISTRATION off: there is no such endpoint, and no word of it in the metadata', async () => {
+    const own = await startDrawbridge({ registration: 'off' })
+    expect((await register(own)).status).toBe(404)
+    const managed = await own.fetch('/oauth/register/mcpc_a', { headers: { authorization: 'Bearer mcpm_a' } })
+    expect(managed.status).toBe(404)
+    const metadata = await own.fetch('/.well-known/oauth-authorization-server')
+    expect(await metadata.json()).not.toHaveProperty('registration_endpoint')
+    await own.close()
   })
 })

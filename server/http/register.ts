@@ -1,5 +1,11 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { registerClient, type RegistrationPolicy } from '../core/client-registration.ts'
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
+import { countRegistration } from '../core/client-registration-limit.ts'
+import {
+  registerClient,
+  type RegistrationPolicy,
+  type RegistrationRuntime,
+} from '../core/client-registration.ts'
+import type { AttemptStore } from '../core/attempt.ts'
 import type { ClientStore } from '../core/client.ts'
 import { json } from './answer.ts'
 import { readJson } from './body.ts'
@@ -8,23 +14,52 @@ import type { Endpoint } from './endpoint.ts'
 
 /** What the registration endpoint needs. */
 export interface RegisterPorts {
-  store: ClientStore
-  runtime: Pick<Runtime, 'now' | 'randomBytes'>
+  store: Pick<ClientStore, 'addClient'> & AttemptStore
+  runtime: RegistrationRuntime
   policy: RegistrationPolicy
+  /** Where the server seems to be, without a slash at its end. */
+  issuer: string
+  limitPerHour: number
 }
 
-/** `POST /oauth/register` (RFC 7591 section 3): open to all, answers 201 with the client's id and, once, its secret. */
+/** Absolute path under which each registration is managed; its id is the one segment behind. */
+export function managementPath(basePath: string): string {
+  return `${basePath}/oauth/register/`
+}
+
+/**
+ * `POST /oauth/register` (RFC 7591 section 3): open to all, answers 201 with the client's id, once its secret, and the token by
+ * which it is managed (RFC 7592). Over the limit the answer is 429 `temporarily_unavailable`, the registered code that
+ * comes nearest: RFC 7591 has none for it.
+ */
 export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): Endpoint {
+  const managementUrl = (clientId: string): string => `${ports.issuer}/oauth/register/${clientId}`
   return {
     path: `${basePath}/oauth/register`,
     cors: everyone,
     methods: {
       async POST(request, context) {
-        const { client, response } = registerClient(await readJson(request), ports.policy, ports.runtime)
+        const metadata = await readJson(request)
+        const { client, response } = registerClient(metadata, ports.policy, ports.runtime, managementUrl)
+        const { redirectUris } = client
+        const permit = await countRegistration({ redirectUris, address: context.address }, ports)
+        if (permit.kind === 'limited') {
+          context.report('registration_limited')
+          return tooMany(permit.retryAfterSeconds)
+        }
         await ports.store.addClient(client)
         context.report('client_registered', { client_id: client.id })
-        return json(response, 201)
+        return json(response, 201, { pragma: 'no-cache' })
       },
     },
   }
+}
+
+function tooMany(retryAfterSeconds: number): Response {
+  const error = new OAuthError(
+    'temporarily_unavailable',
+    `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`,
+    { status: 429 },
+  )
+  return json(oauthErrorBody(error), error.status, { 'retry-after': String(retryAfterSeconds) })
 }

@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { ConfigError } from './config.ts'
+import { type DocumentClient, readClientDocument } from './core/client-id-metadata-document.ts'
+import { readKeys } from './core/client-key-metadata.ts'
+import {
+  type ClientMetadataPolicy,
+  type DescribedClient,
+  readClientMetadata,
+} from './core/client-metadata.ts'
+import { readAuthMethod, usesSecret } from './core/client-registration.ts'
+import type { Client, ClientAuthMethod } from './core/client.ts'
+import { hashSecret } from './core/seal.ts'
+
+const fewestSecretCharacters = 16
+
+// What an entry may have. A member that is spelled wrong could make a confidential client a public one.
+const knownMembers = new Set([
+  'application_type',
+  'client_id',
+  'client_name',
+  'client_secret',
+  'client_secret_sha256',
+  'client_uri',
+  'contacts',
+  'grant_types',
+  'introspects',
+  'jwks',
+  'jwks_uri',
+  'logo_uri',
+  'policy_uri',
+  'redirect_uris',
+  'response_types',
+  'scope',
+  'software_id',
+  'software_version',
+  'token_endpoint_auth_method',
+  'tos_uri',
+])
+
+/** What one entry of a file came to. */
+type Reading<Value> = { kind: 'read'; value: Value } | { kind: 'faulty'; fault: string }
+
+/**
+ * The clients of the file that CLIENTS names: a JSON array of client metadata (RFC 7591 section 2), each with a `client_id`, for a
+ * confidential client `client_secret` or `client_secret_sha256`, and `introspects` for a resource server. Read once.
+ *
+ * Throws `ConfigError` with every fault of the file. No secret is repeated in it.
+ */
+export function readClientFile(
+  path: string,
+  policy: ClientMetadataPolicy,
+  now: number,
+): ReadonlyMap<string, Client> {
+  return readEntries(path, 'CLIENTS', (entry) => readConfiguredClient(entry, policy, now))
+}
+
+/**
+ * The documents of the file that CLIENT_DOCUMENT_FILE names: a JSON array of client id metadata documents, each under its own
+ * `client_id`. Throws as {@link readClientFile} does.
+ */
+export function readDocumentFile(
+  path: string,
+  policy: ClientMetadataPolicy,
+): ReadonlyMap<string, DocumentClient> {
+  return readEntries(path, 'CLIENT_DOCUMENT_FILE', (entry): Reading<DocumentClient> => {
+    const reading = readClientDocument(String(entry['client_id']), entry, policy)
+    return reading.kind === 'client'
+      ? { kind: 'read', value: reading.client }
+      : { kind: 'faulty', fault: reading.reason }
+  })
+}
+
+function readEntries<Value extends { id: string }>(
+  path: string,
+  setting: string,
+  read: (entry: JsonObject) => Reading<Value>,
+): ReadonlyMap<string, Value> {
+  const found = new Map<string, Value>()
+  const faults = readArray(path, setting).flatMap((entry, index) => {
+    const name = `${setting}: ${path}, entry ${index + 1}`
+    if (!isJsonObject(entry)) return [`${name} must be a JSON object.`]
+    const reading = read(entry)
+    if (reading.kind === 'faulty') return [`${name}: ${reading.fault}`]
+    const { value } = reading
+    if (found.has(value.id)) return [`${name}: client_id ${value.id} is there twice.`]
+    found.set(value.id, value)
+    return []
+  })
+  if (faults.length > 0) throw new ConfigError(faults)
+  return found
+}
+
+function readArray(path: string, setting: string): unknown[] {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new ConfigError([`${setting}: ${path} cannot be read (${code}).`])
+  }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (Array.isArray(value)) return value
+  } catch {
+    // What a parser says repeats the text, and there are secrets in it.
+    throw new ConfigError([`${setting}: ${path} is not valid JSON.`])
+  }
+  throw new ConfigError([`${setting}: ${path} must hold a JSON array.`])
+}
+
+function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Reading<Client> {
+  const { client_id: id, introspects = false } = entry
+  const unknown = Object.keys(entry).filter((name) => !knownMembers.has(name))
+  if (unknown.length > 0) return faulty(`${unknown.join(', ')} is not known here.`)
+  if (typeof id !== 'string' || !/^[\x21-\x7E]{1,200}$/.test(id)) {
+    return faulty('client_id must be 1 to 200 printable characters without blanks.')
+  }
+  if (typeof introspects !== 'boolean') return faulty('introspects must be true or false.')
+  try {
+    const described = describe(entry, introspects, policy)
+    const proof = readProof(entry, described)
+    if (introspects && proof.authMethod === 'none') {
+      return faulty('a client that introspects needs a client_secret, or keys.')
+    }
+    const client: Client = {
+      ...described,
+      ...proof,
+      id,
+      kind: 'configured',
+      introspects,
+      managementHash: undefined,
+      document: undefined,
+      createdAt: now,
+      expiresAt: undefined,
+    }
+    return { kind: 'read', value: client }
+  } catch (error) {
+    if (error instanceof OAuthError) return faulty(error.description)
+    throw error
+  }
+}
+
+function describe(entry: JsonObject, introspects: boolean, policy: ClientMetadataPolicy): DescribedClient {
+  const signsIn = entry['redirect_uris'] !== undefined || entry['grant_types'] !== undefined
+  if (signsIn || !introspects) return readClientMetadata(entry, policy)
+  // A resource server that only asks about tokens signs nobody in.
+  const name = entry['client_name']
+  return {
+    name: typeof name === 'string' ? name : undefined,
+    uri: undefined,
+    redirectUris: [],
+    grantTypes: [],
+    scope: undefined,
+    keys: readKeys(entry, policy.allowLoopback),
+  }
+}
+
+function readProof(entry: JsonObject, { keys }: DescribedClient): Pick<Client, 'authMethod' | 'secretHash'> {
+  const secretHash = readSecretHash(entry)
+  const usual = secretHash === undefined ? (keys ? 'private_key_jwt' : 'none') : 'client_secret_basic'
+  const authMethod: ClientAuthMethod = readAuthMethod(entry['token_endpoint_auth_method'] ?? usual)
+  if (usesSecret(authMethod) !== (secretHash !== undefined)) {
+    throw invalid(`${authMethod} ${secretHash === undefined ? 'needs a' : 'has no'} client_secret.`)
+  }
+  if (authMethod === 'private_key_jwt' && !keys) throw invalid('private_key_jwt needs jwks or jwks_uri.')
+  return { authMethod, secretHash }
+}
+
+function readSecretHash({
+  client_secret: secret,
+  client_secret_sha256: hash,
+}: JsonObject): string | undefined {
+  if (secret !== undefined && hash !== undefined) {
+    throw invalid('Give client_secret or client_secret_sha256, not both.')
+  }
+  if (hash !== undefined) {
+    if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/i.test(hash)) {
+      throw invalid('client_secret_sha256 must be 64 hexadecimal digits.')
+    }
+    return Buffer.from(hash, 'hex').toString('base64url')
+  }
+  if (secret === undefined) return undefined
+  // What is stored is a plain hash, so a secret that can be guessed could be found from it.
+  if (typeof secret !== 'string' || secret.length < fewestSecretCharacters) {
+    throw invalid(`client_secret must be random text of at least ${fewestSecretCharacters} characters.`)
+  }
+  return hashSecret(secret)
+}
+
+function faulty(fault: string): { kind: 'faulty'; fault: string } {
+  return { kind: 'faulty', fault }
+}
+
+function invalid(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description)
+}

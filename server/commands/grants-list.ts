@@ -1,0 +1,111 @@
+import type { ClientStore } from '../core/client.ts'
+import type { GrantRecord } from '../core/grant.ts'
+import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { collectGrants, grantsOfUser, isLive } from './grant-choice.ts'
+import { withStore } from './key-store.ts'
+import { textTable } from './table.ts'
+
+/** Whoever looks at more than this looks at nothing. */
+const mostListed = 10_000
+
+/** Which grants to list. Both `user` and `client`: those of that person with that client. */
+export interface GrantsListOptions {
+  /** The `sub` of a person at the session provider. */
+  user: string | undefined
+  client: string | undefined
+  /** Also those that have ended and are not collected yet. */
+  all: boolean
+}
+
+/** Prints grants: whose, of which client, when they were made and last used and from where, and when and why they end. */
+export async function listGrants(
+  input: CommandInput,
+  { user, client, all }: GrantsListOptions,
+): Promise<ExitCode> {
+  const config = readConfig(input)
+  const now = input.runtime.now()
+  const of =
+    user !== undefined ? grantsOfUser(user, config) : client !== undefined ? { clientId: client } : undefined
+  const keep = (record: GrantRecord): boolean =>
+    (all || isLive(record, now)) && (client === undefined || record.grant.clientId === client)
+  const { rows, isCut } = await withStore(config, async (store) => {
+    if (!store) return { rows: [], isCut: false }
+    const found = await collectGrants(store, of, { keep, most: mostListed })
+    return { rows: await describe(found.records, now, store), isCut: found.isCut }
+  })
+  const { terminal } = input
+  if (input.json) terminal.print(JSON.stringify({ ok: true, grants: rows, truncated: isCut }))
+  else terminal.print(rows.length === 0 ? 'No grants.' : grantTable(rows))
+  if (isCut) terminal.note(`There are more than ${mostListed}. Choose with --user or --client.`)
+  return exitCode.ok
+}
+
+/** One grant as the command prints it with `--json`; times are epoch seconds. */
+interface GrantRow {
+  id: string
+  sub: string
+  email: string | undefined
+  client_id: string
+  client_name: string | undefined
+  scope: string
+  created_at: number
+  last_used_at: number | undefined
+  last_address: string | undefined
+  expires_at: number
+  state: 'live' | 'expired' | 'ended'
+  ended_at: number | undefined
+  end_reason: string | undefined
+}
+
+async function describe(
+  records: readonly GrantRecord[],
+  now: number,
+  clients: Pick<ClientStore, 'findClient'>,
+): Promise<GrantRow[]> {
+  const names = new Map<string, string | undefined>()
+  for (const { grant } of records) {
+    if (names.has(grant.clientId)) continue
+    names.set(grant.clientId, (await clients.findClient(grant.clientId))?.name)
+  }
+  return records.map((record) => ({
+    id: record.grant.id,
+    sub: record.grant.user.sub,
+    email: record.grant.user.email,
+    client_id: record.grant.clientId,
+    client_name: names.get(record.grant.clientId),
+    scope: record.grant.scope,
+    created_at: record.grant.createdAt,
+    last_used_at: record.lastUse?.usedAt,
+    last_address: record.lastUse?.address,
+    expires_at: record.grant.expiresAt,
+    state: isLive(record, now) ? 'live' : record.end ? 'ended' : 'expired',
+    ended_at: record.end?.at,
+    end_reason: record.end?.reason,
+  }))
+}
+
+function grantTable(rows: readonly GrantRow[]): string {
+  return textTable(
+    ['grant', 'user', 'client', 'created', 'last used', 'from', 'ends', ''],
+    rows.map((row) => [
+      row.id,
+      printable(row.email ?? row.sub),
+      printable(row.client_name === undefined ? row.client_id : `${row.client_name} (${row.client_id})`),
+      timeText(row.created_at),
+      row.last_used_at === undefined ? '-' : timeText(row.last_used_at),
+      row.last_address ?? '-',
+      timeText(row.ended_at ?? row.expires_at),
+      row.state === 'live' ? '' : (row.end_reason ?? 'expired'),
+    ]),
+  )
+}
+
+/** A client chooses its name itself: nothing in it may steer the terminal. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
+}
+
+/** To the minute, in UTC. */
+function timeText(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`
+}

@@ -1,0 +1,47 @@
+/** Why a document of a client could not be fetched; for the log and for the page that people see. */
+export type FetchFailure =
+  | 'forbidden_url'
+  | 'forbidden_address'
+  | 'unknown_host'
+  | 'unreachable'
+  | 'too_slow'
+  | 'redirected'
+  | 'not_found'
+  | 'refused'
+  | 'wrong_type'
+  | 'too_large'
+  | 'too_many_fetches'
+
+/** What came of fetching a document. Headers are what the host says: unchecked. */
+export type FetchOutcome =
+  | { kind: 'fetched'; text: string; headers: Headers }
+  | { kind: 'not_modified'; headers: Headers }
+  | { kind: 'failed'; reason: FetchFailure }
+
+/** One document to fetch; with `etag` only if it has changed since. */
+export interface FetchQuery {
+  url: string
+  maxBytes: number
+  etag?: string | undefined
+}
+
+/**
+ * Fetches a public JSON document from a URL that a stranger chose, and never reaches anything inside the own network. Does
+ * not reject: whatever goes wrong is a {@link FetchFailure}.
+ */
+export type GuardedFetch = (query: FetchQuery) => Promise<FetchOutcome>
+
+/** The sentence that ends "Its document could not be fetched: ...", per failure. */
+export const fetchFailureText: Readonly<Record<FetchFailure, string>> = {
+  forbidden_url: 'the address is not one that documents are fetched from.',
+  forbidden_address: 'the host is not on the public internet.',
+  unknown_host: 'the host name cannot be resolved.',
+  unreachable: 'the host cannot be reached.',
+  too_slow: 'the host answers too slowly.',
+  redirected: 'the host redirects to another address.',
+  not_found: 'the host has no such document.',
+  refused: 'the host refuses to give it out.',
+  wrong_type: 'what the host sends is no JSON.',
+  too_large: 'what the host sends is too large.',
+  too_many_fetches: 'too many documents are being fetched right now.',
+}

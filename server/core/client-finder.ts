@@ -1,0 +1,79 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { createDocumentSource, type DocumentSourcePorts } from './client-document-source.ts'
+import { isDocumentUrl, looksLikeDocumentUrl } from './client-id-metadata-document.ts'
+import type { Client, ClientFinder, ClientStore } from './client.ts'
+
+/** How long a client is kept after the last connection with it has ended. */
+const keptSeconds = 90 * 86_400
+
+/** Where clients are looked for. */
+export interface ClientFinderPorts {
+  /** Clients of the operator's file, by id. */
+  configured: ReadonlyMap<string, Client>
+  store: Pick<ClientStore, 'findClient'>
+  runtime: Pick<Runtime, 'now'>
+  /** Undefined: a client id is never the URL of a document. */
+  documents: (Omit<DocumentSourcePorts, 'runtime'> & { hosts: readonly string[] }) | undefined
+}
+
+/**
+ * Finds clients of every kind: first the configured ones, then the documents that ids name as URLs, then the ones that
+ * registered or were added by command. What is stored of a document counts only while documents of its host are taken, so that
+ * refusing a host ends what was allowed before.
+ */
+export function createClientFinder({
+  configured,
+  store,
+  runtime,
+  documents,
+}: ClientFinderPorts): ClientFinder {
+  const findDocument = documents && createDocumentSource({ ...documents, runtime })
+  return {
+    async findClient(id, purpose = 'sign_in') {
+      const known = configured.get(id)
+      if (known) return known
+      if (looksLikeDocumentUrl(id)) {
+        if (!findDocument || !isDocumentUrl(id, documents.policy.allowLoopback)) return undefined
+        return isAcceptedHost(new URL(id).hostname, documents.hosts) ? findDocument(id, purpose) : undefined
+      }
+      const client = await store.findClient(id)
+      return client && (client.expiresAt ?? Infinity) > runtime.now() ? client : undefined
+    },
+  }
+}
+
+/**
+ * Whether documents of that host are taken. `patterns` are host names, with `*.` in front for all below one, and with `!` for
+ * the ones that are refused, which wins. Without any that accepts, every host that is not refused is taken.
+ */
+export function isAcceptedHost(hostname: string, patterns: readonly string[]): boolean {
+  const matches = (pattern: string): boolean =>
+    pattern.startsWith('*.') ? hostname.endsWith(pattern.slice(1)) : hostname === pattern
+  const refused = patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1))
+  const accepted = patterns.filter((pattern) => !pattern.startsWith('!'))
+  return !refused.some(matches) && (accepted.length === 0 || accepted.some(matches))
+}
+
+/**
+ * Notes that somebody signed in with `client`, for a grant that ends at `grantEndsAt` (epoch seconds): a registration no
+ * longer expires unused, and a document is stored from now on. To be called whenever a grant begins.
+ */
+export async function keepUsedClient(
+  client: Client,
+  grantEndsAt: number,
+  store: Pick<ClientStore, 'keepClient' | 'putClient'>,
+): Promise<void> {
+  const until = grantEndsAt + keptSeconds
+  switch (client.kind) {
+    case 'configured':
+      return
+    case 'registered':
+      if (client.expiresAt !== undefined) await store.keepClient(client.id, until)
+      return
+    case 'metadata_document':
+      // A copy of the operator has no document behind it, and is at hand anyway.
+      if (!client.document) return
+      await store.putClient({ ...client, expiresAt: client.expiresAt ?? until })
+      await store.keepClient(client.id, until)
+  }
+}

@@ -1,0 +1,240 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isDocumentUrl, looksLikeDocumentUrl, readClientDocument } from './client-id-metadata-document.ts'
+
+const url = 'https://client.example/oauth/client.json'
+const policy = { privateUseRedirectUris: [], allowLoopback: false }
+const redirect_uris = ['http://127.0.0.1/callback']
+const document = { client_id: url, client_name: 'Quill', redirect_uris }
+const jwks = { keys: [{ kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'BBBB' }] }
+
+const read = (changes: JsonObject = {}) => readClientDocument(url, { ...document, ...changes }, policy)
+
+describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
+  it.each([
+    url,
+    'https://claude.ai/oauth/mcp-oauth-client-metadata',
+    'https://chatgpt.com/oauth/abc-123/client.json',
+    'https://client.example/c?v=1',
+    'https://client.example:8443/c',
+    'https://client.example/c/',
+    'https://xn--bcher-kva.example/c',
+    'https://a_b.client.example/c',
+  ])('accepts %s', (text) => {
+    expect(isDocumentUrl(text, false)).toBe(true)
+  })
+
+  it.each<[rule: string, text: string]>([
+    ['MUST have the https scheme', 'http://client.example/c'],
+    ['the scheme in capitals', 'HTTPS://client.example/c'],
+    ['another scheme', 'ftp://client.example/c'],
+    ['MUST contain a path', 'https://client.example'],
+    ['a path that is only a slash', 'https://client.example/'],
+    ['a query instead of a path', 'https://client.example/?c'],
+    ['MUST NOT contain a fragment', `${url}#a`],
+    ['an empty fragment', `${url}#`],
+    ['MUST NOT contain a user name', 'https://user@client.example/c'],
+    ['MUST NOT contain a password', 'https://:pass@client.example/c'],
+    ['empty user information', 'https://@client.example/c'],
+    ['MUST NOT contain a single-dot segment', 'https://client.example/a/./c'],
+    ['MUST NOT contain a double-dot segment', 'https://client.example/a/../c'],
+    ['dot segments in disguise', 'https://client.example/a/%2E%2e/c'],
+    ['the default port', 'https://client.example:443/c'],
+    ['port 0', 'https://client.example:0/c'],
+    ['an empty port', 'https://client.example:/c'],
+    ['a port with a zero in front', 'https://client.example:08443/c'],
+    ['a port beyond all ports', 'https://client.example:65536/c'],
+    ['a host in capitals', 'https://Client.example/c'],
+    ['a host that is not in its ASCII form', 'https://bücher.example/c'],
+    ['an encoded host', 'https://client%2Eexample/c'],
+    ['a dot behind the host', 'https://client.example./c'],
+    ['an empty label', 'https://client..example/c'],
+    ['a name of the own network', 'https://client/c'],
+    ['localhost, in production', 'https://localhost/c'],
+    ['an address', 'https://8.8.8.8/c'],
+    ['an address as a number', 'https://134744072/c'],
+    ['an address in hexadecimal', 'https://0x08080808/c'],
+    ['an IPv6 address', 'https://[2606:4700:4700::1111]/c'],
+    ['loopback', 'https://127.0.0.1/c'],
+    ['a backslash', 'https://client.example\\c'],
+    ['blanks around it', ` ${url}`],
+    ['a tab in it', 'https://client.example/\tc'],
+    ['a blank in the path', 'https://client.example/a b'],
+    ['one slash too few', 'https:/client.example/c'],
+    ['a character outside ASCII in the path', 'https://client.example/ü'],
+    ['more than 1024 characters', `https://client.example/${'c'.repeat(1024)}`],
+    ['no URL', 'mcpc_abc'],
+    ['nothing', ''],
+  ])('refuses %s: %s', (_rule, text) => {
+    expect(isDocumentUrl(text, false)).toBe(false)
+  })
+
+  it.each<[text: string, expected: boolean]>([
+    ['http://localhost:4711/c', true],
+    ['http://127.0.0.1:4711/c', true],
+    ['https://localhost/c', true],
+    ['http://localhost/', false],
+    ['http://client.example/c', false],
+    ['http://127.1/c', false],
+    ['http://10.0.0.1/c', false],
+    ['ftp://localhost/c', false],
+  ])('in development %s: %s', (text, expected) => {
+    expect(isDocumentUrl(text, true)).toBe(expected)
+  })
+
+  it('property: one URL has one accepted spelling', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (text) => {
+        if (isDocumentUrl(text, false)) expect(new URL(text).href).toBe(text)
+      }),
+    )
+  })
+
+  it.each([
+    ['https://a', true],
+    ['HTTP://a', true],
+    ['mcpc_a', false],
+    ['cursor://a', false],
+  ])('%s looks like one: %s', (text, expected) => {
+    expect(looksLikeDocumentUrl(text)).toBe(expected)
+  })
+})
+
+describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata documents)', () => {
+  it('describes the client', () => {
+    const reading = read({
+      client_uri: 'https://client.example/',
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      scope: 'mcp',
+      logo_uri: 'https://client.example/logo.png',
+      unknown: { deep: true },
+    })
+    expect(reading).toEqual({
+      kind: 'client',
+      client: {
+        id: url,
+        name: 'Quill',
+        uri: 'https://client.example/',
+        redirectUris: redirect_uris,
+        grantTypes: ['authorization_code'],
+        scope: 'mcp',
+        keys: undefined,
+        authMethod: 'none',
+      },
+    })
+  })
+
+  it.each<[rule: string, changes: JsonObject, expected: JsonObject]>([
+    ['an omitted method is none, as there is no secret', {}, { authMethod: 'none' }],
+    ['a method of null is none', { token_endpoint_auth_method: null }, { authMethod: 'none' }],
+    [
+      'private_key_jwt with keys',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks },
+      { authMethod: 'private_key_jwt', keys: { kind: 'jwks', keys: jwks.keys } },
+    ],
+    [
+      'private_key_jwt with a place for keys',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://keys.example/jwks' },
+      { keys: { kind: 'jwks_uri', uri: 'https://keys.example/jwks' } },
+    ],
+    [
+      'private_key_jwt that lists none as well is public, and its keys are known',
+      {
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'],
+        jwks,
+      },
+      { authMethod: 'none', keys: { kind: 'jwks', keys: jwks.keys } },
+    ],
+    [
+      'a method that is not offered here, beside none',
+      { token_endpoint_auth_method: 'tls_client_auth', token_endpoint_auth_methods: ['none'] },
+      { authMethod: 'none' },
+    ],
+    ['omitted grant types stay signed in', {}, { grantTypes: ['authorization_code', 'refresh_token'] }],
+  ])('%s', (_rule, changes, expected) => {
+    expect(read(changes)).toMatchObject({ kind: 'client', client: expected })
+  })
+
+  it.each<[rule: string, changes: JsonObject]>([
+    ['client_id MUST be the URL', { client_id: 'https://client.example/other' }],
+    ['client_id with another spelling', { client_id: `${url}/` }],
+    ['client_id MUST be there', { client_id: undefined }],
+    ['client_id that is no text', { client_id: [url] }],
+    ['client_name MUST be there', { client_name: undefined }],
+    ['an empty client_name', { client_name: '' }],
+    ['a client_name that is no text', { client_name: 7 }],
+    ['a client_name of 201 characters', { client_name: 'n'.repeat(201) }],
+    ['redirect_uris MUST be there', { redirect_uris: undefined }],
+    ['no redirect URI', { redirect_uris: [] }],
+    ['a redirect URI that is no text', { redirect_uris: [1] }],
+    ['a redirect URI by http', { redirect_uris: ['http://client.example/cb'] }],
+    ['a redirect URI of an own scheme', { redirect_uris: ['quill://cb'] }],
+    ['a redirect URI that is a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['21 redirect URIs', { redirect_uris: Array.from({ length: 21 }, (_, n) => `https://a.example/${n}`) }],
+    [
+      'a device without a redirect URI',
+      {
+        redirect_uris: [],
+        grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+      },
+    ],
+    ['client_secret MUST NOT be there', { client_secret: 'mcps_secret' }],
+    ['client_secret MUST NOT be there, even as null', { client_secret: null }],
+    ['client_secret_expires_at MUST NOT be there', { client_secret_expires_at: 0 }],
+    ['MUST NOT use client_secret_basic', { token_endpoint_auth_method: 'client_secret_basic' }],
+    ['MUST NOT use client_secret_post', { token_endpoint_auth_method: 'client_secret_post' }],
+    ['MUST NOT use client_secret_jwt', { token_endpoint_auth_method: 'client_secret_jwt' }],
+    [
+      'a shared secret, also beside none',
+      {
+        token_endpoint_auth_method: 'client_secret_post',
+        token_endpoint_auth_methods_supported: ['none'],
+      },
+    ],
+    ['a method that is not offered here', { token_endpoint_auth_method: 'tls_client_auth' }],
+    ['a method that is no text', { token_endpoint_auth_method: ['none'] }],
+    [
+      'methods that are no list',
+      {
+        token_endpoint_auth_method: 'tls_client_auth',
+        token_endpoint_auth_methods_supported: 'none',
+      },
+    ],
+    ['private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }],
+    ['jwks and jwks_uri', { jwks, jwks_uri: 'https://keys.example/jwks' }],
+    ['a private key', { jwks: { keys: [{ ...jwks.keys[0], d: 'CCCC' }] } }],
+    ['grant types without any of ours', { grant_types: ['client_credentials'] }],
+    ['response types without code', { response_types: ['token'] }],
+    ['a scope of 1001 characters', { scope: 's'.repeat(1001) }],
+  ])('is invalid: %s', (_rule, changes) => {
+    expect(read(changes)).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(/\.$/) })
+  })
+
+  it.each([undefined, null, [], 'text', 7, true])('is invalid: %j instead of an object', (value) => {
+    expect(readClientDocument(url, value, policy).kind).toBe('invalid')
+  })
+
+  it('property: any JSON is read or found invalid, and never throws', () => {
+    const names = ['client_name', 'redirect_uris', 'grant_types', 'jwks', 'jwks_uri', 'scope', 'client_uri']
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...names), fc.jsonValue()), (changes) => {
+        expect(['client', 'invalid']).toContain(
+          readClientDocument(url, { ...document, ...changes }, policy).kind,
+        )
+      }),
+    )
+  })
+
+  it('property: whoever serves a document gets a client of that URL alone', () => {
+    fc.assert(
+      fc.property(fc.webUrl(), fc.webUrl(), (served, claimed) => {
+        const reading = readClientDocument(served, { ...document, client_id: claimed }, policy)
+        expect(reading.kind === 'client').toBe(served === claimed)
+      }),
+    )
+  })
+})

@@ -1,0 +1,78 @@
+import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { createBoundedMap } from './bounded-map.ts'
+import { fetchFailureText } from './client-fetch.ts'
+import type { LimitedFetch } from './client-fetch-limit.ts'
+import { publicKeysOf } from './client-key-metadata.ts'
+import { ClientUnavailableError } from './client.ts'
+
+const freshSeconds = 600
+const staleSeconds = 24 * 3600
+const refetchPauseSeconds = 30
+const maxBytes = 64 * 1024
+const mostKeySets = 1000
+
+/**
+ * The public keys under a `jwks_uri`, cached. `kid` is the key that is wanted: when it is not among them they may be
+ * fetched again. Rejects with `ClientUnavailableError` when they cannot be fetched and were not lately.
+ */
+export type FetchClientKeys = (uri: string, kid: string | undefined) => Promise<readonly JsonObject[]>
+
+interface KeySet {
+  keys: readonly JsonObject[] | undefined
+  fetchedAt: number
+  triedAt: number
+  failure: string
+  loading: Promise<void> | undefined
+}
+
+/**
+ * {@link FetchClientKeys} with a cache of ten minutes. An unknown `kid` fetches again at most every 30 seconds. When
+ * fetching fails the last keys serve for up to a day; a key that is no longer published stops proving anything.
+ */
+export function createClientKeySource(ports: {
+  fetch: LimitedFetch
+  runtime: Pick<Runtime, 'now'>
+}): FetchClientKeys {
+  const { fetch, runtime } = ports
+  const sets = createBoundedMap<KeySet>(mostKeySets)
+
+  async function load(uri: string, set: KeySet): Promise<void> {
+    set.triedAt = runtime.now()
+    const outcome = await fetch({ url: uri, maxBytes, known: set.keys !== undefined })
+    if (outcome.kind === 'fetched') {
+      const keys = publicKeysOf(parseJsonObject(outcome.text))
+      if (keys) {
+        set.keys = keys
+        set.fetchedAt = runtime.now()
+        return
+      }
+    }
+    set.failure =
+      outcome.kind === 'failed'
+        ? fetchFailureText[outcome.reason]
+        : 'what the host sends is no set of public keys.'
+  }
+
+  return async (uri, kid) => {
+    const set: KeySet = sets.get(uri) ?? {
+      keys: undefined,
+      fetchedAt: Number.NEGATIVE_INFINITY,
+      triedAt: Number.NEGATIVE_INFINITY,
+      failure: '',
+      loading: undefined,
+    }
+    sets.set(uri, set)
+    const age = (): number => runtime.now() - set.fetchedAt
+    const hasKey = kid === undefined || set.keys?.some((key) => key['kid'] === kid) === true
+    const isPaused = runtime.now() - set.triedAt < refetchPauseSeconds
+    if (!(hasKey && age() < freshSeconds) && (set.loading !== undefined || !isPaused)) {
+      set.loading ??= load(uri, set).finally(() => (set.loading = undefined))
+      await set.loading
+    }
+    if (set.keys && age() < staleSeconds) return set.keys
+    throw new ClientUnavailableError(
+      `The keys of this client could not be fetched: ${set.failure} Try again in a minute.`,
+    )
+  }
+}

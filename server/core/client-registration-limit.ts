@@ -1,0 +1,63 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { addressBlock } from './address-block.ts'
+import type { AttemptStore } from './attempt.ts'
+
+const windowSeconds = 3600
+const hostedFactor = 10
+
+/**
+ * Hosts that hosted assistants send people back to. All of their users register from few addresses, and only they can use what was
+ * registered for these hosts.
+ */
+const hostedAssistants: ReadonlySet<string> = new Set([
+  'chatgpt.com',
+  'claude.ai',
+  'claude.com',
+  'insiders.vscode.dev',
+  'vscode.dev',
+  'www.cursor.com',
+])
+
+/** What the limit needs from outside. */
+export interface RegistrationLimitPorts {
+  store: AttemptStore
+  runtime: Pick<Runtime, 'now'>
+  /** Registrations an hour from one address. */
+  limitPerHour: number
+}
+
+/** Whether one more registration may be stored. */
+export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryAfterSeconds: number }
+
+/**
+ * Counts a registration from `address` with those redirect URIs. Ones for a hosted assistant alone have a limit of their
+ * own, ten times as high, per assistant and address. Whoever has no address shares one limit with the others that have none.
+ *
+ * The registration endpoint is open to all, so this only slows a flood down; what bounds it is that unused registrations are
+ * few and short-lived.
+ */
+export async function countRegistration(
+  { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },
+  { store, runtime, limitPerHour }: RegistrationLimitPorts,
+): Promise<RegistrationPermit> {
+  const source = address === undefined ? 'unknown' : addressBlock(address)
+  const assistant = hostedAssistantOf(redirectUris)
+  const [key, limit] =
+    assistant === undefined
+      ? [`registration ${source}`, limitPerHour]
+      : [`registration ${assistant} ${source}`, limitPerHour * hostedFactor]
+  const now = runtime.now()
+  const { count, windowEndsAt } = await store.countAttempt(key, windowSeconds, now)
+  return count <= limit
+    ? { kind: 'allowed' }
+    : { kind: 'limited', retryAfterSeconds: Math.max(1, windowEndsAt - now) }
+}
+
+/** The assistant that all of the redirect URIs belong to. */
+function hostedAssistantOf(redirectUris: readonly string[]): string | undefined {
+  const hosts = redirectUris.map((uri) => {
+    const { protocol, host } = new URL(uri)
+    return protocol === 'https:' && hostedAssistants.has(host) ? host : undefined
+  })
+  return hosts.every((host) => host !== undefined) ? hosts.toSorted()[0] : undefined
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { isLoopbackAddress, isPublicAddress } from './guarded-fetch-address.ts'
+
+describe('isPublicAddress (RFC 6890; MCP security best practices, SSRF)', () => {
+  it.each([
+    '1.1.1.1',
+    '8.8.8.8',
+    '100.63.255.255',
+    '172.15.255.255',
+    '172.32.0.1',
+    '192.167.255.255',
+    '223.255.255.255',
+    '2606:4700:4700::1111',
+    '2a00:1450:4001:800::200e',
+    '::ffff:8.8.8.8',
+    '64:ff9b::8.8.8.8',
+  ])('%s is public', (address) => {
+    expect(isPublicAddress(address)).toBe(true)
+  })
+
+  it.each<[what: string, address: string]>([
+    ['this network', '0.0.0.0'],
+    ['this network', '0.1.2.3'],
+    ['loopback', '127.0.0.1'],
+    ['loopback', '127.255.255.254'],
+    ['private', '10.0.0.1'],
+    ['private', '172.16.0.1'],
+    ['private', '172.31.255.255'],
+    ['private', '192.168.1.1'],
+    ['carrier-grade NAT', '100.64.0.1'],
+    ['carrier-grade NAT', '100.127.255.255'],
+    ['link local: metadata service of clouds', '169.254.169.254'],
+    ['IETF assignments', '192.0.0.1'],
+    ['documentation 1', '192.0.2.1'],
+    ['documentation 2', '198.51.100.1'],
+    ['documentation 3', '203.0.113.1'],
+    ['6to4 relays', '192.88.99.1'],
+    ['benchmarking', '198.18.0.1'],
+    ['multicast', '224.0.0.1'],
+    ['multicast', '239.255.255.255'],
+    ['reserved', '240.0.0.1'],
+    ['broadcast', '255.255.255.255'],
+    ['unspecified', '::'],
+    ['loopback', '::1'],
+    ['loopback, long form', '0:0:0:0:0:0:0:1'],
+    ['mapped loopback', '::ffff:127.0.0.1'],
+    ['mapped loopback in hexadecimal', '::ffff:7f00:1'],
+    ['mapped private', '::ffff:10.0.0.1'],
+    ['mapped link local', '::ffff:169.254.169.254'],
+    ['IPv4-compatible', '::127.0.0.1'],
+    ['IPv4-compatible', '::8.8.8.8'],
+    ['IPv4-translated', '::ffff:0:8.8.8.8'],
+    ['NAT64 of loopback', '64:ff9b::127.0.0.1'],
+    ['NAT64 of link local', '64:ff9b::a9fe:a9fe'],
+    ['NAT64 of a private address', '64:ff9b::10.0.0.1'],
+    ['local NAT64', '64:ff9b:1::8.8.8.8'],
+    ['6to4 of loopback', '2002:7f00:1::'],
+    ['6to4 of a public address', '2002:808:808::1'],
+    ['Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
+    ['Teredo of loopback', '2001:0:4136:e378:8000:63bf:80ff:fffe'],
+    ['link local', 'fe80::1'],
+    ['link local with a zone', 'fe80::1%eth0'],
+    ['site local', 'fec0::1'],
+    ['unique local', 'fc00::1'],
+    ['unique local: metadata service', 'fd00:ec2::254'],
+    ['multicast', 'ff02::1'],
+    ['discard only', '100::1'],
+    ['documentation', '2001:db8::1'],
+    ['documentation 2', '3fff::1'],
+    ['benchmarking', '2001:2::1'],
+    ['ORCHID', '2001:20::1'],
+    ['segment routing', '5f00::1'],
+    ['not handed out', '4000::1'],
+    ['a public address with a zone', '2606:4700:4700::1111%1'],
+  ])('refuses %s: %s', (_what, address) => {
+    expect(isPublicAddress(address)).toBe(false)
+  })
+
+  it.each([
+    '',
+    'localhost',
+    '2130706433',
+    '0x7f000001',
+    '017700000001',
+    '127.1',
+    '0177.0.0.1',
+    '8.8.8',
+    '08.8.8.8',
+    '[::1]',
+    '8.8.8.8 ',
+    '8.8.8.8:80',
+  ])('refuses what is no address in its plain form: %j', (text) => {
+    expect(isPublicAddress(text)).toBe(false)
+  })
+})
+
+describe('isLoopbackAddress', () => {
+  it.each([
+    ['127.0.0.1', true],
+    ['127.1.2.3', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['::ffff:10.0.0.1', false],
+    ['128.0.0.1', false],
+    ['10.0.0.1', false],
+    ['::', false],
+    ['localhost', false],
+  ])('%s: %s', (address, expected) => {
+    expect(isLoopbackAddress(address)).toBe(expected)
+  })
+})

@@ -1,0 +1,48 @@
+import ipaddr from 'ipaddr.js'
+
+/**
+ * Whether an IP address, as text without brackets, is on the public internet: unicast, and in no range for private, local,
+ * shared, documentation, benchmarking, tunnelling or reserved use (IANA special-purpose registries, RFC 6890). IPv4 inside
+ * IPv6 (mapped, RFC 4291; NAT64, RFC 6052) is judged as the IPv4 address; 6to4 and Teredo are refused, as they lead to
+ * whatever IPv4 address stands in them. False for what is no address in its plain form.
+ */
+export function isPublicAddress(text: string): boolean {
+  const address = readAddress(text)
+  if (!address) return false
+  if (address.kind() === 'ipv4') return address.range() === 'unicast'
+  const bytes = address.toByteArray()
+  const embedded = embeddedAddress(bytes)
+  if (embedded) return embedded.range() === 'unicast'
+  // Only 2000::/3 is handed out: what is reserved tomorrow is not public today.
+  return address.range() === 'unicast' && ((bytes[0] ?? 0) & 0xe0) === 0x20
+}
+
+/** Whether an IP address, as text without brackets, is this machine: 127.0.0.0/8 or `::1`, also mapped. */
+export function isLoopbackAddress(text: string): boolean {
+  const address = readAddress(text)
+  if (!address) return false
+  const mapped = startsWith(address.toByteArray(), mappedPrefix) && embeddedAddress(address.toByteArray())
+  return (mapped || address).range() === 'loopback'
+}
+
+const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
+const nat64Prefix = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]
+
+/** The IPv4 address that an IPv6 one stands for. The prefixes are compared here: the library knows them more widely. */
+function embeddedAddress(bytes: readonly number[]): ipaddr.IPv4 | undefined {
+  const embeds = startsWith(bytes, mappedPrefix) || startsWith(bytes, nat64Prefix)
+  return bytes.length === 16 && embeds ? new ipaddr.IPv4(bytes.slice(12)) : undefined
+}
+
+function startsWith(bytes: readonly number[], prefix: readonly number[]): boolean {
+  return prefix.every((byte, index) => bytes[index] === byte)
+}
+
+function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  // Octal, hexadecimal and shortened IPv4 forms mean different addresses to different programs.
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  // The URL parser writes it in groups alone and knows no zones: the library takes ::1.2.3.4 for a mapped address.
+  if (!text.includes(':') || !URL.canParse(`http://[${text}]`)) return undefined
+  const groups = new URL(`http://[${text}]`).hostname.slice(1, -1)
+  return ipaddr.IPv6.isValid(groups) ? ipaddr.IPv6.parse(groups) : undefined
+}

@@ -1,0 +1,55 @@
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
+import type { Client } from '../core/client.ts'
+import { json } from './answer.ts'
+import { readForm } from './body.ts'
+import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
+import type { Endpoint, RequestContext } from './endpoint.ts'
+
+const retryAfterSeconds = '5'
+
+/** What the endpoints need that clients prove themselves to. */
+export interface ClientEndpointPorts {
+  authentication: ClientAuthenticationPorts
+}
+
+/** Answers the form of a client that has proven itself. */
+export type ClientFormHandler = (
+  client: Client,
+  form: URLSearchParams,
+  context: RequestContext,
+) => Promise<Response>
+
+/**
+ * An endpoint that takes forms of clients by POST, and only in the body: what stands in the query does not count, and so no
+ * secret needs to be in a URL (RFC 6749 sections 2.3.1 and 3.2). Who the client is comes before what it wants.
+ */
+export function createClientEndpoint(
+  path: string,
+  cors: Endpoint['cors'],
+  { authentication }: ClientEndpointPorts,
+  answer: ClientFormHandler,
+): Endpoint {
+  return {
+    path,
+    cors,
+    methods: {
+      async POST(request, context) {
+        try {
+          const form = await readForm(request)
+          return await answer(await readClient(request, form, authentication), form, context)
+        } catch (error) {
+          if (error instanceof OAuthError && error.code === 'temporarily_unavailable') {
+            return unavailable(error, context)
+          }
+          throw error
+        }
+      },
+    },
+  }
+}
+
+/** A failure that passes by itself, with the time after which to ask again (RFC 9110 section 10.2.3). */
+function unavailable(error: OAuthError, context: RequestContext): Response {
+  context.report('request_refused', { code: error.code, description: error.description, error: error.cause })
+  return json(oauthErrorBody(error), error.status, { 'retry-after': retryAfterSeconds })
+}

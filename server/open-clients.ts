@@ -1,0 +1,66 @@
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readClientFile, readDocumentFile } from './client-file.ts'
+import { limitFetches } from './core/client-fetch-limit.ts'
+import { createClientFinder } from './core/client-finder.ts'
+import { createClientKeySource, type FetchClientKeys } from './core/client-keys.ts'
+import type { ClientMetadataPolicy } from './core/client-metadata.ts'
+import type { Client, ClientFinder, ClientStore } from './core/client.ts'
+import { createGuardedFetch } from './guarded-fetch.ts'
+import type { ServerConfig } from './setting.ts'
+import { version } from './version.ts'
+
+/** Clients of every kind, and what they may say about themselves. */
+export interface Clients {
+  finder: ClientFinder
+  fetchKeys: FetchClientKeys
+  policy: ClientMetadataPolicy
+}
+
+/** What client metadata may hold under `config`. */
+export function clientPolicy(
+  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
+): ClientMetadataPolicy {
+  return {
+    privateUseRedirectUris: config.privateUseRedirectUris,
+    allowLoopback: isLoopbackHostname(new URL(config.baseUrl).hostname),
+  }
+}
+
+/** The clients of the operator's file, by id; none without a file. Throws `ConfigError`. */
+export function readConfiguredClients(
+  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>,
+  now: number,
+): ReadonlyMap<string, Client> {
+  return config.clients === undefined ? new Map() : readClientFile(config.clients, clientPolicy(config), now)
+}
+
+/**
+ * Everything by which clients become known under `config`. The operator's files are read here, once; throws `ConfigError`
+ * with their faults. Documents and keys are fetched by sockets of their own, never by the runtime's `fetch`.
+ */
+export function openClients(
+  config: ServerConfig,
+  runtime: Pick<Runtime, 'now'>,
+  store: ClientStore,
+  report: (event: string, fields?: Record<string, unknown>) => void,
+): Clients {
+  const policy = clientPolicy(config)
+  const { clientDocumentFile: file, clientDocumentHosts: hosts } = config
+  const guarded = createGuardedFetch({
+    userAgent: `drawbridge-server/${version}`,
+    allowLoopback: policy.allowLoopback,
+  })
+  const fetch = limitFetches(guarded, runtime)
+  const copies = file === undefined ? new Map() : readDocumentFile(file, policy)
+  return {
+    policy,
+    finder: createClientFinder({
+      configured: readConfiguredClients(config, runtime.now()),
+      store,
+      runtime,
+      documents: config.clientDocuments ? { store, fetch, policy, copies, report, hosts } : undefined,
+    }),
+    fetchKeys: createClientKeySource({ fetch, runtime }),
+  }
+}
