@@ -31,7 +31,9 @@ const fullServer: Required<AuthorizationServerMetadata> = {
   token_endpoint_auth_methods_supported: ['none'],
   token_endpoint_auth_signing_alg_values_supported: ['ES256'],
   revocation_endpoint_auth_methods_supported: ['none'],
+  revocation_endpoint_auth_signing_alg_values_supported: ['EdDSA'],
   introspection_endpoint_auth_methods_supported: [],
+  introspection_endpoint_auth_signing_alg_values_supported: ['PS256'],
   code_challenge_methods_supported: ['S256'],
   prompt_values_supported: ['consent'],
   ui_locales_supported: ['en'],
@@ -39,6 +41,7 @@ const fullServer: Required<AuthorizationServerMetadata> = {
   id_token_signing_alg_values_supported: ['RS256'],
   authorization_response_iss_parameter_supported: true,
   client_id_metadata_document_supported: false,
+  protected_resources: ['https://mcp.example.com/mcp'],
 }
 
 const fullResource: Required<ProtectedResourceMetadata> = {

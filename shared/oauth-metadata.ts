@@ -23,7 +23,9 @@ export interface AuthorizationServerMetadata {
   token_endpoint_auth_methods_supported?: string[]
   token_endpoint_auth_signing_alg_values_supported?: string[]
   revocation_endpoint_auth_methods_supported?: string[]
+  revocation_endpoint_auth_signing_alg_values_supported?: string[]
   introspection_endpoint_auth_methods_supported?: string[]
+  introspection_endpoint_auth_signing_alg_values_supported?: string[]
   /** A client must refuse a server that does not list `S256` (MCP 2026-07-28 authorization). */
   code_challenge_methods_supported?: string[]
   prompt_values_supported?: string[]
@@ -35,6 +37,8 @@ export interface AuthorizationServerMetadata {
   authorization_response_iss_parameter_supported?: boolean
   /** Client ID Metadata Documents (draft 00 section 5). */
   client_id_metadata_document_supported?: boolean
+  /** The resources that tokens are issued for (RFC 9728 section 4). */
+  protected_resources?: string[]
 }
 
 /** Protected resource metadata: RFC 9728 section 2. */
@@ -193,12 +197,15 @@ const serverListMembers = [
   'token_endpoint_auth_methods_supported',
   'token_endpoint_auth_signing_alg_values_supported',
   'revocation_endpoint_auth_methods_supported',
+  'revocation_endpoint_auth_signing_alg_values_supported',
   'introspection_endpoint_auth_methods_supported',
+  'introspection_endpoint_auth_signing_alg_values_supported',
   'code_challenge_methods_supported',
   'prompt_values_supported',
   'ui_locales_supported',
   'subject_types_supported',
   'id_token_signing_alg_values_supported',
+  'protected_resources',
 ] as const satisfies (keyof AuthorizationServerMetadata)[]
 
 const serverFlagMembers = [

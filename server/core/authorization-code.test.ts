@@ -1,3 +1,4 @@
+import { createScopeCatalogue } from './scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
@@ -36,14 +37,15 @@ beforeEach(async () => {
     runtime,
     providerIssuer: 'https://provider.example/auth/v1',
     sessionTtlSeconds: grantSeconds,
+    scopes: createScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
     reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
   }
   code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
 })
 
-function redeem(changes: Partial<CodeRedemptionRequest> = {}): Promise<TokenResponse> {
-  return redeemAuthorizationCode(
+async function redeem(changes: Partial<CodeRedemptionRequest> = {}): Promise<TokenResponse> {
+  const { response } = await redeemAuthorizationCode(
     {
       client: publicClient(),
       code,
@@ -54,6 +56,7 @@ function redeem(changes: Partial<CodeRedemptionRequest> = {}): Promise<TokenResp
     },
     ports,
   )
+  return response
 }
 
 const accessIsLive = async (token: string): Promise<boolean> =>

@@ -12,25 +12,27 @@ import {
   userOf,
 } from './grant.ts'
 import { areOurResources } from './resource.ts'
+import type { ScopeCatalogue } from './scope.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { SignIn } from './session-provider.ts'
 import { sealProviderSession } from './session-seal.ts'
 import { mintTokens, type TokenResponse, tokenResponse } from './token-issue.ts'
+import { accessTokenTtl, type TokenLife } from './token-life.ts'
 
 const codeTtlSeconds = 60
 // A client that sends the same code twice at once (double effects, retries) must not lose the session it just got.
 const reuseGraceSeconds = 10
 
 /** What issuing and redeeming codes needs from outside. */
-export interface AuthorizationCodePorts {
+export interface AuthorizationCodePorts extends TokenLife {
   store: GrantStore
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   /** Issuer of the session provider: namespaces user ids. */
   providerIssuer: string
+  scopes: ScopeCatalogue
   sessionTtlSeconds: number
   reportGrantEnd: ReportGrantEnd
-  accessTokenTtlSeconds: number
 }
 
 /** Parameters of a token request with grant_type=authorization_code; `client` has already authenticated. */
@@ -42,6 +44,15 @@ export interface CodeRedemptionRequest {
   resources: readonly string[]
 }
 
+/** What a grant is about, whichever way it was asked for. */
+export type GrantRequest = Pick<AuthorizationRequest, 'clientId' | 'resource' | 'scope'>
+
+/** What redeeming a code or a refresh token gives: the answer for the client, and the grant that it is of. */
+export interface IssuedTokens {
+  grant: Grant
+  response: TokenResponse
+}
+
 /**
  * Issues a code for what `request` asked and the user who signed in: 256 random bits, 60 seconds, single use.
  * The provider's tokens are sealed before they are stored; the life of the grant counts from now.
@@ -51,13 +62,26 @@ export async function issueAuthorizationCode(
   signIn: SignIn,
   ports: AuthorizationCodePorts,
 ): Promise<string> {
-  const { runtime, sealer } = ports
+  const code = encodeBase64url(ports.runtime.randomBytes(32))
+  const { redirectUri, codeChallenge } = request
+  const expiresAt = ports.runtime.now() + codeTtlSeconds
+  const record = { codeHash: hashSecret(code), redirectUri, codeChallenge, expiresAt }
+  await addGrantCode(record, request, signIn, ports)
+  return code
+}
+
+/** Stores what becomes a grant of `request` as soon as the code of `record` is redeemed. */
+export async function addGrantCode(
+  record: Omit<AuthorizationCodeRecord, 'grant'>,
+  request: GrantRequest,
+  { identity, session }: SignIn,
+  ports: AuthorizationCodePorts,
+): Promise<void> {
+  const { runtime, sealer, providerIssuer } = ports
   const now = runtime.now()
-  const code = encodeBase64url(runtime.randomBytes(32))
-  const { identity, session } = signIn
   const grant: Grant = {
     id: encodeBase64url(runtime.randomBytes(16)),
-    user: userOf(identity, ports.providerIssuer),
+    user: userOf(identity, providerIssuer),
     clientId: request.clientId,
     resource: request.resource,
     scope: request.scope,
@@ -65,20 +89,13 @@ export async function issueAuthorizationCode(
     expiresAt: now + ports.sessionTtlSeconds,
   }
   await ports.store.addAuthorizationCode(
-    {
-      codeHash: hashSecret(code),
-      grant,
-      redirectUri: request.redirectUri,
-      codeChallenge: request.codeChallenge,
-      expiresAt: now + codeTtlSeconds,
-    },
+    { ...record, grant },
     sealProviderSession(
-      { ...session, issuer: ports.providerIssuer },
+      { ...session, issuer: providerIssuer },
       { grantId: grant.id, version: 1, issuedAt: now },
       sealer,
     ),
   )
-  return code
 }
 
 /**
@@ -90,31 +107,41 @@ export async function issueAuthorizationCode(
 export async function redeemAuthorizationCode(
   request: CodeRedemptionRequest,
   ports: AuthorizationCodePorts,
-): Promise<TokenResponse> {
-  const { store, runtime } = ports
-  const codeHash = hashSecret(request.code)
-  const now = runtime.now()
-  const record = await store.findAuthorizationCode(codeHash)
+): Promise<IssuedTokens> {
+  const record = await ports.store.findAuthorizationCode(hashSecret(request.code))
   if (!record || record.grant.clientId !== request.client.id)
     throw unusableCode('unknown, expired or already used')
   await checkBinding(record, request)
+  return redeemGrantCode(record, request.client, ports)
+}
 
-  const withRefreshToken = request.client.grantTypes.includes('refresh_token')
+/**
+ * Makes the grant of `record` and its first tokens, once: presented again it is `invalid_grant`, and later than ten seconds
+ * after its use that ends the grant. Not checked: whether `client` may redeem it, and what the code is bound to.
+ */
+export async function redeemGrantCode(
+  record: AuthorizationCodeRecord,
+  client: Client,
+  ports: AuthorizationCodePorts,
+): Promise<IssuedTokens> {
+  const { store, runtime } = ports
+  const { grant } = record
+  const now = runtime.now()
   const { pair, minted } = mintTokens(
-    record.grant,
-    record.grant.scope,
-    withRefreshToken,
-    ports.accessTokenTtlSeconds,
+    grant,
+    grant.scope,
+    client.grantTypes.includes('refresh_token'),
+    accessTokenTtl(client, ports),
     runtime,
   )
-  const redemption = await store.redeemAuthorizationCode(codeHash, minted, now)
+  const redemption = await store.redeemAuthorizationCode(record.codeHash, minted, now)
   switch (redemption.kind) {
     case 'redeemed':
-      return tokenResponse(pair, now)
+      return { grant, response: tokenResponse(pair, now) }
     case 'used':
       if (now - redemption.redeemedAt > reuseGraceSeconds) {
-        await store.endGrant(record.grant.id, 'code_reuse', now)
-        ports.reportGrantEnd(record.grant, 'code_reuse')
+        await store.endGrant(grant.id, 'code_reuse', now)
+        ports.reportGrantEnd(grant, 'code_reuse')
         throw unusableCode('already used, so the connection was ended for safety')
       }
       throw unusableCode('already used')
@@ -142,5 +169,5 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
 }
 
 function unusableCode(why: string): OAuthError {
-  return new OAuthError('invalid_grant', `This authorization code is ${why}. Start the authorization again.`)
+  return new OAuthError('invalid_grant', `This code is ${why}. Start the authorization again.`)
 }

@@ -1,6 +1,8 @@
+import { createScopeCatalogue } from './scope.ts'
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
 import { authorizationRequest, publicClient, resource } from '../testing/sign-in-sample.ts'
+import { deviceGrantType } from './client.ts'
 import {
   type AuthorizationRequestResult,
   parseAuthorizationRequest,
@@ -38,7 +40,11 @@ function parametersOf(changes: Changes): URLSearchParams {
 async function parse(changes: Changes = {}): Promise<AuthorizationRequestResult> {
   const store = createMemoryStore()
   await Promise.all([publicClient(), web, several].map((client) => store.addClient(client)))
-  return parseAuthorizationRequest(parametersOf(changes), store, resource)
+  return parseAuthorizationRequest(parametersOf(changes), {
+    clients: store,
+    resource,
+    scopes: createScopeCatalogue(),
+  })
 }
 
 describe('an accepted request', () => {
@@ -84,6 +90,26 @@ describe('an accepted request', () => {
       { state: 'a b&c=d' },
     ],
     ['response_mode=query', { response_mode: 'query' }, {}],
+    [
+      'blanks around and between scopes',
+      { scope: '  mcp   offline_access ' },
+      { scope: 'mcp offline_access' },
+    ],
+    ['OpenID Connect 3.1.2.1: prompt=login', { prompt: 'login' }, { state: 'a b&c=d' }],
+    [
+      'OpenID Connect 3.1.2.1: what is of no use here is ignored',
+      {
+        prompt: 'login consent select_account',
+        max_age: '0',
+        display: 'popup',
+        ui_locales: 'de fr',
+        claims: '{"userinfo":{}}',
+        acr_values: 'x',
+        id_token_hint: 'e30.e30.',
+        nonce: 'n',
+      },
+      { state: 'a b&c=d' },
+    ],
     ['a state of 4096 characters', { state: 's'.repeat(4096) }, { state: 's'.repeat(4096) }],
     // RFC 6749 section 3.1: "Parameters sent without a value MUST be treated as if they were omitted".
     [
@@ -207,6 +233,11 @@ describe('refusals that go back to the client', () => {
     ['another response_mode', { response_mode: 'fragment' }, 'invalid_request'],
     ['RFC 9101: a request object', { request: 'e30.e30.' }, 'request_not_supported'],
     ['RFC 9101: a request_uri', { request_uri: 'https://evil.example/' }, 'request_uri_not_supported'],
+    ['RFC 6749 3.3: a quote in scope', { scope: 'mcp "admin"' }, 'invalid_scope'],
+    ['RFC 6749 A.4: a backslash in scope', { scope: 'mcp\\admin' }, 'invalid_scope'],
+    ['RFC 6749 A.4: a line end in scope', { scope: 'mcp\nadmin' }, 'invalid_scope'],
+    ['RFC 6749 A.4: a tab in scope', { scope: 'mcp\tadmin' }, 'invalid_scope'],
+    ['RFC 6749 A.4: a letter beyond ASCII in scope', { scope: 'mcp ädmin' }, 'invalid_scope'],
     ['OpenID Connect 3.1.2.6: prompt=none', { prompt: 'none' }, 'login_required'],
     ['prompt=none among others', { prompt: 'login none' }, 'login_required'],
     ['RFC 6749 3.1: scope twice', { scope: ['mcp', 'mcp'] }, 'invalid_request'],
@@ -232,6 +263,15 @@ describe('refusals that go back to the client', () => {
     const refused = await parse(changes)
     expect(refused).toMatchObject({ kind: 'refused', redirectUri })
     expect(refused).toHaveProperty('state', undefined)
+  })
+
+  it('RFC 6749 4.1.2.1: a client registered without authorization_code is not authorized', async () => {
+    const deviceOnly = publicClient({ id: 'mcpc_device', grantTypes: [deviceGrantType] })
+    const store = createMemoryStore()
+    await store.addClient(deviceOnly)
+    const ports = { clients: store, resource, scopes: createScopeCatalogue() }
+    const refused = await parseAuthorizationRequest(parametersOf({ client_id: deviceOnly.id }), ports)
+    expect(refused).toMatchObject({ kind: 'refused', redirectUri, error: 'unauthorized_client' })
   })
 
   it('goes to the presented loopback port', async () => {

@@ -1,9 +1,10 @@
 import { OAuthError, type OAuthErrorCode } from '@drawbridge/shared/oauth-error.ts'
 import { isCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
-import type { Client, ClientStore } from './client.ts'
+import type { Client, ClientFinder } from './client.ts'
 import { areOurResources } from './resource.ts'
-import { grantScope } from './scope.ts'
+import type { ScopeCatalogue } from './scope.ts'
+import { isScopeText, unreadableScope } from './scope-text.ts'
 
 /** A request that passed every check: what the user is asked, and where the answer goes. */
 export interface AuthorizationRequest {
@@ -13,6 +14,13 @@ export interface AuthorizationRequest {
   scope: string
   resource: string
   codeChallenge: string
+}
+
+/** What checking a request needs: whom to know, the one resource, and its scopes. */
+export interface AuthorizationRequestPorts {
+  clients: ClientFinder
+  resource: string
+  scopes: ScopeCatalogue
 }
 
 /** Why the browser must not be sent anywhere: shown as a page (RFC 6749 section 4.1.2.1). */
@@ -43,13 +51,23 @@ interface Refusal {
 
 const maxStateLength = 4096
 
+/** What a check may look at beside the parameters. */
+interface Expected {
+  client: Client
+  resource: string
+}
+
+type Check = (parameters: URLSearchParams, expected: Expected) => Refusal | undefined
+
 // Each check answers for one rule; the first refusal wins. All run after client and redirect URI are known to be good.
-const checks: readonly ((parameters: URLSearchParams, resource: string) => Refusal | undefined)[] = [
+const checks: readonly Check[] = [
   refuseRequestObject,
   refuseResponseType,
+  refuseGrantType,
   refuseResponseMode,
   refuseMissingPkce,
   refuseForeignResource,
+  refuseUnreadableScope,
   refuseSilentPrompt,
   refuseLongState,
 ]
@@ -59,12 +77,19 @@ const checks: readonly ((parameters: URLSearchParams, resource: string) => Refus
  *
  * Until client and redirect URI are proven to belong together every fault is `unsafe`: redirecting would make us an
  * open redirector. Unknown parameters are ignored, and ones without a value count as omitted (RFC 6749 section 3.1).
- * Whether the client is who its name says is not checked.
+ *
+ * Scopes that are unknown here are left out of what is granted, and the token answer names the rest (RFC 6749 section
+ * 3.3). Of OpenID Connect, `login_hint` is shown in the form; `prompt` needs nothing done, as a person is always asked to
+ * choose, sign in and consent, and only `none` is impossible; what else it has (`max_age`, `nonce`, `claims`,
+ * `ui_locales`, `display`) is ignored. A request by value, by reference or pushed ahead is refused, as an answer to what
+ * stands beside it would be an answer to another request.
+ *
+ * Whether the client is who its name says is not checked. Rejects with `ClientUnavailableError` when nobody can say right
+ * now whether there is such a client.
  */
 export async function parseAuthorizationRequest(
   received: URLSearchParams,
-  clients: ClientStore,
-  resource: string,
+  { clients, resource, scopes }: AuthorizationRequestPorts,
 ): Promise<AuthorizationRequestResult> {
   if (received.getAll('client_id').length > 1 || received.getAll('redirect_uri').length > 1) {
     return { kind: 'unsafe', reason: 'parameter_repeated', client: undefined }
@@ -77,7 +102,7 @@ export async function parseAuthorizationRequest(
   const redirectUri = chooseRedirectUri(parameters.get('redirect_uri'), client)
   if (typeof redirectUri !== 'string') return { kind: 'unsafe', reason: redirectUri.reason, client }
 
-  const refusal = refuseRepeatedParameter(received) ?? firstRefusal(parameters, resource)
+  const refusal = refuseRepeatedParameter(received) ?? firstRefusal(parameters, { client, resource })
   if (refusal) {
     // The error's description holds only the characters that may be sent (RFC 6749 section 4.1.2.1).
     const { code: error, description } = new OAuthError(refusal.error, refusal.description)
@@ -91,16 +116,16 @@ export async function parseAuthorizationRequest(
       clientId,
       redirectUri,
       state: parameters.get('state') ?? undefined,
-      scope: grantScope(parameters.get('scope') ?? undefined),
+      scope: scopes.grant(parameters.get('scope') ?? undefined),
       resource,
       codeChallenge: parameters.get('code_challenge') ?? '',
     },
   }
 }
 
-function firstRefusal(parameters: URLSearchParams, resource: string): Refusal | undefined {
+function firstRefusal(parameters: URLSearchParams, expected: Expected): Refusal | undefined {
   for (const check of checks) {
-    const refusal = check(parameters, resource)
+    const refusal = check(parameters, expected)
     if (refusal) return refusal
   }
   return undefined
@@ -160,6 +185,15 @@ function refuseResponseType(parameters: URLSearchParams): Refusal | undefined {
     : { error: 'unsupported_response_type', description: 'The only response_type here is "code".' }
 }
 
+function refuseGrantType(_parameters: URLSearchParams, { client }: Expected): Refusal | undefined {
+  return client.grantTypes.includes('authorization_code')
+    ? undefined
+    : {
+        error: 'unauthorized_client',
+        description: 'This client is registered without the grant type authorization_code.',
+      }
+}
+
 function refuseResponseMode(parameters: URLSearchParams): Refusal | undefined {
   const mode = parameters.get('response_mode')
   return mode === null || mode === 'query'
@@ -180,10 +214,14 @@ function refuseMissingPkce(parameters: URLSearchParams): Refusal | undefined {
     : { error: 'invalid_request', description: 'code_challenge is not the base64url form of a SHA-256 hash.' }
 }
 
-function refuseForeignResource(parameters: URLSearchParams, resource: string): Refusal | undefined {
+function refuseForeignResource(parameters: URLSearchParams, { resource }: Expected): Refusal | undefined {
   return areOurResources(parameters.getAll('resource'), resource)
     ? undefined
     : { error: 'invalid_target', description: `The only resource here is ${resource}` }
+}
+
+function refuseUnreadableScope(parameters: URLSearchParams): Refusal | undefined {
+  return isScopeText(parameters.get('scope') ?? '') ? undefined : unreadableScope
 }
 
 function refuseSilentPrompt(parameters: URLSearchParams): Refusal | undefined {

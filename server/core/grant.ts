@@ -30,7 +30,14 @@ export interface Grant {
 }
 
 /** Why a grant ended before its time. */
-export type GrantEndReason = 'refresh_token_reuse' | 'code_reuse' | 'provider_session_ended'
+export type GrantEndReason =
+  | 'refresh_token_reuse'
+  | 'code_reuse'
+  | 'provider_session_ended'
+  | 'revoked_by_user'
+  | 'revoked_by_client'
+  | 'revoked_by_operator'
+  | 'client_removed'
 
 /** Tells the operator that a grant was ended for safety; nothing secret is in it. */
 export type ReportGrantEnd = (grant: Grant, reason: GrantEndReason) => void
@@ -58,6 +65,22 @@ export interface AccessTokenRecord {
 export interface RefreshTokenRecord {
   grant: Grant
   endReason: GrantEndReason | undefined
+  /** When it got its successor; epoch seconds. */
+  usedAt: number | undefined
+}
+
+/** That a grant was used: when, and from which address. Noted in batches, so it may be some minutes old. */
+export interface GrantUse {
+  grantId: string
+  usedAt: number
+  address: string | undefined
+}
+
+/** A grant as people look at it, until it is collected: also one that has ended. */
+export interface GrantRecord {
+  grant: Grant
+  lastUse: Omit<GrantUse, 'grantId'> | undefined
+  end: { at: number; reason: GrantEndReason } | undefined
 }
 
 /** Hashes and ends of a freshly minted pair. Without a refresh token the client signs in again when the grant ends. */
@@ -139,6 +162,26 @@ export interface GrantStore {
    * outbox of sign-outs, due at once.
    */
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
+  /**
+   * Ends at most `limit` of the live grants of a user or of a client, as by {@link GrantStore.endGrant}, and answers which.
+   * Whoever wants all of them asks until fewer come.
+   */
+  endGrants(
+    of: { userId: string } | { clientId: string },
+    reason: GrantEndReason,
+    page: { now: number; limit: number },
+  ): Promise<Grant[]>
+  /** Grants of one user, of one client or of all, by id, those after `after`. */
+  listGrants(
+    of: { userId: string } | { clientId: string } | undefined,
+    page: { after: string; limit: number },
+  ): Promise<GrantRecord[]>
+  /** Undefined when it is unknown or collected. */
+  findGrant(grantId: string): Promise<GrantRecord | undefined>
+  /** Notes uses; of two of one grant the later one stays. Unknown grants are passed over. */
+  recordGrantUses(uses: readonly GrantUse[]): Promise<void>
+  /** Makes one access token useless; its grant goes on. */
+  removeAccessToken(accessHash: string): Promise<void>
   /**
    * Ends the grant with `provider_session_ended`, because the provider refused this very session: only while `version`
    * is the stored one. True for the call that ended it. Nothing is left to sign out, and the sealed session is deleted.

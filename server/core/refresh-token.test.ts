@@ -1,3 +1,4 @@
+import { createScopeCatalogue } from './scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
@@ -23,6 +24,7 @@ beforeEach(async () => {
   ports = {
     store,
     runtime,
+    scopes: createScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
     reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
   }
@@ -30,8 +32,10 @@ beforeEach(async () => {
   await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: tokenKey(first) } })
 })
 
-function refresh(refreshToken: string, changes: Partial<RefreshRequest> = {}): Promise<TokenResponse> {
-  return rotateRefreshToken({ client, refreshToken, scope: undefined, resources: [], ...changes }, ports)
+async function refresh(refreshToken: string, changes: Partial<RefreshRequest> = {}): Promise<TokenResponse> {
+  const request = { client, refreshToken, scope: undefined, resources: [], ...changes }
+  const { response } = await rotateRefreshToken(request, ports)
+  return response
 }
 
 const accessIsLive = async (token: string): Promise<boolean> =>
@@ -85,7 +89,7 @@ describe('rotateRefreshToken', () => {
         return store.rotateRefreshToken(hash, successor, options)
       }) satisfies Store['rotateRefreshToken'],
     }
-    const tokens = await rotateRefreshToken(
+    const { response: tokens } = await rotateRefreshToken(
       { client, refreshToken: first, scope: undefined, resources: [] },
       { ...ports, store: spying },
     )

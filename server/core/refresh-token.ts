@@ -1,11 +1,15 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { IssuedTokens } from './authorization-code.ts'
 import type { Client } from './client.ts'
 import type { GrantStore, RefreshTokenRecord, ReportGrantEnd } from './grant.ts'
+import { requireGrantType } from './grant-type.ts'
 import { areOurResources } from './resource.ts'
-import { narrowScope } from './scope.ts'
+import type { ScopeCatalogue } from './scope.ts'
+import { requireScopeText } from './scope-text.ts'
 import { openUnderSecret, sealUnderSecret } from './seal.ts'
-import { mintTokens, tokenKey, type TokenPair, type TokenResponse, tokenResponse } from './token-issue.ts'
+import { mintTokens, tokenKey, type TokenPair, tokenResponse } from './token-issue.ts'
+import { accessTokenTtl, type TokenLife } from './token-life.ts'
 
 /** How long a used refresh token is answered with the successor it already has. */
 const replaySeconds = 120
@@ -13,10 +17,10 @@ const replaySeconds = 120
 const successorContext = 'drawbridge refresh token successor'
 
 /** What rotation needs from outside. */
-export interface RefreshTokenPorts {
+export interface RefreshTokenPorts extends TokenLife {
   store: GrantStore
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
-  accessTokenTtlSeconds: number
+  scopes: ScopeCatalogue
   reportGrantEnd: ReportGrantEnd
 }
 
@@ -29,7 +33,8 @@ export interface RefreshRequest {
 }
 
 /**
- * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant` or `invalid_target`.
+ * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant`, `invalid_target`,
+ * `invalid_scope` or `unauthorized_client`.
  *
  * A token has exactly one successor. Every caller that presents it within 120 seconds of its first use gets that same
  * successor, so parallel and repeated refreshes all succeed; later use ends the grant. The stored successor is sealed
@@ -38,13 +43,14 @@ export interface RefreshRequest {
 export async function rotateRefreshToken(
   request: RefreshRequest,
   ports: RefreshTokenPorts,
-): Promise<TokenResponse> {
+): Promise<IssuedTokens> {
   const { store, runtime } = ports
   const now = runtime.now()
   const presentedHash = tokenKey(request.refreshToken)
   const { grant } = checkRefresh(await store.findRefreshToken(presentedHash), request, now)
-  const scope = narrowScope(grant.scope, request.scope)
-  const { pair, minted } = mintTokens(grant, scope, true, ports.accessTokenTtlSeconds, runtime)
+  requireScopeText(request.scope)
+  const scope = ports.scopes.narrow(grant.scope, request.scope)
+  const { pair, minted } = mintTokens(grant, scope, true, accessTokenTtl(request.client, ports), runtime)
   const sealedTokens = sealUnderSecret(
     JSON.stringify(pair),
     request.refreshToken,
@@ -58,9 +64,12 @@ export async function rotateRefreshToken(
   )
   switch (rotation.kind) {
     case 'rotated':
-      return tokenResponse(pair, now)
+      return { grant, response: tokenResponse(pair, now) }
     case 'replayed':
-      return tokenResponse(openSuccessor(rotation.sealedTokens, request.refreshToken), now)
+      return {
+        grant,
+        response: tokenResponse(openSuccessor(rotation.sealedTokens, request.refreshToken), now),
+      }
     case 'reused':
       ports.reportGrantEnd(grant, 'refresh_token_reuse')
       throw new OAuthError(
@@ -79,6 +88,8 @@ function checkRefresh(
   now: number,
 ): RefreshTokenRecord {
   if (!record || record.grant.clientId !== request.client.id) {
+    // A client that registered without this grant type has no business here, unless it was given a token all the same.
+    requireGrantType(request.client, 'refresh_token')
     throw new OAuthError('invalid_grant', 'This refresh token is unknown here. Sign in again.')
   }
   if (record.endReason !== undefined || record.grant.expiresAt <= now) throw endedGrant()

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { authorizationServerScopes, grantScope, narrowScope, resourceScopes } from './scope.ts'
+import { createScopeCatalogue } from './scope.ts'
+
+const scopes = createScopeCatalogue()
+const extended = createScopeCatalogue({ 'notes:write': 'Change your notes' })
 
 describe('advertised scopes', () => {
   it('protected resource metadata never names offline_access (MCP 2026-07-28 authorization)', () => {
-    expect(resourceScopes).toEqual(['mcp'])
-    expect(authorizationServerScopes).toEqual(['mcp', 'offline_access'])
+    expect(scopes.resource).toEqual(['mcp'])
+    expect(scopes.authorizationServer).toEqual(['mcp', 'offline_access'])
   })
 })
 
-describe('grantScope (RFC 6749 section 3.3)', () => {
+describe('granting (RFC 6749 section 3.3)', () => {
   it.each([
     ['nothing asked', undefined, 'mcp'],
     ['an empty text', '', 'mcp'],
@@ -23,11 +26,11 @@ describe('grantScope (RFC 6749 section 3.3)', () => {
     ['a name that every object has', 'constructor __proto__', 'mcp'],
     ['a tab separates nothing', 'mcp\toffline_access', 'mcp'],
   ])('%s', (_rule, requested, granted) => {
-    expect(grantScope(requested)).toBe(granted)
+    expect(scopes.grant(requested)).toBe(granted)
   })
 })
 
-describe('narrowScope (RFC 6749 section 6)', () => {
+describe('narrowing (RFC 6749 section 6)', () => {
   it.each([
     ['omitted keeps the grant', undefined, 'mcp offline_access'],
     ['the same', 'mcp offline_access', 'mcp offline_access'],
@@ -39,10 +42,33 @@ describe('narrowScope (RFC 6749 section 6)', () => {
     ['part of a name is unknown', 'mc', 'mcp offline_access'],
     ['nothing that opens the resource', 'offline_access', 'mcp offline_access'],
   ])('%s', (_rule, requested, scope) => {
-    expect(narrowScope('mcp offline_access', requested)).toBe(scope)
+    expect(scopes.narrow('mcp offline_access', requested)).toBe(scope)
   })
 
   it('never widens', () => {
-    expect(narrowScope('mcp', 'mcp offline_access')).toBe('mcp')
+    expect(scopes.narrow('mcp', 'mcp offline_access')).toBe('mcp')
+  })
+})
+
+describe('scopes of a tools module', () => {
+  it('are advertised behind the tool scope', () => {
+    expect(extended.resource).toEqual(['mcp', 'notes:write'])
+    expect(extended.authorizationServer).toEqual(['mcp', 'notes:write', 'offline_access'])
+  })
+
+  it('are granted to whoever asks for them, and to nobody else', () => {
+    expect(extended.grant('notes:write')).toBe('mcp notes:write')
+    expect(extended.grant(undefined)).toBe('mcp')
+  })
+
+  it('can be left out at a refresh', () => {
+    expect(extended.narrow('mcp notes:write', 'mcp')).toBe('mcp')
+  })
+
+  it('are described in the words of the module, unknown ones not at all', () => {
+    expect(extended.describe('mcp notes:write offline_access other')).toEqual([
+      expect.stringContaining('tools'),
+      'Change your notes',
+    ])
   })
 })

@@ -1,31 +1,53 @@
 /** The scope that lets a client call tools as the user. */
 export const toolScope = 'mcp'
 
-/** Scopes named in protected resource metadata and challenges. `offline_access` never is (MCP 2026-07-28 authorization). */
-export const resourceScopes: readonly string[] = [toolScope]
+const toolScopeLabel = 'Use the tools of the web app as you: read and change what you can there'
 
-/** Scopes named in authorization server metadata. */
-export const authorizationServerScopes: readonly string[] = [...resourceScopes, 'offline_access']
+/** Asks for refresh tokens by habit of OpenID Connect; granted to whoever names it, and without effect. */
+const offlineScope = 'offline_access'
 
-/**
- * Scopes granted for what a client asked: the known ones in our order, unknown ones dropped (RFC 6749 section 3.3),
- * all resource scopes when nothing known was asked for. Clients send OpenID scopes by habit; that must not fail.
- */
-export function grantScope(requested: string | undefined): string {
-  const asked = new Set((requested ?? '').split(' ').filter(Boolean))
-  const granted = authorizationServerScopes.filter((scope) => asked.has(scope))
-  const tools = resourceScopes.some((scope) => granted.includes(scope))
-  return (tools ? granted : [...resourceScopes, ...granted]).join(' ')
+/** The scopes of this server, in one order, and what follows from them. Scopes are joined by single spaces, as on the wire. */
+export interface ScopeCatalogue {
+  /** Named in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
+  resource: readonly string[]
+  /** Named in authorization server metadata. */
+  authorizationServer: readonly string[]
+  /** What a challenge asks for when no operation is known yet, and what a client gets that asked for nothing known. */
+  initial: string
+  /**
+   * Scopes granted for what a client asked: the known ones in our order, unknown ones dropped (RFC 6749 section 3.3), the
+   * initial one always. Clients send OpenID scopes by habit; that must not fail.
+   */
+  grant(requested: string | undefined): string
+  /**
+   * Scope of a refreshed token: never more than the grant's, less when `requested` names a part of it that is of use.
+   *
+   * As at authorization, unknown scopes are dropped, and a request that names none of the resource's scopes keeps them
+   * all: clients repeat there what they once asked for, and must not be signed out for it.
+   */
+  narrow(granted: string, requested: string | undefined): string
+  /** What the scopes of `scope` allow, in plain words for the person who is asked, one text each. */
+  describe(scope: string): string[]
 }
 
-/**
- * Scope of a refreshed token: never more than the grant's, less when `requested` names a part of it that is of use.
- *
- * As at authorization, unknown scopes are dropped, and a request that names none of the resource's scopes keeps them
- * all: clients repeat there what they once asked for, and must not be signed out for it.
- */
-export function narrowScope(granted: string, requested: string | undefined): string {
-  const asked = new Set((requested ?? '').split(' '))
-  const kept = granted.split(' ').filter((scope) => asked.has(scope))
-  return kept.some((scope) => resourceScopes.includes(scope)) ? kept.join(' ') : granted
+/** A {@link ScopeCatalogue} of the tool scope and of `extra` ones: what each of them allows, by name, in plain words. */
+export function createScopeCatalogue(extra: Readonly<Record<string, string>> = {}): ScopeCatalogue {
+  const labels = new Map([[toolScope, toolScopeLabel], ...Object.entries(extra)])
+  const resource = [...labels.keys()]
+  const authorizationServer = [...resource, offlineScope]
+  return {
+    resource,
+    authorizationServer,
+    initial: toolScope,
+    grant(requested) {
+      const asked = new Set([toolScope, ...(requested ?? '').split(' ')])
+      return authorizationServer.filter((scope) => asked.has(scope)).join(' ')
+    },
+    narrow(granted, requested) {
+      const asked = new Set((requested ?? '').split(' '))
+      const kept = granted.split(' ').filter((scope) => asked.has(scope))
+      return kept.some((scope) => labels.has(scope)) ? kept.join(' ') : granted
+    },
+    describe: (scope) => scope.split(' ').flatMap((name) => labels.get(name) ?? []),
+  }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../testing/fake-runtime.ts'
 import { grantSample, start } from '../testing/grant-sample.ts'
 import { hashSecret } from './seal.ts'
-import { mintTokens, tokenKey, tokenResponse } from './token-issue.ts'
+import { issueTimeOf, mintTokens, tokenKey, tokenResponse } from './token-issue.ts'
 
 const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
@@ -74,5 +74,17 @@ describe('tokenResponse (RFC 6749 section 5.1)', () => {
   it('counts a replayed pair from the replay, never below zero', () => {
     expect(tokenResponse(pair, start + 100).expires_in).toBe(3500)
     expect(tokenResponse(pair, start + 4000).expires_in).toBe(0)
+  })
+})
+
+describe('issueTimeOf', () => {
+  it.each<[rule: string, token: string, expected: number | undefined]>([
+    ['an access token', `mcpa_0tro8w0${'x'.repeat(43)}`, start],
+    ['a refresh token', `mcpr_0tro8w0${'x'.repeat(43)}`, start],
+    ['another kind of token', `mcpd_0tro8w0${'x'.repeat(43)}`, undefined],
+    ['too short', `mcpa_0tro8w0${'x'.repeat(42)}`, undefined],
+    ['a token of the provider', 'e30.e30.e30', undefined],
+  ])('%s', (_rule, token, expected) => {
+    expect(issueTimeOf(token)).toBe(expected)
   })
 })

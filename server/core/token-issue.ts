@@ -6,7 +6,8 @@ import { hashSecret } from './seal.ts'
 /** What every access token of ours starts with: routes it to the store, and lets secret scanners find a leaked one. */
 export const accessTokenPrefix = 'mcpa_'
 
-const refreshTokenPrefix = 'mcpr_'
+/** What every refresh token of ours starts with. */
+export const refreshTokenPrefix = 'mcpr_'
 
 // Epoch seconds in base 36: enough for two thousand years.
 const timeLength = 7
@@ -37,6 +38,15 @@ export interface TokenResponse {
 export function tokenKey(token: string): string {
   const time = issuedToken.exec(token)?.[1]
   return time === undefined ? hashSecret(token) : `${time}.${hashSecret(token)}`
+}
+
+/**
+ * When `token` was issued, as it says itself; undefined for what is none of ours. To be believed only of a token that
+ * was found in the store: with another time it would be another token.
+ */
+export function issueTimeOf(token: string): number | undefined {
+  const time = issuedToken.exec(token)?.[1]
+  return time === undefined ? undefined : Number.parseInt(time, 36)
 }
 
 /** Mints opaque tokens of 256 random bits for `grant`, none of which outlives it, with their stored form beside them. */

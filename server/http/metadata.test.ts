@@ -9,6 +9,8 @@ const authorizationServerPaths = [
   '/.well-known/openid-configuration/mcp',
   '/mcp/.well-known/openid-configuration',
 ]
+const methods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']
+const algorithms = ['ES256', 'EdDSA', 'PS256', 'RS256']
 const protectedResourcePaths = [
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/mcp',
@@ -31,13 +33,28 @@ describe('discovery at the root', () => {
       authorization_endpoint: `${baseUrl}/oauth/authorize`,
       token_endpoint: `${baseUrl}/oauth/token`,
       registration_endpoint: `${baseUrl}/oauth/register`,
+      revocation_endpoint: `${baseUrl}/oauth/revoke`,
+      introspection_endpoint: `${baseUrl}/oauth/introspect`,
+      device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
       scopes_supported: ['mcp', 'offline_access'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
-      grant_types_supported: ['authorization_code', 'refresh_token'],
-      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      grant_types_supported: [
+        'authorization_code',
+        'refresh_token',
+        'urn:ietf:params:oauth:grant-type:device_code',
+      ],
+      token_endpoint_auth_methods_supported: methods,
+      token_endpoint_auth_signing_alg_values_supported: algorithms,
+      revocation_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+      introspection_endpoint_auth_methods_supported: methods.slice(1),
+      introspection_endpoint_auth_signing_alg_values_supported: algorithms,
       code_challenge_methods_supported: ['S256'],
+      prompt_values_supported: ['login', 'consent', 'select_account'],
       authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: true,
+      protected_resources: [`${baseUrl}/mcp`],
     })
   })
 
@@ -51,7 +68,7 @@ describe('discovery at the root', () => {
         authorization_servers: [baseUrl],
         scopes_supported: ['mcp'],
         bearer_methods_supported: ['header'],
-        resource_name: 'Drawbridge',
+        resource_name: 'localhost:8788',
       })
     },
   )
@@ -82,6 +99,22 @@ describe('discovery at the root', () => {
     expect(options.headers.get('access-control-allow-methods')).toContain('POST')
   })
 
+  it('RFC 9110 13.1.2: an unchanged document is not sent again', async () => {
+    const path = '/.well-known/oauth-authorization-server'
+    const first = await drawbridge.fetch(path)
+    const etag = first.headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}"$/)
+    for (const header of [etag, `W/${etag}`, `"other", ${etag}`]) {
+      const again = await drawbridge.fetch(path, { headers: { 'if-none-match': header } })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+      expect(again.headers.get('etag')).toBe(etag)
+      expect(again.headers.get('cache-control')).toBe('public, max-age=300')
+      expect(again.headers.get('access-control-allow-origin')).toBe('*')
+    }
+    const changed = await drawbridge.fetch(path, { headers: { 'if-none-match': '"other"' } })
+    expect(changed.status).toBe(200)
+  })
+
   it('HEAD answers as GET, without a body', async () => {
     const response = await drawbridge.fetch('/.well-known/oauth-authorization-server', { method: 'HEAD' })
     expect(response.status).toBe(200)
@@ -93,6 +126,17 @@ describe('discovery at the root', () => {
       headers: { host: '127.0.0.1:8787', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' },
     })
     expect(await response.json()).toMatchObject({ issuer: baseUrl })
+  })
+})
+
+describe('discovery of what is switched off', () => {
+  it('names no registration and no client documents', async () => {
+    const drawbridge = await startDrawbridge({ registration: 'off', clientDocuments: 'off' })
+    const response = await drawbridge.fetch('/.well-known/oauth-authorization-server')
+    const document = (await response.json()) as Record<string, unknown>
+    expect(document).not.toHaveProperty('registration_endpoint')
+    expect(document['client_id_metadata_document_supported']).toBe(false)
+    await drawbridge.close()
   })
 })
 

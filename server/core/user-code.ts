@@ -1,0 +1,35 @@
+// Without vowels no code is a word, and none of these is taken for another one or for a digit (RFC 8628 section 6.1).
+const alphabet = 'BCDFGHJKLMNPQRSTVWXZ'
+const length = 8
+
+// The largest multiple of the alphabet's size in a byte: above it letters would not be equally likely.
+const fairBytes = 256 - (256 % alphabet.length)
+
+/** A user code of eight letters, about 34 random bits, as people are shown it: `WDJB-MJHT` (RFC 8628 section 6.1). */
+export function createUserCode(randomBytes: (length: number) => Uint8Array): string {
+  let letters = ''
+  while (letters.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < fairBytes && letters.length < length) letters += alphabet[byte % alphabet.length] ?? ''
+    }
+  }
+  return shown(letters)
+}
+
+/**
+ * The user code that a person meant by `typed`: letter case, blanks and punctuation do not count, nor wide letters (RFC 8628 section 6.1).
+ * Undefined for what no user code is, whatever it is.
+ */
+export function normaliseUserCode(typed: string): string | undefined {
+  // Nobody types more than this; what is longer need not be looked at.
+  if (typed.length > 64) return undefined
+  const letters = typed
+    .normalize('NFKC')
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]/g, '')
+  return /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/.test(letters) ? shown(letters) : undefined
+}
+
+function shown(letters: string): string {
+  return `${letters.slice(0, length / 2)}-${letters.slice(length / 2)}`
+}

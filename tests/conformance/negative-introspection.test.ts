@@ -1,0 +1,156 @@
+import { type CaseRequest, type Expected, type Fields, type NegativeCase, row } from './negative-case.ts'
+import { bad, revoke } from './negative-request.ts'
+import { describeCases } from './negative-suite.ts'
+
+const introspect = (token: string): CaseRequest => ({
+  path: '/oauth/introspect',
+  form: { token },
+  headers: { authorization: '{basic}' },
+})
+
+const inactive: Expected = {
+  status: 200,
+  exactly: { active: false },
+  headers: { 'cache-control': /^no-store$/ },
+}
+const ask = (form: Fields, headers: Record<string, string> = { authorization: '{basic}' }): CaseRequest => ({
+  path: '/oauth/introspect',
+  form,
+  headers,
+})
+
+const introspections: NegativeCase[] = [
+  row('RFC 7662 2.1: no client', ask({ token: '{web_access_token}' }, {}), bad('invalid_client', 401)),
+  row(
+    'RFC 7662 2.1: a public client proves nothing',
+    ask({ client_id: '{client}', token: '{access_token}' }, {}),
+    bad('invalid_client', 401),
+  ),
+  row(
+    'RFC 7662 2.1: a public client by Basic',
+    ask({ token: '{access_token}' }, { authorization: '{basic_public}' }),
+    {
+      ...bad('invalid_client', 401),
+      headers: { 'www-authenticate': /^Basic / },
+    },
+  ),
+  row(
+    'RFC 7662 2.3: a wrong secret',
+    ask({ token: '{web_access_token}' }, { authorization: '{basic_wrong}' }),
+    {
+      ...bad('invalid_client', 401),
+      headers: { 'www-authenticate': /^Basic / },
+    },
+  ),
+  row(
+    'RFC 7662 2.1: the token itself is no proof of a client',
+    ask({ token: '{web_access_token}' }, { authorization: 'Bearer {web_access_token}' }),
+    bad('invalid_client', 401),
+  ),
+  row('RFC 7662 2.1: no token', ask({}), bad('invalid_request')),
+  row('RFC 7662 2.1: token twice', ask({ token: ['x', 'y'] }), bad('invalid_request')),
+  row(
+    'RFC 7662 4: GET, which would put the token into a log',
+    {
+      path: '/oauth/introspect',
+      query: { token: '{web_access_token}' },
+      headers: { authorization: '{basic}' },
+    },
+    {
+      ...bad('method_not_allowed', 405),
+      headers: { allow: /\bPOST\b/ },
+    },
+  ),
+  row(
+    'RFC 7662 2.1: the token in the query',
+    { ...ask({ x: '1' }), query: { token: '{web_access_token}' } },
+    bad('invalid_request'),
+  ),
+  row(
+    'RFC 7662 2.1: a body of JSON',
+    { path: '/oauth/introspect', json: { token: 'x' }, headers: { authorization: '{basic}' } },
+    bad('invalid_request', 415),
+  ),
+  row('RFC 7662 2.2: an unknown token', ask({ token: 'unknown' }), inactive),
+  row(
+    'RFC 7662 2.2: an access token of another client, and not a word more',
+    ask({ token: '{access_token}' }),
+    inactive,
+  ),
+  row(
+    'RFC 7662 2.2: a refresh token of another client, and not a word more',
+    ask({ token: '{refresh_token}' }),
+    inactive,
+  ),
+  row('RFC 7662 2.2: an authorization code is no token', ask({ token: '{web_code}' }), inactive),
+  row('RFC 7662 2.2: a device code is no token', ask({ token: '{device_code}' }), inactive),
+  row(
+    'RFC 7662 2.2: a token of the provider is none of ours',
+    ask({ token: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.' }),
+    inactive,
+  ),
+  row(
+    'RFC 7662 2.2: a wrong hint does not hide a token',
+    ask({ token: '{web_access_token}', token_type_hint: 'refresh_token' }),
+    {
+      status: 200,
+      json: {
+        active: true,
+        iss: 'http://localhost:8787',
+        aud: 'http://localhost:8787/mcp',
+        token_type: 'Bearer',
+      },
+      headers: { 'cache-control': /^no-store$/, 'access-control-allow-origin': undefined },
+    },
+  ),
+  {
+    title: 'RFC 7662 4: an access token after its hour',
+    steps: [
+      { request: introspect('{web_access_token}'), expected: { status: 200, json: { active: true } } },
+      { advance: 3600 },
+      { request: introspect('{web_access_token}'), expected: inactive },
+    ],
+  },
+  {
+    title: 'RFC 7662 4: a token that was revoked',
+    steps: [
+      { request: introspect('{web_access_token}'), expected: { status: 200, json: { active: true } } },
+      {
+        request: revoke({
+          client_id: '{web}',
+          client_secret: '{client_secret}',
+          token: '{web_refresh_token}',
+        }),
+        expected: { status: 200 },
+      },
+      { request: introspect('{web_access_token}'), expected: inactive },
+      { request: introspect('{web_refresh_token}'), expected: inactive },
+    ],
+  },
+  {
+    title: 'RFC 7662 2.2: a refresh token that was used',
+    steps: [
+      { request: introspect('{web_refresh_token}'), expected: { status: 200, json: { active: true } } },
+      {
+        request: {
+          path: '/oauth/token',
+          form: { grant_type: 'refresh_token', refresh_token: '{web_refresh_token}' },
+          headers: { authorization: '{basic}' },
+        },
+        expected: { status: 200 },
+      },
+      { request: introspect('{web_refresh_token}'), expected: inactive },
+    ],
+  },
+  row(
+    'RFC 7662 4: no page may read the answers',
+    {
+      path: '/oauth/introspect',
+      method: 'OPTIONS',
+      headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
+    },
+    { status: 405, headers: { 'access-control-allow-origin': undefined } },
+  ),
+]
+
+describeCases({ introspection: introspections })

@@ -1,0 +1,91 @@
+import type { Fields, NegativeCase, Step } from './negative-case.ts'
+import { bad, issued, refresh } from './negative-request.ts'
+import { describeCases } from './negative-suite.ts'
+
+const tokenIsDead = (accessToken: string): Step => ({
+  request: { path: '/mcp', json: {}, headers: { authorization: `Bearer {${accessToken}}` } },
+  expected: { status: 401 },
+})
+
+/** Refused, and nothing was rotated. */
+const refusedRefresh = (title: string, changes: Fields, error: string, status = 400): NegativeCase => ({
+  title,
+  steps: [
+    { request: refresh(changes), expected: bad(error, status) },
+    { request: refresh(), expected: issued },
+  ],
+})
+
+const refreshes: NegativeCase[] = [
+  refusedRefresh('RFC 6749 6: no refresh_token', { refresh_token: undefined }, 'invalid_request'),
+  refusedRefresh('RFC 6749 6: an unknown refresh token', { refresh_token: 'mcpr_unknown' }, 'invalid_grant'),
+  refusedRefresh(
+    'RFC 6749 6: an access token as refresh token',
+    { refresh_token: '{access_token}' },
+    'invalid_grant',
+  ),
+  refusedRefresh(
+    'RFC 6749 6: a refresh token in another letter case',
+    { refresh_token: 'MCPR_{refresh_token}' },
+    'invalid_grant',
+  ),
+  refusedRefresh(
+    'RFC 6749 10.4: the refresh token of another client',
+    { client_id: '{other}' },
+    'invalid_grant',
+  ),
+  refusedRefresh(
+    'RFC 9700 4.14.2: the refresh token without its client',
+    { client_id: undefined },
+    'invalid_client',
+    401,
+  ),
+  refusedRefresh(
+    'RFC 6749 6: the refresh token and an unknown client',
+    { client_id: 'nobody' },
+    'invalid_client',
+    401,
+  ),
+  refusedRefresh(
+    'RFC 6749 3.2: refresh_token twice',
+    { refresh_token: ['{refresh_token}', '{refresh_token}'] },
+    'invalid_request',
+  ),
+  refusedRefresh('RFC 6749 3.3: a scope that none can be', { scope: 'mcp "admin"' }, 'invalid_scope'),
+  refusedRefresh(
+    'RFC 8707 2.2: a foreign resource, before anything is rotated',
+    { resource: 'https://other.example/' },
+    'invalid_target',
+  ),
+  refusedRefresh('RFC 8707 2.2: a resource with a fragment', { resource: '{resource}#x' }, 'invalid_target'),
+  {
+    title: 'RFC 6749 6: no scope beyond what was granted',
+    steps: [
+      {
+        request: refresh({ scope: 'mcp offline_access admin' }),
+        expected: { status: 200, json: { scope: 'mcp' } },
+      },
+    ],
+  },
+  {
+    title: 'RFC 9700 4.14.2: a used refresh token, later: everything of the connection is over',
+    steps: [
+      { request: refresh(), expected: issued, keep: { first: 'access_token', next: 'refresh_token' } },
+      { advance: 121 },
+      { request: refresh(), expected: bad('invalid_grant') },
+      tokenIsDead('first'),
+      tokenIsDead('access_token'),
+      { request: refresh({ refresh_token: '{next}' }), expected: bad('invalid_grant') },
+    ],
+  },
+  {
+    title: 'RFC 9700 4.14.2: a refresh token after 30 days, however often it was renewed',
+    steps: [
+      { request: refresh(), expected: issued, keep: { next: 'refresh_token' } },
+      { advance: 30 * 86_400 },
+      { request: refresh({ refresh_token: '{next}' }), expected: bad('invalid_grant') },
+    ],
+  },
+]
+
+describeCases({ refreshing: refreshes })

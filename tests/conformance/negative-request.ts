@@ -1,0 +1,49 @@
+import type { CaseRequest, Expected, Fields } from './negative-case.ts'
+
+/** An error answer (RFC 6749 section 5.2). */
+export const bad = (error: string, status = 400): Expected => ({ status, error })
+
+/** The answer to a client that did not prove itself by the header that it sent. */
+export const challenged: Expected = {
+  ...bad('invalid_client', 401),
+  headers: { 'www-authenticate': /^Basic / },
+}
+
+/** A token response. */
+export const issued: Expected = { status: 200, json: { token_type: 'Bearer' } }
+
+/** A request to the token endpoint. */
+export const token = (form: Fields, headers: Record<string, string> = {}): CaseRequest => ({
+  path: '/oauth/token',
+  form,
+  headers,
+})
+
+/** A good redemption of the stage's code. */
+export const codeForm = {
+  grant_type: 'authorization_code',
+  client_id: '{client}',
+  code: '{code}',
+  code_verifier: '{verifier}',
+  redirect_uri: '{redirect_uri}',
+}
+
+/** A good refresh. */
+export const refreshForm = {
+  grant_type: 'refresh_token',
+  client_id: '{client}',
+  refresh_token: '{refresh_token}',
+}
+
+/** {@link codeForm} with changes, as a request. */
+export const redeem = (changes: Fields = {}): CaseRequest => token({ ...codeForm, ...changes })
+
+/** {@link refreshForm} with changes, as a request. */
+export const refresh = (changes: Fields = {}): CaseRequest => token({ ...refreshForm, ...changes })
+
+/** A request to the revocation endpoint. */
+export const revoke = (form: Fields, headers: Record<string, string> = {}): CaseRequest => ({
+  path: '/oauth/revoke',
+  form: { client_id: '{client}', ...form },
+  headers,
+})

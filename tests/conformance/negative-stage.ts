@@ -1,0 +1,140 @@
+import {
+  account,
+  baseUrl,
+  type DrawbridgeFixture,
+  redirectUri,
+  type Tokens,
+} from '../../server/testing/drawbridge-fixture.ts'
+
+/** What a row of a table may name in braces, as in `{refresh_token}`. Each is made when a row first asks for it. */
+export interface Stage {
+  /** `text` with every name in braces replaced by its value. */
+  fill(text: string): Promise<string>
+  /** Gives `name` a value, for later rows of the same case. */
+  keep(name: string, value: string): void
+  /** Everything secret that was made so far: no answer that refuses may hold any of it. */
+  secrets(): Promise<string[]>
+}
+
+type Values = Record<string, (get: (name: string) => Promise<string>) => Promise<string>>
+
+/** Names whose values nobody but their owner may learn. */
+const secretNames = /^(?:code|refresh_token|access_token|client_secret|device_code|web_\w+_token)$/
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+const deviceGrants = ['authorization_code', 'refresh_token', deviceGrant]
+
+/**
+ * The cast of one case: `client` and `other` are public, `web` has a secret, `code_only` registered one grant
+ * type; `code`, `refresh_token` and `access_token` belong to `client`, `device_code` to `device`.
+ */
+export function createStage(drawbridge: DrawbridgeFixture): Stage {
+  const values = new Map<string, Promise<string>>()
+  const registered = (metadata?: Record<string, unknown>) => async () =>
+    (await drawbridge.register(metadata)).client_id
+
+  async function tokens(clientId: string, secret?: string): Promise<Tokens> {
+    const fields = secret === undefined ? {} : { client_secret: secret }
+    const response = await drawbridge.redeem(clientId, await drawbridge.code(clientId), fields)
+    if (response.status !== 200) throw new Error(`The stage got ${response.status} for a good code.`)
+    return (await response.json()) as Tokens
+  }
+
+  const makers: Values = {
+    origin: async () => baseUrl,
+    resource: async () => `${baseUrl}/mcp`,
+    redirect_uri: async () => redirectUri,
+    challenge: async () => drawbridge.authorizeUrl('').searchParams.get('code_challenge') ?? '',
+    // The verifier behind every code of the fixture: 32 times the byte 7.
+    verifier: async () => 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc',
+    email: async () => account.email,
+    device_grant: async () => deviceGrant,
+    client: registered(),
+    other: registered(),
+    code_only: registered({ grant_types: ['authorization_code'] }),
+    device: registered({ grant_types: deviceGrants }),
+    other_device: registered({ grant_types: deviceGrants }),
+    two_uris: registered({ redirect_uris: [redirectUri, 'https://client.example/callback'] }),
+    code: async (get) => drawbridge.code(await get('client')),
+    other_code: async (get) => drawbridge.code(await get('other')),
+    web_code: async (get) => drawbridge.code(await get('web')),
+    code_only_code: async (get) => drawbridge.code(await get('code_only')),
+    web: async () => {
+      const { client_id: id, client_secret: secret = '' } = await drawbridge.register({
+        token_endpoint_auth_method: 'client_secret_post',
+      })
+      values.set('client_secret', Promise.resolve(secret))
+      return id
+    },
+    client_secret: async (get) => {
+      await get('web')
+      return (await values.get('client_secret')) ?? ''
+    },
+    basic: async (get) => basic(await get('web'), await get('client_secret')),
+    basic_wrong: async (get) => basic(await get('web'), 'wrong'),
+    basic_public: async (get) => basic(await get('client'), ''),
+    access_token: (get) => pair('', get).then(({ access_token: token }) => token),
+    refresh_token: (get) => pair('', get).then(({ refresh_token: token }) => token),
+    web_access_token: (get) => pair('web_', get).then(({ access_token: token }) => token),
+    web_refresh_token: (get) => pair('web_', get).then(({ refresh_token: token }) => token),
+    device_code: (get) => device(get).then((body) => body['device_code'] ?? ''),
+    user_code: (get) => device(get).then((body) => body['user_code'] ?? ''),
+  }
+  const pairs = new Map<string, Promise<Tokens>>()
+  let started: Promise<Record<string, string>> | undefined
+
+  function pair(prefix: string, get: (name: string) => Promise<string>): Promise<Tokens> {
+    const known = pairs.get(prefix)
+    if (known) return known
+    const made = (async () =>
+      prefix === 'web_'
+        ? tokens(await get('web'), await get('client_secret'))
+        : tokens(await get('client')))()
+    pairs.set(prefix, made)
+    return made
+  }
+
+  function device(get: (name: string) => Promise<string>): Promise<Record<string, string>> {
+    started ??= (async () => {
+      const fields = { client_id: await get('device') }
+      const response = await drawbridge.postForm('/oauth/device_authorization', fields)
+      if (response.status !== 200) throw new Error(`Starting a device answered ${response.status}.`)
+      return (await response.json()) as Record<string, string>
+    })()
+    return started
+  }
+
+  function get(name: string): Promise<string> {
+    const known = values.get(name)
+    if (known) return known
+    const maker = makers[name]
+    if (!maker) throw new Error(`A row names {${name}}, which the stage does not have.`)
+    const made = maker(get)
+    // A maker may have given the name its value on the way.
+    const value = values.get(name) ?? made
+    values.set(name, value)
+    return value
+  }
+
+  return {
+    async fill(text) {
+      const names = new Set([...text.matchAll(/\{([a-z_]+)\}/g)].map(([, name = '']) => name))
+      let filled = text
+      for (const name of names) filled = filled.replaceAll(`{${name}}`, await get(name))
+      return filled
+    },
+    keep: (name, value) => void values.set(name, Promise.resolve(value)),
+    async secrets() {
+      const made = [...values].filter(([name]) => secretNames.test(name)).map(([, value]) => value)
+      const both = (await Promise.all(pairs.values())).flatMap((each) => [
+        each.access_token,
+        each.refresh_token,
+      ])
+      return [...(await Promise.all(made)), ...both]
+    },
+  }
+}
+
+function basic(id: string, secret: string): string {
+  return `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
+}

@@ -1,0 +1,16 @@
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { type DrawbridgeFixture, startDrawbridge } from '../../server/testing/drawbridge-fixture.ts'
+import { type NegativeCase, playCase } from './negative-case.ts'
+
+/** Declares the rows of each table as tests, all against one Drawbridge that they do not wear out. */
+export function describeCases(tables: Readonly<Record<string, readonly NegativeCase[]>>): void {
+  let drawbridge: DrawbridgeFixture
+  beforeAll(async () => {
+    drawbridge = await startDrawbridge({ registrationLimit: '10000', signInLimit: '10000' })
+  })
+  afterAll(() => drawbridge.close())
+
+  describe.each(Object.entries(tables))('%s', (_what, cases) => {
+    it.each(cases)('$title', (each) => playCase(each, drawbridge))
+  })
+}
