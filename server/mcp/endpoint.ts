@@ -1,129 +1,101 @@
-import {
-  createMcpHandler,
-  isLegacyRequest,
-  type Implementation,
-  type ListToolsResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type ServerContext,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server'
-import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
-import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Caller } from '../core/caller.ts'
-import { type ToolDefinition, toolError } from './tool.ts'
-
-/** What the MCP endpoint tells about itself and offers. */
-export interface McpEndpointConfig {
-  serverInfo: Implementation
-  instructions: string
-  tools: readonly ToolDefinition[]
-  report: (event: 'mcp_rejected' | 'tool_failed', error: unknown) => void
-}
-
-/** Serves MCP messages to callers who are already proven. */
-export interface McpEndpoint {
-  /** `body` is the parsed JSON of `request`, a message or a batch; the stream of `request` is not read again. */
-  handle(request: Request, body: unknown, caller: Caller): Promise<Response>
-  close(): Promise<void>
-}
+import { createDirectRouter, type DirectRoute } from './direct-route.ts'
+import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
+import { headerMismatch } from './header-parameter.ts'
+import { createSdkEndpoint } from './sdk-endpoint.ts'
+import type { Exchange } from './tool-context.ts'
 
 /**
- * Creates the endpoint for both protocol eras, without sessions: every request stands alone.
+ * Creates what serves `/mcp` behind the gate.
  *
- * 2026-07-28 goes through the SDK's handler. Earlier revisions get a plain JSON answer, unless the caller asked for
- * progress and so for a stream; a request without a preceding `initialize` is served too.
+ * Usual messages are answered here, to the letter as the SDK answers them but for a fifth of its time: the lists and the
+ * opening with the SDK's own first answer, which is kept, and calls of plain tools by calling them. All else goes to the
+ * SDK: streams, sessions, what a module registers, and whatever is wrong with a message.
  */
 export function createMcpEndpoint(config: McpEndpointConfig): McpEndpoint {
+  const sdk = createSdkEndpoint(config)
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
-  const listing: ListToolsResult = { tools: config.tools.map((tool) => tool.listing) }
+  const route = createDirectRouter({
+    hasFixedCatalogue: config.module.register === undefined,
+    hasSessions: config.module.asksClient === true,
+  })
+  /** JSON of results, by the keys of the router: a handful. */
+  const kept = new Map<string, string>()
 
-  function createServer(caller: Caller): Server {
-    const server = new Server(config.serverInfo, {
-      capabilities: { tools: {} },
-      instructions: config.instructions,
-      // The catalogue is the same for everyone here, but a shared cache must not assume so (MCP 2026-07-28, caching).
-      cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
-    })
-    server.setRequestHandler('tools/list', () => listing)
-    server.setRequestHandler('tools/call', ({ params }, context: ServerContext) => {
-      const tool = tools.get(params.name)
-      if (!tool) {
-        throw new ProtocolError(
-          ProtocolErrorCode.InvalidParams,
-          `There is no tool ${JSON.stringify(params.name.slice(0, 100))}. Call tools/list for the names.`,
-        )
-      }
-      const { signal } = context.mcpReq
-      return tool.call(params.arguments, { caller, signal }).catch((error: unknown) => {
-        config.report('tool_failed', error)
-        return toolError('The tool failed on the server. Try again; if it stays, tell the people who run it.')
-      })
-    })
-    return server
+  async function answerKept(
+    { key, id }: Extract<DirectRoute, { kind: 'kept' }>,
+    request: Request,
+    body: unknown,
+    caller: Caller,
+  ): Promise<Response> {
+    const result = kept.get(key)
+    if (result !== undefined) return answerJson(result, id)
+    const response = await sdk.handle(request, body, caller)
+    if (!response.headers.get('content-type')?.includes('application/json')) return response
+    const { result: first } = (await response.clone().json()) as { result?: unknown }
+    if (first !== undefined) kept.set(key, JSON.stringify(first))
+    return response
   }
 
-  const modern = createMcpHandler((context) => createServer(callerOf(context.authInfo?.extra)), {
-    legacy: 'reject',
-    onerror: (error) => config.report('mcp_rejected', error),
-  })
+  async function answerCall(
+    { era, id, name, input }: Extract<DirectRoute, { kind: 'call' }>,
+    request: Request,
+    body: unknown,
+    caller: Caller,
+  ): Promise<Response> {
+    const tool = tools.get(name)
+    const isUsual =
+      tool && (era === 'legacy' || !headerMismatch(tool.headerParameters, input, request.headers))
+    if (!isUsual) return sdk.handle(request, body, caller)
+    const result = await tool.call(input, config.contexts.ofCall(caller, silentExchange(request)))
+    return answerJson(JSON.stringify(era === 'modern' ? withServerInfo(result) : result), id)
+  }
 
-  async function handleLegacy(request: Request, body: unknown, caller: Caller): Promise<Response> {
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      enableJsonResponse: !asksForProgress(body),
-      keepAliveMs: 15_000,
-    })
-    await createServer(caller).connect(transport)
-    return transport.handleRequest(request, { parsedBody: body })
+  function withServerInfo(result: CallToolResult): CallToolResult {
+    const meta = { [mcpMetaKey.serverInfo]: config.serverInfo, ...result._meta }
+    return { ...result, resultType: 'complete', _meta: meta }
   }
 
   return {
-    async handle(given, body, caller) {
-      const request = withLegacyHeaders(given, body)
-      if (await isLegacyRequest(request, body)) return handleLegacy(request, body, caller)
-      const { clientId, scope, expiresAt } = caller
-      const scopes = scope.split(' ')
-      // The SDK wants a token here; tools get the caller instead, and nothing downstream needs the credential itself.
-      const authInfo = { token: '', clientId: clientId ?? '', scopes, expiresAt, extra: { caller } }
-      return modern.fetch(request, { parsedBody: body, authInfo })
+    methods: sdk.methods,
+    notify: sdk.notify,
+    endStreams: sdk.endStreams,
+    close: sdk.close,
+    async handle(request, body, caller) {
+      if (request.method !== 'POST') return sdk.handle(request, body, caller)
+      const found = route(request.headers, body)
+      switch (found.kind) {
+        case 'kept':
+          return answerKept(found, request, body, caller)
+        case 'accepted':
+          return new Response(null, { status: 202 })
+        case 'call':
+          return answerCall(found, request, body, caller)
+        case 'other':
+          return sdk.handle(request, body, caller)
+      }
     },
-    close: () => modern.close(),
   }
 }
 
-function callerOf(extra: Record<string, unknown> | undefined): Caller {
-  if (!extra || !('caller' in extra))
-    throw new TypeError('An MCP request reached the endpoint without a caller.')
-  return extra['caller'] as Caller
+/** The members in the order in which the SDK writes them. */
+function answerJson(result: string, id: string | number): Response {
+  return new Response(`{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`, {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+  })
 }
 
-function asksForProgress(body: unknown): boolean {
-  const params = (body as { params?: { _meta?: { progressToken?: unknown } } } | null)?.params
-  return params?._meta?.progressToken !== undefined
-}
-
-/**
- * Clients of the earlier revisions as they are in the field: hosted assistants send the newest version header on an
- * otherwise old message, and hand-written calls send no Accept header or a wildcard. Both are read as they are meant.
- */
-function withLegacyHeaders(request: Request, body: unknown): Request {
-  if (isModernMessage(request, body)) return request
-  const accept = request.headers.get('accept') || '*/*'
-  const acceptsJson = /application\/json|\*\/\*/.test(accept)
-  const vagueAccept =
-    acceptsJson && !(accept.includes('application/json') && accept.includes('text/event-stream'))
-  const wrongVersion = request.headers.get(mcpHeader.protocolVersion) === modernRevision
-  if (!wrongVersion && !vagueAccept) return request
-  const headers = new Headers(request.headers)
-  if (wrongVersion) headers.delete(mcpHeader.protocolVersion)
-  if (vagueAccept) headers.set('accept', 'application/json, text/event-stream')
-  return new Request(request.url, { method: request.method, headers, signal: request.signal })
-}
-
-function isModernMessage(request: Request, body: unknown): boolean {
-  if (Array.isArray(body)) return false
-  const message = body as JsonRpcMessage
-  const discovers = 'method' in message && message.method === 'server/discover'
-  return discovers || eraOfMessage(message) === 'modern' || request.headers.has(mcpHeader.method)
+/** An exchange with a client that waits for one JSON answer and wants to hear nothing before it. */
+function silentExchange(request: Request): Exchange {
+  return {
+    // Asked for when it is needed: the adapter makes it then.
+    get signal() {
+      return request.signal
+    },
+    progress() {},
+    log() {},
+  }
 }

@@ -1,29 +1,30 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Caller } from '../core/caller.ts'
-import { createNotesTools } from './notes-tools.ts'
+import { callerSample, providerOrigin, toolContextSample } from '../testing/tool-fixture.ts'
+import { notesTools } from './notes-tools.ts'
+import { prepareTool } from './tool.ts'
 import { whoamiTool } from './whoami-tool.ts'
 
-const caller: Caller = {
-  credential: 'access_token',
-  user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined },
-  clientId: 'mcpc_1',
-  scope: 'mcp',
-  expiresAt: 0,
-  providerToken: () => 'provider-token',
-}
+let reported: unknown[]
+beforeEach(() => {
+  reported = []
+})
 
 /** What the tool `name` makes of the web app's `answer`. */
 async function call(
   name: string,
   input: unknown,
-  answer: (request: Request) => Promise<Response>,
-  as: Caller = caller,
+  answer: (request: Request, signal?: AbortSignal) => Promise<Response>,
+  as: { caller?: Caller; signal?: AbortSignal } = {},
 ): Promise<{ text: string; isError: boolean }> {
-  const tools = [whoamiTool, ...createNotesTools('http://app.example', { fetch: answer })]
-  const tool = tools.find(({ listing }) => listing.name === name)
-  const result = await tool?.call(input, { caller: as, signal: new AbortController().signal })
-  const [content] = result?.content ?? []
-  return { text: content?.type === 'text' ? content.text : '', isError: result?.isError === true }
+  const declaration = [whoamiTool, ...notesTools].find((tool) => tool.name === name)
+  if (!declaration) throw new Error(`There is no tool ${name}.`)
+  const tool = prepareTool(declaration, (_name, error) => void reported.push(error))
+  const { caller = callerSample, signal } = as
+  const context = toolContextSample(answer, { caller, exchange: signal ? { signal } : {} })
+  const result = await tool.call(input, context)
+  const [content] = result.content
+  return { text: content?.type === 'text' ? content.text : '', isError: result.isError === true }
 }
 
 describe('the built-in tools', () => {
@@ -33,7 +34,7 @@ describe('the built-in tools', () => {
       seen.push(request.method, request.url, request.headers.get('authorization') ?? '')
       return new Response(null, { status: 204 })
     })
-    expect(seen).toEqual(['DELETE', 'http://app.example/api/notes/a%2Fb', 'Bearer provider-token'])
+    expect(seen).toEqual(['DELETE', `${providerOrigin}/api/notes/a%2Fb`, 'Bearer provider-token'])
   })
 
   it.each<[string, () => Promise<Response>, RegExp]>([
@@ -52,27 +53,27 @@ describe('the built-in tools', () => {
   it.each(['while it runs', 'before it began'])('a call whose client went away %s ends', async (when) => {
     const client = new AbortController()
     if (when === 'before it began') client.abort()
-    const runtime = {
-      fetch: (_request: Request, { signal }: { signal?: AbortSignal } = {}) =>
-        new Promise<Response>((_resolve, reject) => {
-          const end = (): void => reject(new DOMException('The call was ended.', 'AbortError'))
-          if (signal?.aborted) end()
-          signal?.addEventListener('abort', end)
-          client.abort()
-        }),
-    }
-    const [list] = createNotesTools('http://app.example', runtime)
-    expect(await list?.call({}, { caller, signal: client.signal })).toMatchObject({ isError: true })
+    const answer = (_request: Request, signal?: AbortSignal): Promise<Response> =>
+      new Promise((_resolve, reject) => {
+        const end = (): void => reject(new DOMException('The call was ended.', 'AbortError'))
+        if (signal?.aborted) end()
+        signal?.addEventListener('abort', end)
+        client.abort()
+      })
+    expect(await call('list_notes', {}, answer, { signal: client.signal })).toMatchObject({ isError: true })
+    expect(reported).toEqual([])
   })
 
   it('a token that cannot be had is not put down to the web app', async () => {
-    const locked: Caller = {
-      ...caller,
+    const caller: Caller = {
+      ...callerSample,
       providerToken: () => {
         throw new TypeError('No key of the ring opens a stored provider session.')
       },
     }
-    await expect(call('list_notes', {}, async () => new Response(), locked)).rejects.toThrow('No key')
+    const result = await call('list_notes', {}, async () => new Response(), { caller })
+    expect(result.text).toMatch(/failed on the server/)
+    expect(reported).toHaveLength(1)
   })
 
   it('whoami names who has no address by their id', async () => {

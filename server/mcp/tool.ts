@@ -1,45 +1,128 @@
-import type { CallToolResult, Tool, ToolAnnotations } from '@modelcontextprotocol/server'
-import { z } from 'zod/v4'
-import type { Caller } from '../core/caller.ts'
+import {
+  type CallToolResult,
+  isCallToolResult,
+  specTypeSchemas,
+  type Tool,
+} from '@modelcontextprotocol/server'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { type HeaderParameter, readHeaderParameters } from './header-parameter.ts'
+import type { ToolAnswer, ToolContext, ToolDeclaration } from './tool-module.ts'
+import { emptySchema, type PreparedSchema, prepareSchema } from './tool-schema.ts'
 
-/** What a tool has in hand while it runs. */
-export interface ToolContext {
-  caller: Caller
-  /** Aborted when the client cancels or goes away. */
-  signal: AbortSignal
-}
-
-/** One tool of the catalogue. `call` gets arguments that its schema has accepted. */
+/** One plain tool, ready to serve. */
 export interface ToolDefinition {
+  /** What clients are told about it. */
   listing: Tool
+  /** A scope that callers need beside that of all tools. */
+  scope: string | undefined
+  /** Arguments that clients of 2026-07-28 repeat in headers. */
+  headerParameters: readonly HeaderParameter[]
+  /**
+   * Checks `input` against the schema, runs the tool, checks the answer. What the tool throws is reported and becomes a
+   * tool error; never rejects.
+   */
   call(input: unknown, context: ToolContext): Promise<CallToolResult>
 }
 
-/** Input of {@link defineTool}. */
-export interface ToolSpecification<Schema extends z.ZodObject> {
-  name: string
-  title: string
-  description: string
-  input: Schema
-  annotations: ToolAnnotations
-  call(input: z.output<Schema>, context: ToolContext): Promise<CallToolResult>
-}
+/** Told when a tool threw or answered what it may not. `error` is for the log, never for the client. */
+export type ReportToolFailure = (tool: string, error: unknown) => void
 
-/** Ties a tool to its input schema. Arguments that do not fit are answered as a tool error that names each fault. */
-export function defineTool<Schema extends z.ZodObject>(
-  specification: ToolSpecification<Schema>,
-): ToolDefinition {
-  const { name, title, description, input, annotations } = specification
-  const inputSchema = z.toJSONSchema(input, { io: 'input' }) as Tool['inputSchema']
+/** Prepares a plain tool. Throws an `Error` whose message names the member that is wrong. Name and scope are not checked. */
+export function prepareTool(declaration: ToolDeclaration, report: ReportToolFailure): ToolDefinition {
+  const { name, title, description, annotations, icons, scope } = declaration
+  const input = atMember('inputSchema', () => prepareSchema(declaration.inputSchema ?? emptySchema, 'input'))
+  const output = atMember('outputSchema', () =>
+    declaration.outputSchema === undefined ? undefined : prepareSchema(declaration.outputSchema, 'output'),
+  )
+  const headers = readHeaderParameters(input.json)
+  if (headers.kind === 'faulty') throw new TypeError(`inputSchema: ${headers.fault}`)
   return {
-    listing: { name, title, description, inputSchema, annotations },
+    listing: {
+      name,
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      inputSchema: input.json,
+      ...(output && { outputSchema: output.json }),
+      ...(annotations && { annotations }),
+      ...(icons && { icons }),
+    },
+    scope,
+    headerParameters: headers.parameters,
     async call(given, context) {
-      const parsed = input.safeParse(given ?? {})
-      return parsed.success
-        ? specification.call(parsed.data, context)
-        : toolError(`The arguments do not fit ${name}: ${z.prettifyError(parsed.error)}`)
+      try {
+        const reading = await input.check(given ?? {})
+        if (reading.kind === 'unfit') return toolError(`The arguments do not fit ${name}: ${reading.reason}`)
+        const answer = await declaration.call(reading.value, context)
+        return await checkAnswer(answer, output)
+      } catch (error) {
+        // Nobody is there any more to hear of it, and the tool did what it was told.
+        if (!context.signal.aborted) report(name, error)
+        return toolError('The tool failed on the server. Try again; if it stays, tell the people who run it.')
+      }
     },
   }
+}
+
+/** What clients would not accept of a listing, member by member; empty when all is well. */
+export function listingFaults(listing: Tool): string[] {
+  const { issues = [] } = specTypeSchemas.Tool['~standard'].validate(listing)
+  return issues.map(({ path = [], message }) => {
+    const keys = path.map((key) => String(typeof key === 'object' ? key.key : key))
+    return `${keys.join('.')}: ${message}.`
+  })
+}
+
+function atMember<T>(member: string, prepare: () => T): T {
+  try {
+    return prepare()
+  } catch (error) {
+    throw new TypeError(`${member}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** What goes to the client. Throws when the tool answered something that it may not. */
+async function checkAnswer(answer: ToolAnswer, output: PreparedSchema | undefined): Promise<CallToolResult> {
+  const result = toResult(answer)
+  if (!output || result.isError === true) return result
+  const verdict = await output.check(result.structuredContent)
+  if (verdict.kind === 'fits') return { ...result, structuredContent: verdict.value }
+  throw new TypeError(`The structuredContent does not fit outputSchema: ${verdict.reason}`)
+}
+
+function toResult(answer: ToolAnswer): CallToolResult {
+  if (typeof answer === 'string') return textResult(answer)
+  // Files may be plain JavaScript: the type is a wish.
+  if (!isJsonObject(answer)) throw new TypeError(wrongAnswer)
+  const { structuredContent, content } = answer as Record<string, unknown>
+  // Clients of the earlier revisions know objects alone.
+  if (structuredContent !== undefined && !isJsonObject(structuredContent)) throw new TypeError(wrongAnswer)
+  const result =
+    structuredContent !== undefined && content === undefined
+      ? { ...answer, ...textResult(JSON.stringify(structuredContent)) }
+      : answer
+  if (isTextResult(result) || isCallToolResult(result)) return result
+  throw new TypeError(wrongAnswer)
+}
+
+const wrongAnswer = 'A tool answers a text, or an object with content or structuredContent as MCP has them.'
+
+/** Whether a result has texts alone; most have, and the whole schema takes ten times as long to find that out. */
+function isTextResult(result: unknown): result is CallToolResult {
+  const { content, structuredContent, isError, ...rest } = result as Record<string, unknown>
+  return (
+    Array.isArray(content) &&
+    content.every((block) => isTextBlock(block)) &&
+    (structuredContent === undefined || isJsonObject(structuredContent)) &&
+    (isError === undefined || typeof isError === 'boolean') &&
+    Object.keys(rest).length === 0
+  )
+}
+
+function isTextBlock(block: unknown): boolean {
+  if (!isJsonObject(block)) return false
+  return block['type'] === 'text' && typeof block['text'] === 'string' && Object.keys(block).length === 2
 }
 
 /** A result of one text. */

@@ -1,39 +1,17 @@
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { createBrowser } from '../../server/testing/browser.ts'
 import { freePort } from '../e2e/free-port.ts'
 import { createPerson, type Person } from '../e2e/person.ts'
 import { type ServerProcess, startServer } from '../e2e/server-process.ts'
+import { readChecks, type ScenarioResult, startSuite, type SuiteRun } from './suite-process.ts'
 
 /** The scenarios that the suite has for an authorization server at revision 2026-07-28. */
 export const authorizationScenarios: readonly string[] = [
   'authorization-server-metadata-endpoint',
   'authorization-code-grant',
 ]
-
-/** What the suite noted about one rule of a scenario. */
-export interface CheckResult {
-  id: string
-  status: string
-  message: string | undefined
-}
-
-/** How one scenario went. It passed when at least one check succeeded and the others gave no more than a warning. */
-export interface ScenarioResult {
-  scenario: string
-  checks: CheckResult[]
-  passed: boolean
-}
-
-/** Everything one run of the suite said. */
-export interface SuiteRun {
-  results: ScenarioResult[]
-  exitCode: number | null
-  output: string
-}
 
 const suiteTimeoutMs = 60_000
 
@@ -48,7 +26,7 @@ export async function runAuthorizationSuite(): Promise<SuiteRun> {
     const port = await freePort()
     const clientId = await registerClient(server, `http://127.0.0.1:${port}/callback`)
     const { exitCode, output } = await runSuite(server, { clientId, port, folder })
-    return { results: readResults(folder), exitCode, output }
+    return { required: authorizationScenarios, results: readResults(folder), exitCode, output }
   } finally {
     rmSync(folder, { recursive: true, force: true })
     await server.close()
@@ -83,32 +61,23 @@ async function runSuite(
     'output-dir': folder,
   }
   const argv = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
-  const suite = spawn(process.execPath, [findSuite(), 'authorization', ...argv], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const giveUp = setTimeout(() => suite.kill('SIGKILL'), suiteTimeoutMs)
-  let output = ''
+  const suite = startSuite(['authorization', ...argv], folder, suiteTimeoutMs)
+  let failure = ''
   let signIn: Promise<void> | undefined
-  const read = (chunk: Buffer): void => {
-    output += chunk.toString()
-    const url = /^\s*(https?:\S*[?&]response_type=code\S*)\s*$/m.exec(output)?.[1]
+  const failSuite = (reason: string): void => {
+    failure = `\n${reason}\n`
+    suite.child.kill('SIGKILL')
+  }
+  const read = (): void => {
+    const url = /^\s*(https?:\S*[?&]response_type=code\S*)\s*$/m.exec(suite.output())?.[1]
     // A failed sign-in ends the suite at once, instead of after its own five minutes.
     if (url) signIn ??= allow(url, person, server).catch((error: unknown) => failSuite(String(error)))
   }
-  const failSuite = (reason: string): void => {
-    output += `\n${reason}\n`
-    suite.kill('SIGKILL')
-  }
-  suite.stdout.on('data', read)
-  suite.stderr.on('data', read)
-  const exitCode = await new Promise<number | null>((resolve, reject) => {
-    suite.once('error', reject)
-    suite.once('close', resolve)
-  })
-  clearTimeout(giveUp)
+  suite.child.stdout?.on('data', read)
+  suite.child.stderr?.on('data', read)
+  const exitCode = await suite.ended
   await signIn
-  return { exitCode, output }
+  return { exitCode, output: suite.output() + failure }
 }
 
 /** Signs in at `url` and lets the browser follow the redirect to the callback of the suite. */
@@ -119,28 +88,12 @@ async function allow(url: string, { email, password }: Person, server: ServerPro
   if (!callback.response?.ok) throw new Error(`The sign-in ended with status ${callback.response?.status}.`)
 }
 
-function findSuite(): string {
-  const manifest = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/package.json'))
-  return join(dirname(manifest), 'dist', 'index.js')
-}
-
-/** The suite leaves one folder with `checks.json` for each scenario that it ran. */
+/** A scenario passed when at least one check succeeded and the others gave no more than a warning. */
 function readResults(folder: string): ScenarioResult[] {
-  const reports = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    path.endsWith('checks.json'),
-  )
+  const reports = [...readChecks(folder)]
   return authorizationScenarios.map((scenario) => {
-    const report = reports.find((path) => path.includes(scenario))
-    const written =
-      report === undefined ? [] : (JSON.parse(readFileSync(join(folder, report), 'utf8')) as Check[])
-    const checks = written.map(({ id, status, errorMessage }) => ({ id, status, message: errorMessage }))
+    const checks = reports.find(([name]) => name.includes(scenario))?.[1] ?? []
     const harmless = checks.every(({ status }) => ['SUCCESS', 'WARNING', 'INFO'].includes(status))
     return { scenario, checks, passed: harmless && checks.some(({ status }) => status === 'SUCCESS') }
   })
-}
-
-interface Check {
-  id: string
-  status: string
-  errorMessage?: string
 }

@@ -1,0 +1,59 @@
+import { type McpServer, ProtocolError, SdkError, type ServerContext } from '@modelcontextprotocol/server'
+import type { McpEndpointConfig } from './endpoint-config.ts'
+import { toolError } from './tool.ts'
+
+type Callback = (...given: unknown[]) => unknown
+
+/**
+ * What a handler asks goes out on the stream of its own call. The SDK would send it on the GET stream, which belongs to
+ * what has no call (MCP 2025-11-25 transports), and which not every client opens.
+ */
+function askingOnItsStream(context: ServerContext): ServerContext {
+  const { mcpReq } = context
+  const related = { relatedRequestId: mcpReq.id }
+  return {
+    ...context,
+    mcpReq: {
+      ...mcpReq,
+      elicitInput: (params, options) => mcpReq.elicitInput(params, { ...related, ...options }),
+      requestSampling: (params, options) => mcpReq.requestSampling(params, { ...related, ...options }),
+    },
+  }
+}
+
+/**
+ * Wraps every callback that is registered from now on: the SDK would tell the client the message of whatever it throws.
+ * Errors of the protocol, and of asking the client, are meant for it and pass.
+ */
+export function guardCallbacks(server: McpServer, report: McpEndpointConfig['report']): void {
+  const guarded =
+    (callback: Callback, answer: (error: unknown) => unknown): Callback =>
+    async (...given) => {
+      const context = given.at(-1) as ServerContext
+      try {
+        return await callback(...given.slice(0, -1), askingOnItsStream(context))
+      } catch (error) {
+        if (error instanceof ProtocolError || error instanceof SdkError) throw error
+        // A call that was cancelled fails because of that.
+        if (!context.mcpReq.signal.aborted) report('tool_failed', error)
+        return answer(error)
+      }
+    }
+  const wrap = (method: 'registerTool' | 'registerPrompt' | 'registerResource', answer: Callback): void => {
+    const register = (server[method] as Callback).bind(server)
+    const wrapped: Callback = (...given) =>
+      register(...given.slice(0, -1), guarded(given.at(-1) as Callback, answer))
+    Object.assign(server, { [method]: wrapped })
+  }
+  const fail = (): never => {
+    throw new ProtocolError(
+      -32_603,
+      'It failed on the server. Try again; if it stays, tell the people who run it.',
+    )
+  }
+  wrap('registerTool', () =>
+    toolError('The tool failed on the server. Try again; if it stays, tell the people who run it.'),
+  )
+  wrap('registerPrompt', fail)
+  wrap('registerResource', fail)
+}

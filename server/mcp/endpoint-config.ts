@@ -1,0 +1,44 @@
+import type { Implementation } from '@modelcontextprotocol/server'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Sealer } from '../core/seal.ts'
+import type { ToolDefinition } from './tool.ts'
+import type { ToolContexts } from './tool-context.ts'
+import type { ModuleNotices, ToolModule } from './tool-module.ts'
+
+/** What the MCP endpoint tells about itself and offers. */
+export interface McpEndpointConfig {
+  serverInfo: Implementation
+  instructions: string
+  /** The plain tools. They report what they throw themselves. */
+  tools: readonly ToolDefinition[]
+  /** What a module adds beside its plain tools. */
+  module: Pick<ToolModule, 'register' | 'asksClient'>
+  /** Whether anybody tells clients of changes, by {@link McpEndpoint.notify}. */
+  notifies: boolean
+  contexts: ToolContexts
+  /** Seals what clients carry for a call that waits for their input; all instances need the same keys. */
+  sealer: Sealer
+  runtime: Pick<Runtime, 'now' | 'randomBytes'>
+  /** URL of the protected resource metadata, for challenges about scopes. */
+  resourceMetadata: string
+  report: (event: 'mcp_rejected' | 'tool_failed', error: unknown) => void
+}
+
+/** Serves MCP messages to callers who are already proven, and who hold the scopes that the message needs. */
+export interface McpEndpoint {
+  /** HTTP methods that `handle` takes; POST always. */
+  methods: readonly string[]
+  /**
+   * `body` is the parsed JSON of `request`, a message or a batch, and undefined for methods other than POST; the stream of
+   * `request` is not read again.
+   */
+  handle(request: Request, body: unknown, caller: Caller): Promise<Response>
+  notify: ModuleNotices
+  /**
+   * Ends every stream that only waits for notices, with a farewell where the protocol has one, and each that opens from now
+   * on: a server that drains would wait for them in vain.
+   */
+  endStreams(): void
+  close(): Promise<void>
+}

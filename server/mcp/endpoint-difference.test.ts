@@ -1,0 +1,299 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { callerSample, endpointConfigSample } from '../testing/tool-fixture.ts'
+import { createMcpEndpoint } from './endpoint.ts'
+import type { McpEndpoint } from './endpoint-config.ts'
+import { createSdkEndpoint } from './sdk-endpoint.ts'
+import type { ToolModule } from './tool-module.ts'
+
+/** Tools with every kind of answer, and with arguments in headers. */
+const module: ToolModule = {
+  tools: [
+    { name: 'hello', title: 'Hello', description: 'Greets.', call: () => 'Hello.' },
+    {
+      name: 'route',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          region: { type: 'string', 'x-mcp-header': 'Region' },
+          deep: { type: 'object', properties: { size: { type: 'integer', 'x-mcp-header': 'Size' } } },
+          flag: { type: 'boolean', 'x-mcp-header': 'Flag' },
+        },
+      },
+      call: (input) => JSON.stringify(input),
+    },
+    {
+      name: 'count',
+      inputSchema: { type: 'object', properties: { to: { type: 'integer', minimum: 0 } }, required: ['to'] },
+      outputSchema: { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] },
+      annotations: { readOnlyHint: true },
+      call: (input) => {
+        const { to } = input as { to: number }
+        return { structuredContent: { sum: (to * (to + 1)) / 2 }, _meta: { 'example.com/steps': to } }
+      },
+    },
+    {
+      name: 'picture',
+      call: () => ({ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }], isError: false }),
+    },
+  ],
+}
+
+const pv = 'io.modelcontextprotocol/protocolVersion'
+const capabilities = 'io.modelcontextprotocol/clientCapabilities'
+const clientInfo = 'io.modelcontextprotocol/clientInfo'
+const logLevel = 'io.modelcontextprotocol/logLevel'
+const modernMeta = { [pv]: '2026-07-28', [capabilities]: {} }
+const meta = { ...modernMeta, [clientInfo]: { name: 'c', version: '1' } }
+const both = 'application/json, text/event-stream'
+
+interface Sent {
+  name: string
+  headers: Record<string, string>
+  body: unknown
+}
+
+const bodies: [string, unknown][] = []
+const message = (name: string, method: unknown, params?: unknown, more: object = {}): void => {
+  bodies.push([name, { jsonrpc: '2.0', id: 7, method, ...(params !== undefined && { params }), ...more }])
+}
+
+for (const method of [
+  'ping',
+  'tools/list',
+  'server/discover',
+  'initialize',
+  'tools/call',
+  'resources/list',
+  'x/y',
+]) {
+  message(`${method} without params`, method)
+  message(`${method} with empty params`, method, {})
+  message(`${method} with a cursor`, method, { cursor: 'c' })
+  message(`${method} with a strange member`, method, { strange: 1 })
+  message(`${method} with metadata`, method, { _meta: { 'example.com/a': 1 } })
+  message(`${method} with a reserved key of no meaning`, method, {
+    _meta: { 'io.modelcontextprotocol/a': 1 },
+  })
+  message(`${method} with metadata that is a list`, method, { _meta: [] })
+  message(`${method} with the modern envelope`, method, { _meta: meta })
+  message(`${method} with the smallest envelope`, method, { _meta: modernMeta })
+  message(`${method} with an unknown revision`, method, { _meta: { ...meta, [pv]: '2031-01-01' } })
+  message(`${method} with an earlier revision in its envelope`, method, {
+    _meta: { ...meta, [pv]: '2025-11-25' },
+  })
+  message(`${method} with a revision that is no text`, method, { _meta: { ...meta, [pv]: 1 } })
+  message(`${method} without capabilities`, method, { _meta: { [pv]: '2026-07-28' } })
+  message(`${method} with capabilities that are none`, method, { _meta: { ...meta, [capabilities]: 'all' } })
+  message(`${method} with roots that are none`, method, { _meta: { ...meta, [capabilities]: { roots: 1 } } })
+  message(`${method} with many capabilities`, method, {
+    _meta: {
+      ...meta,
+      [capabilities]: { roots: {}, sampling: {}, elicitation: { form: {} }, extensions: { a: {} } },
+    },
+  })
+  message(`${method} with a client without a version`, method, {
+    _meta: { ...meta, [clientInfo]: { name: 'c' } },
+  })
+  message(`${method} with a log level`, method, { _meta: { ...meta, [logLevel]: 'info' } })
+  message(`${method} with a log level that is none`, method, { _meta: { ...meta, [logLevel]: 'loud' } })
+  message(`${method} with a trace`, method, { _meta: { ...meta, traceparent: '00-a-b-01' } })
+  message(`${method} with a text as id`, method, { _meta: meta }, { id: 'a"b' })
+  message(`${method} with half an id`, method, { _meta: meta }, { id: 1.5 })
+  message(`${method} with half an id, earlier`, method, undefined, { id: 1.5 })
+  message(`${method} with a huge id`, method, undefined, { id: 2 ** 60 })
+  message(`${method} with a member too many`, method, undefined, { extra: 1 })
+}
+const calls: [string, unknown][] = [
+  ['hello', {}],
+  ['hello', undefined],
+  ['hello', { more: 1 }],
+  ['hello', 'text'],
+  ['hello', []],
+  ['count', { to: 3 }],
+  ['count', { to: -1 }],
+  ['count', {}],
+  ['picture', {}],
+  ['route', { region: 'eu' }],
+  ['route', { region: 'zürich' }],
+  ['route', { deep: { size: 42 }, flag: true }],
+  ['route', { region: null }],
+  ['route', {}],
+  ['nothing', {}],
+  ['__proto__', {}],
+]
+for (const [name, input] of calls) {
+  for (const [what, more] of Object.entries({
+    earlier: {},
+    modern: { _meta: meta },
+    'modern, retried': { _meta: meta, inputResponses: {}, requestState: 's' },
+    'with a task': { task: { ttl: 1 } },
+    'with plain metadata': { _meta: { a: 1 } },
+  })) {
+    message(`call of ${name} with ${JSON.stringify(input)}, ${what}`, 'tools/call', {
+      name,
+      arguments: input,
+      ...more,
+    })
+  }
+}
+message('a call without a name', 'tools/call', { arguments: {} })
+message('a call whose name is a number', 'tools/call', { name: 1, _meta: meta })
+for (const protocolVersion of [
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+  '2026-07-28',
+  'x',
+  1,
+]) {
+  const opening = { protocolVersion, capabilities: {}, clientInfo: { name: 'c', version: '1' } }
+  message(`initialize for ${protocolVersion}`, 'initialize', opening)
+  message(`initialize for ${protocolVersion}, again`, 'initialize', opening, { id: 'second' })
+  message(`initialize for ${protocolVersion} with an envelope`, 'initialize', { ...opening, _meta: meta })
+}
+message('initialize without a client', 'initialize', { protocolVersion: '2025-11-25', capabilities: {} })
+for (const method of [
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/x',
+  'ping',
+  'tools/call',
+]) {
+  for (const [what, params] of Object.entries({
+    'no params': undefined,
+    params: { requestId: 1, reason: 'r' },
+    metadata: { _meta: meta },
+    'no metadata': { _meta: 1 },
+  })) {
+    bodies.push([
+      `${method} as notification with ${what}`,
+      { jsonrpc: '2.0', method, ...(params && { params }) },
+    ])
+  }
+}
+bodies.push(
+  ['a result', { jsonrpc: '2.0', id: 1, result: {} }],
+  ['an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'm' } }],
+  [
+    'a batch',
+    [
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+    ],
+  ],
+  ['a batch of one', [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }]],
+  ['an empty batch', []],
+  ['params that are undefined', { jsonrpc: '2.0', id: 1, method: 'ping', params: null }],
+)
+
+/** Headers of a well-behaved client of 2026-07-28 for `body`, as far as it has them. */
+function modernHeaders(body: unknown): Record<string, string> {
+  const { method, params } = body as { method?: unknown; params?: { name?: unknown; arguments?: unknown } }
+  const { region, deep, flag } = (params?.arguments ?? {}) as {
+    region?: string | null
+    deep?: { size?: number }
+    flag?: boolean
+  }
+  const encode = (text: string): string =>
+    /^[\x20-\x7E]*$/.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
+  return {
+    accept: both,
+    'mcp-protocol-version': '2026-07-28',
+    ...(typeof method === 'string' && { 'mcp-method': method }),
+    ...(typeof params?.name === 'string' && { 'mcp-name': encode(params.name) }),
+    ...(typeof region === 'string' && { 'mcp-param-region': encode(region) }),
+    ...(deep?.size !== undefined && { 'mcp-param-size': `${deep.size}.0` }),
+    ...(flag !== undefined && { 'mcp-param-flag': String(flag) }),
+  }
+}
+
+const without = (headers: Record<string, string>, gone: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name !== gone))
+
+/** Ways to send one body; the first five are what clients do. */
+const ways: [string, (body: unknown) => Record<string, string>][] = [
+  ['as an earlier client', () => ({ accept: both })],
+  ['as a client of 2025-11-25', () => ({ accept: both, 'mcp-protocol-version': '2025-11-25' })],
+  ['as a hosted assistant', () => ({ accept: both, 'mcp-protocol-version': '2026-07-28' })],
+  ['as curl', () => ({ accept: '*/*' })],
+  ['as a client of 2026-07-28', modernHeaders],
+  ['by hand', () => ({})],
+  ['as a browser', () => ({ accept: 'text/html' })],
+  ['for a stream only', () => ({ accept: 'text/event-stream' })],
+  ['with an unknown version', () => ({ accept: both, 'mcp-protocol-version': '2030-01-01' })],
+  ['with a session that nobody has', () => ({ accept: both, 'mcp-session-id': 'x' })],
+  ['as one that accepts JSON only', (body) => ({ ...modernHeaders(body), accept: 'application/json' })],
+  ['without the version', (body) => without(modernHeaders(body), 'mcp-protocol-version')],
+  ['without the method', (body) => without(modernHeaders(body), 'mcp-method')],
+  ['without the name', (body) => without(modernHeaders(body), 'mcp-name')],
+  ['without a parameter', (body) => without(modernHeaders(body), 'mcp-param-region')],
+  ['with another version', (body) => ({ ...modernHeaders(body), 'mcp-protocol-version': '2025-11-25' })],
+  ['with another method', (body) => ({ ...modernHeaders(body), 'mcp-method': 'tools/other' })],
+  ['with another name', (body) => ({ ...modernHeaders(body), 'mcp-name': 'other' })],
+  ['with a broken name', (body) => ({ ...modernHeaders(body), 'mcp-name': '=?base64?%%?=' })],
+  ['with an encoded name', (body) => ({ ...modernHeaders(body), 'mcp-name': '=?base64?aGVsbG8=?=' })],
+  ['with another parameter', (body) => ({ ...modernHeaders(body), 'mcp-param-region': 'us' })],
+  ['with another size', (body) => ({ ...modernHeaders(body), 'mcp-param-size': '43' })],
+  ['with a broken parameter', (body) => ({ ...modernHeaders(body), 'mcp-param-region': '=?base64?_?=' })],
+]
+
+/** Every seventh body is sent in all ways, the others as clients do. */
+const requests: [string, Sent[]][] = bodies.map(([what, body], index) => [
+  what,
+  ways
+    .slice(0, index % 7 === 0 ? ways.length : 5)
+    .map(([how, headers]) => ({ name: `${what}, ${how}`, headers: headers(body), body })),
+])
+
+/** What a client sees. A stream is what came on it, and the kind of stream is a header. */
+async function seen(
+  endpoint: McpEndpoint,
+  { headers, body }: Sent,
+): Promise<{ status: number; [seen: string]: unknown }> {
+  const request = new Request('https://mcp.example/mcp', {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const response = await endpoint.handle(request, JSON.parse(JSON.stringify(body)), callerSample)
+  const text = await response.text()
+  const type = response.headers.get('content-type')
+  return {
+    status: response.status,
+    type,
+    allow: response.headers.get('allow'),
+    challenge: response.headers.get('www-authenticate'),
+    session: response.headers.get('mcp-session-id'),
+    body: type === 'application/json' ? (JSON.parse(text) as unknown) : text,
+  }
+}
+
+describe('what is answered here is answered as the SDK answers it', () => {
+  const sdk = createSdkEndpoint(endpointConfigSample(module))
+  const own = createMcpEndpoint(endpointConfigSample(module))
+  afterAll(() => Promise.all([sdk.close(), own.close()]))
+
+  const statuses = new Map<number, number>()
+
+  it.each(requests)('%s', async (_what, sent) => {
+    for (const request of sent) {
+      const expected = await seen(sdk, request)
+      expect(await seen(own, request), request.name).toEqual(expected)
+      // What was kept from the first answer is the second.
+      expect(await seen(own, request), `${request.name}, again`).toEqual(expected)
+      statuses.set(expected.status, (statuses.get(expected.status) ?? 0) + 1)
+    }
+  })
+
+  it('and that were requests good and bad, of both eras', () => {
+    const many = [200, 202, 400, 404].map((status) => [status, (statuses.get(status) ?? 0) > 50])
+    expect(many).toEqual([
+      [200, true],
+      [202, true],
+      [400, true],
+      [404, true],
+    ])
+  })
+})

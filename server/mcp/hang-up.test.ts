@@ -1,0 +1,88 @@
+import { connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Listener, listen } from '../http/listener.ts'
+import { callerSample, endpointConfigSample } from '../testing/tool-fixture.ts'
+import { createMcpEndpoint } from './endpoint.ts'
+import type { McpEndpoint } from './endpoint-config.ts'
+
+/** A tool that runs until it is told to end, served over a real socket. */
+let endpoint: McpEndpoint
+let listener: Listener
+let begun: Promise<void>
+let ended: Promise<void>
+
+beforeEach(async () => {
+  let begin = (): void => {}
+  let end = (): void => {}
+  begun = new Promise((resolve) => (begin = resolve))
+  ended = new Promise((resolve) => (end = resolve))
+  endpoint = createMcpEndpoint(
+    endpointConfigSample({
+      tools: [
+        {
+          name: 'wait',
+          call: (_input, { signal }) =>
+            new Promise((resolve) => {
+              signal.addEventListener('abort', () => {
+                end()
+                resolve('Ended.')
+              })
+              begin()
+            }),
+        },
+      ],
+    }),
+  )
+  const serve = async (request: Request): Promise<Response> =>
+    endpoint.handle(request, await request.json(), callerSample)
+  listener = await listen(serve, { host: '127.0.0.1', port: 0 })
+})
+afterEach(async () => {
+  await endpoint.close()
+  await listener.close()
+})
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+const modern = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/call', 'Mcp-Name: wait']
+const both = 'Accept: application/json, text/event-stream'
+
+describe('a tool learns that its client is gone', () => {
+  it.each<[string, object, string[]]>([
+    ['at 2026-07-28, where that cancels the call', { _meta: meta }, [both, ...modern]],
+    ['at 2026-07-28 on a stream', { _meta: { ...meta, progressToken: 1 } }, [both, ...modern]],
+    ['without a session at 2025-11-25', {}, [both]],
+    ['without a session on a stream', { _meta: { progressToken: 1 } }, [both]],
+    ['behind a vague Accept', { _meta: { progressToken: 1 } }, ['Accept: */*']],
+    [
+      'with the newest version on an old message',
+      { _meta: { progressToken: 1 } },
+      [both, 'MCP-Protocol-Version: 2026-07-28'],
+    ],
+  ])('%s', async (_how, params, headers) => {
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'wait', arguments: {}, ...params },
+    })
+    const socket = connect(listener.port, '127.0.0.1')
+    socket.write(
+      [
+        'POST /mcp HTTP/1.1',
+        `Host: 127.0.0.1:${listener.port}`,
+        'Content-Type: application/json',
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        ...headers,
+        '',
+        body,
+      ].join('\r\n'),
+    )
+    await begun
+    socket.destroy()
+    await ended
+    expect(socket.destroyed).toBe(true)
+  })
+})

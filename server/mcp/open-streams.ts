@@ -1,0 +1,152 @@
+import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Caller } from '../core/caller.ts'
+
+/** How an answer that stays open is looked after. */
+export interface StreamTerms {
+  caller: Caller
+  /**
+   * `notices` waits for whatever may come, and ends with the caller's token. `call` belongs to a call that runs, which may
+   * outlast the token that it began with, but not the end of the grant.
+   */
+  kind: 'notices' | 'call'
+  /** What is written before the server ends the stream by itself. */
+  farewell?: string
+  /** Called once, however the stream ends; `refused`: because the caller's credential is no longer good. */
+  ended?: (how: 'over' | 'refused') => void
+}
+
+/** The answers of this process that are still being written. */
+export interface OpenStreams {
+  /** The same answer, looked after until its body ends. Only for event streams. */
+  keep(response: Response, terms: StreamTerms): Response
+  /** How many streams wait for notices on behalf of that grant or, without one, that user. */
+  waiting(caller: Caller): number
+  /** Ends every stream whose caller may no longer have it. Never rejects. */
+  check(): Promise<void>
+  /** Ends the streams that wait for notices, and each that is kept from now on. Calls go on. */
+  endNotices(): void
+  /** Ends all of them, and every one that is kept from now on. */
+  close(): void
+}
+
+/** What a client may leave unread of a stream of notices before it is cut. */
+const mostUnreadBytes = 1024 * 1024
+const checkedAtOnce = 20
+
+interface OpenStream {
+  terms: StreamTerms
+  end(how: 'over' | 'refused'): void
+}
+
+/**
+ * Keeps an eye on streams: a credential is checked when a request begins, and a stream can go on for long after that (MCP
+ * 2026-07-28 subscriptions: authorization holds for their whole life).
+ */
+export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
+  const open = new Set<OpenStream>()
+  const ending = new Set<StreamTerms['kind']>()
+
+  const endAll = (kind: StreamTerms['kind']): void => {
+    ending.add(kind)
+    for (const stream of open) if (stream.terms.kind === kind) stream.end('over')
+  }
+
+  return {
+    keep(response, terms) {
+      if (!response.body) return response
+      const { stream, readable } = watch(response.body, terms, () => void open.delete(stream))
+      open.add(stream)
+      if (ending.has(terms.kind)) stream.end('over')
+      return new Response(readable, response)
+    },
+    waiting: (caller) =>
+      [...open].filter(({ terms }) => terms.kind === 'notices' && ownerOf(terms.caller) === ownerOf(caller))
+        .length,
+    async check() {
+      const streams = [...open]
+      for (let first = 0; first < streams.length; first += checkedAtOnce) {
+        await Promise.all(
+          streams.slice(first, first + checkedAtOnce).map(async (stream) => {
+            if (!(await mayGoOn(stream.terms, runtime))) stream.end('refused')
+          }),
+        )
+      }
+    },
+    endNotices: () => endAll('notices'),
+    close() {
+      endAll('notices')
+      endAll('call')
+    },
+  }
+}
+
+/** Names user and grant, for what belongs to both. A credential of the provider's own has no grant. */
+export function ownerOf({ user, grantId, credential }: Caller): string {
+  return JSON.stringify([user.id, grantId ?? credential])
+}
+
+async function mayGoOn({ caller, kind }: StreamTerms, runtime: Pick<Runtime, 'now'>): Promise<boolean> {
+  // A token that has run out says nothing about the grant any more.
+  if (caller.expiresAt <= runtime.now()) return kind === 'call'
+  // While the store is away nobody can say; the next round asks again.
+  return caller.isLive().catch(() => true)
+}
+
+/** Copies `body`, and can end the copy at any time. */
+function watch(
+  body: ReadableStream<Uint8Array>,
+  terms: StreamTerms,
+  forget: () => void,
+): { stream: OpenStream; readable: ReadableStream<Uint8Array> } {
+  const reader = body.getReader()
+  let controller: ReadableStreamDefaultController<Uint8Array>
+  let over = false
+
+  const finish = (how: 'over' | 'refused'): boolean => {
+    if (over) return false
+    over = true
+    forget()
+    terms.ended?.(how)
+    return true
+  }
+  const end = (how: 'over' | 'refused', last?: string): void => {
+    if (!finish(how)) return
+    if (last !== undefined) controller.enqueue(encodeUtf8(last))
+    controller.close()
+    void reader.cancel().catch(() => {})
+  }
+  const copy = async (): Promise<void> => {
+    const { done, value } = await reader.read()
+    if (over) return
+    if (done) end('over')
+    // A client that does not read must not make notices pile up here.
+    else if (terms.kind === 'notices' && (controller.desiredSize ?? 0) < 0) end('over')
+    else controller.enqueue(value)
+  }
+  const fail = (error: unknown): void => {
+    if (finish('over')) controller.error(error)
+  }
+  const copyAll = async (): Promise<void> => {
+    for (;;) {
+      await copy()
+      if (over) return
+    }
+  }
+
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start(given) {
+        controller = given
+        if (terms.kind === 'notices') void copyAll().catch(fail)
+      },
+      ...(terms.kind === 'call' && { pull: () => copy().catch(fail) }),
+      async cancel(reason) {
+        finish('over')
+        await reader.cancel(reason)
+      },
+    },
+    terms.kind === 'notices' ? new ByteLengthQueuingStrategy({ highWaterMark: mostUnreadBytes }) : undefined,
+  )
+  return { stream: { terms, end: (how) => end(how, terms.farewell) }, readable }
+}

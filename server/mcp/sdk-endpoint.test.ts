@@ -1,0 +1,365 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod/v4'
+import { StoreUnavailableError } from '../core/store.ts'
+import type { Caller } from '../core/caller.ts'
+import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import { exchange, type MessageReader, modernMessage, readMessages } from '../testing/mcp-exchange.ts'
+import { callerSample, endpointConfigSample } from '../testing/tool-fixture.ts'
+import type { McpEndpoint } from './endpoint-config.ts'
+import { createSdkEndpoint } from './sdk-endpoint.ts'
+import type { ToolModule } from './tool-module.ts'
+
+const start = 1_000_000
+/** Open streams are looked at once in this time. */
+const checkMs = 15_000
+
+let runtime: FakeRuntime
+let endpoint: McpEndpoint
+let calls: { go: () => void; progress: () => void; aborted: boolean }[]
+let live: boolean | Error
+
+const ada = (): Caller => ({
+  ...callerSample,
+  expiresAt: start + 600,
+  isLive: async () => {
+    if (live instanceof Error) throw live
+    return live
+  },
+})
+
+const module: ToolModule = {
+  tools: [
+    {
+      name: 'wait',
+      async call(_input, { signal, progress }) {
+        const call = { go: () => {}, progress: () => progress(calls.length), aborted: false }
+        signal.addEventListener('abort', () => (call.aborted = true))
+        progress(0)
+        const going = new Promise<void>((resolve) => (call.go = resolve))
+        calls.push(call)
+        await going
+        return 'done'
+      },
+    },
+  ],
+  start() {},
+  register(server, _context, { inputRequired, inputResponse, sealState }) {
+    server.server.registerCapabilities({ resources: { subscribe: true } })
+    server.registerResource('watched', 'test://watched', {}, ({ href }) => ({
+      contents: [{ uri: href, text: 'x' }],
+    }))
+    server.registerTool('rounds', { inputSchema: z.object({ for: z.string() }) }, (_input, { mcpReq }) => {
+      if (inputResponse(mcpReq.inputResponses, 'sure').kind === 'elicit')
+        return { content: [{ type: 'text', text: String(mcpReq.requestState()) }] }
+      const requestedSchema = { type: 'object' as const, properties: {} }
+      return inputRequired({
+        inputRequests: { sure: inputRequired.elicit({ message: 'Sure?', requestedSchema }) },
+        requestState: sealState('sealed'),
+      })
+    })
+  },
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  calls = []
+  live = true
+  runtime = createFakeRuntime(start)
+  endpoint = createSdkEndpoint(
+    { ...endpointConfigSample(module), runtime },
+    { sessions: { total: 1, perUser: 1, idleSeconds: 1 }, subscriptions: { total: 3, perGrant: 2 } },
+  )
+})
+afterEach(async () => {
+  await endpoint.close()
+  vi.useRealTimers()
+})
+
+async function send(
+  method: string,
+  params: Record<string, unknown>,
+  {
+    caller = ada(),
+    capabilities = {},
+    signal,
+  }: { caller?: Caller; capabilities?: object; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const { message, headers } = modernMessage(method, params, capabilities as Record<string, unknown>)
+  return exchange(endpoint, caller, message, { headers, ...(signal && { signal }) })
+}
+
+const everything = {
+  toolsListChanged: true,
+  resourcesListChanged: true,
+  resourceSubscriptions: ['test://watched'],
+}
+const listen = (notifications: object = everything, caller: Caller = ada()): Promise<Response> =>
+  send('subscriptions/listen', { notifications }, { caller })
+
+const methodsOf = async (stream: MessageReader): Promise<(string | undefined)[]> =>
+  (await stream.rest()).map(({ message }) => message.method)
+
+async function startCall(caller: Caller = ada(), signal?: AbortSignal): Promise<MessageReader> {
+  const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
+  return readMessages(await send('tools/call', params, { caller, ...(signal && { signal }) }))
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('subscriptions/listen (MCP 2026-07-28)', () => {
+  it('acknowledges first, then sends what was asked for, each with the id of the request', async () => {
+    const stream = readMessages(
+      await listen({ toolsListChanged: true, resourceSubscriptions: ['test://watched'] }),
+    )
+    const meta = { 'io.modelcontextprotocol/subscriptionId': 1 }
+    expect((await stream.next())?.message).toMatchObject({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { _meta: meta, notifications: { toolsListChanged: true } },
+    })
+    endpoint.notify.promptsChanged()
+    endpoint.notify.resourcesChanged()
+    endpoint.notify.resourceUpdated('test://other')
+    endpoint.notify.resourceUpdated('test://watched')
+    endpoint.notify.toolsChanged()
+    expect((await stream.next())?.message).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri: 'test://watched', _meta: meta },
+    })
+    expect((await stream.next())?.message).toMatchObject({
+      method: 'notifications/tools/list_changed',
+      params: { _meta: meta },
+    })
+  })
+
+  it('is bounded for each grant and for all', async () => {
+    const other = { ...ada(), grantId: 'grant-2' }
+    const first = readMessages(await listen())
+    await listen()
+    expect(await (await listen()).json()).toMatchObject({
+      id: 1,
+      error: { message: expect.stringMatching(/limit/i) as string },
+    })
+    readMessages(await listen(everything, other))
+    expect(await (await listen(everything, other)).json()).toMatchObject({ error: { code: -32_603 } })
+    await first.cancel()
+    expect((await listen()).headers.get('content-type')).toBe('text/event-stream')
+  })
+
+  it.each<[string, () => void]>([
+    ['the grant has ended', () => (live = false)],
+    ['the token has run out', () => runtime.advance(600)],
+  ])('ends, with its result, within 15 seconds after %s', async (_when, happen) => {
+    const stream = readMessages(await listen())
+    await vi.advanceTimersByTimeAsync(2 * checkMs)
+    endpoint.notify.toolsChanged()
+    happen()
+    await vi.advanceTimersByTimeAsync(checkMs)
+    const messages = await stream.rest()
+    expect(messages.map(({ message }) => message.method ?? message.id)).toEqual([
+      'notifications/subscriptions/acknowledged',
+      'notifications/tools/list_changed',
+      1,
+    ])
+    expect(messages.at(-1)?.message.result).toMatchObject({
+      resultType: 'complete',
+      _meta: { 'io.modelcontextprotocol/subscriptionId': 1 },
+    })
+  })
+
+  it('goes on while the store is away', async () => {
+    const stream = readMessages(await listen())
+    live = new StoreUnavailableError('away', { cause: undefined })
+    await vi.advanceTimersByTimeAsync(2 * checkMs)
+    endpoint.notify.toolsChanged()
+    await stream.next()
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+  })
+
+  it('is cut when its client leaves a megabyte unread, and others go on', async () => {
+    const lazy = readMessages(await listen())
+    const eager = readMessages(await listen())
+    const padding = { kind: 'resource_updated' as const, uri: 'test://watched' }
+    // Each notice has some 200 bytes.
+    const count = 8000
+    let read = 0
+    const reading = (async () => {
+      for (; read <= count; read += 1) await eager.next()
+    })()
+    for (let sent = 0; sent < count; sent += 1) {
+      endpoint.notify.resourceUpdated(padding.uri)
+      if (sent % 100 === 0) await settled()
+    }
+    await reading
+    expect(read).toBe(count + 1)
+    const left = await methodsOf(lazy)
+    expect(left.length).toBeLessThan(count)
+    expect(left.length).toBeGreaterThan(1000)
+  })
+
+  it('ends politely when the server drains, and no new one begins', async () => {
+    const stream = readMessages(await listen())
+    const call = await startCall()
+    endpoint.endStreams()
+    expect((await stream.rest()).at(-1)?.message).toMatchObject({ id: 1, result: { resultType: 'complete' } })
+    expect((await readMessages(await listen()).rest()).at(-1)?.message).toMatchObject({ id: 1 })
+    calls[0]?.go()
+    expect((await call.rest()).at(-1)?.message.result).toMatchObject({ content: [{ text: 'done' }] })
+  })
+})
+
+describe('a call of 2026-07-28 that streams', () => {
+  it('sends progress, then the result', async () => {
+    const stream = await startCall()
+    await settled()
+    calls[0]?.progress()
+    calls[0]?.go()
+    const messages = await stream.rest()
+    expect(messages.map(({ message }) => message.method ?? 'result')).toEqual([
+      'notifications/progress',
+      'notifications/progress',
+      'result',
+    ])
+  })
+
+  it.each<[string, (stream: MessageReader, client: AbortController) => Promise<void> | void]>([
+    ['closes the stream', (stream) => stream.cancel()],
+    ['hangs up', (_stream, client) => client.abort()],
+  ])('is cancelled when the client %s (MCP 2026-07-28 cancellation)', async (_how, leave) => {
+    const client = new AbortController()
+    const stream = await startCall(ada(), client.signal)
+    await settled()
+    expect(calls[0]?.aborted).toBe(false)
+    await leave(stream, client)
+    await settled()
+    expect(calls[0]?.aborted).toBe(true)
+  })
+
+  it('goes on when its token runs out', async () => {
+    const stream = await startCall()
+    await settled()
+    runtime.advance(600)
+    live = false
+    await vi.advanceTimersByTimeAsync(2 * checkMs)
+    calls[0]?.go()
+    expect((await stream.rest()).at(-1)?.message.result).toMatchObject({ content: [{ text: 'done' }] })
+  })
+
+  it.each(['modern', 'legacy'])('ends, and the tool too, when the grant has ended (%s)', async (era) => {
+    const legacy = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+    const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
+    const stream =
+      era === 'modern'
+        ? await startCall()
+        : readMessages(await exchange(endpoint, ada(), { ...legacy, params }))
+    await settled()
+    live = false
+    await vi.advanceTimersByTimeAsync(checkMs)
+    expect(await methodsOf(stream)).toEqual(['notifications/progress'])
+    await settled()
+    expect(calls[0]?.aborted).toBe(true)
+  })
+})
+
+describe('a call of an earlier revision without a session', () => {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait', arguments: {} } }
+
+  it('ends with its client, and leaves nothing waiting', async () => {
+    const client = new AbortController()
+    const answer = exchange(endpoint, ada(), call, { signal: client.signal })
+    while (calls.length === 0) await settled()
+    client.abort()
+    expect((await answer).status).toBe(499)
+    await settled()
+    expect(calls[0]?.aborted).toBe(true)
+  })
+
+  it('of a client that is gone already is not waited for', async () => {
+    const answer = await exchange(endpoint, ada(), call, { signal: AbortSignal.abort() })
+    expect(answer.status).toBe(499)
+  })
+})
+
+describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
+  const capabilities = { elicitation: { form: {} } }
+  const round = (params: object, caller = ada()): Promise<Response> =>
+    send('tools/call', { name: 'rounds', arguments: { for: 'a' }, ...params }, { caller, capabilities })
+  const answers = { inputResponses: { sure: { action: 'accept', content: {} } } }
+
+  async function ask(): Promise<string> {
+    const { result } = (await (await round({})).json()) as { result: { requestState: string } }
+    return result.requestState
+  }
+
+  it('goes on with the state that was sealed, at another instance too', async () => {
+    const requestState = await ask()
+    const config = { ...endpointConfigSample(module), runtime }
+    const other = createSdkEndpoint(config)
+    const params = { name: 'rounds', arguments: { for: 'a' }, ...answers, requestState }
+    const { message, headers } = modernMessage('tools/call', params, capabilities)
+    const response = await exchange(other, ada(), message, { headers })
+    expect(await response.json()).toMatchObject({ result: { content: [{ text: 'sealed' }] } })
+    await other.close()
+  })
+
+  it.each<[string, (state: string) => [params: object, caller?: Caller]]>([
+    ['changed', (state) => [{ requestState: `${state}A` }]],
+    ['of another call', (state) => [{ requestState: state, arguments: { for: 'b' } }]],
+    [
+      'of another user',
+      (state) => [{ requestState: state }, { ...ada(), user: { ...ada().user, id: 'https://provider#eve' } }],
+    ],
+  ])('refuses a state that is %s', async (_what, change) => {
+    const [params, caller] = change(await ask())
+    const response = await round({ ...answers, ...params }, caller)
+    expect(await response.json()).toMatchObject({
+      error: { code: -32_602, message: expect.stringContaining('requestState') as string },
+    })
+  })
+
+  it('refuses a state that is older than ten minutes', async () => {
+    const requestState = await ask()
+    runtime.advance(600)
+    expect(await (await round({ ...answers, requestState })).json()).toMatchObject({
+      error: { code: -32_602 },
+    })
+  })
+})
+
+describe('what is announced', () => {
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+  }
+
+  it('is made good: without sessions there are no notices and no logs up to 2025-11-25', async () => {
+    const { result } = (await (await exchange(endpoint, ada(), initialize)).json()) as {
+      result: { capabilities: object }
+    }
+    expect(result.capabilities).toEqual({
+      tools: { listChanged: false },
+      resources: { listChanged: false, subscribe: false },
+    })
+    expect(endpoint.methods).toEqual(['POST'])
+  })
+
+  it('at 2026-07-28 holds notices, unless nobody would send them', async () => {
+    const { result } = (await (await send('server/discover', {})).json()) as {
+      result: { capabilities: object }
+    }
+    expect(result.capabilities).toMatchObject({
+      tools: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+    })
+    const { start: _start, ...silent } = module
+    const quiet = createSdkEndpoint({ ...endpointConfigSample(silent), runtime })
+    const { message, headers } = modernMessage('server/discover')
+    expect(await (await exchange(quiet, ada(), message, { headers })).json()).toMatchObject({
+      result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
+    })
+    await quiet.close()
+  })
+})

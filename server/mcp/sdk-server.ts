@@ -1,0 +1,150 @@
+import {
+  acceptedContent,
+  completable,
+  fromJsonSchema,
+  inputRequired,
+  inputResponse,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  requireScopes,
+  ResourceTemplate,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  type Tool,
+} from '@modelcontextprotocol/server'
+import { guardCallbacks } from './callback-guard.ts'
+import type { McpEndpointConfig } from './endpoint-config.ts'
+import { callerOf, type Incoming } from './incoming.ts'
+import { createRequestStateCodec } from './request-state.ts'
+import type { Exchange } from './tool-context.ts'
+import type { RegisterKit } from './tool-module.ts'
+
+/**
+ * What a server is made for: `modern` and `stateless` ones for a single message, `session` ones for all of a session.
+ * `incoming` answers what is being served at the moment it is asked.
+ */
+export interface Scene {
+  kind: 'modern' | 'session' | 'stateless'
+  incoming: () => Incoming
+}
+
+/** Makes servers of the SDK with everything the module offers. They belong to one message or one session. */
+export type ServerFactory = (scene: Scene) => McpServer
+
+/** Creates the {@link ServerFactory}. What registered code throws is reported, and said to nobody. */
+export function createServerFactory(config: McpEndpointConfig): ServerFactory {
+  const states = createRequestStateCodec(config.sealer, config.runtime)
+  return (scene) => {
+    // Nobody could be told of changes, or get log lines, between requests that have nothing to do with each other.
+    const lasting = scene.kind !== 'stateless'
+    const server = new McpServer(config.serverInfo, {
+      capabilities: lasting ? { logging: {} } : {},
+      instructions: config.instructions,
+      // The catalogue may be the same for everyone, but a shared cache must not assume so (MCP 2026-07-28, caching).
+      cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
+      requestState: { verify: (state) => states.open(state, scene.incoming()) },
+    })
+    refuseUnknownTools(server)
+    for (const { listing, call } of config.tools) {
+      const { title, description, annotations, icons, inputSchema, outputSchema } = listing
+      const shown = {
+        ...(title !== undefined && { title }),
+        ...(description !== undefined && { description }),
+        ...(annotations && { annotations }),
+        ...(icons && { icons }),
+        inputSchema: asIs(inputSchema),
+        ...(outputSchema && { outputSchema: asIs(outputSchema) }),
+      }
+      server.registerTool(listing.name, shown, (input: unknown, context: ServerContext) =>
+        call(input, config.contexts.ofCall(callerOf(context), exchangeOf(context))),
+      )
+    }
+    if (config.module.register) {
+      guardCallbacks(server, config.report)
+      const context = config.contexts.ofCaller(() => scene.incoming().caller)
+      const sealState = (state: unknown): string => states.seal(state, scene.incoming())
+      config.module.register(server, context, { ...kit, sealState })
+    }
+    if (!lasting || !config.notifies) announceNoNotices(server)
+    return server
+  }
+}
+
+const kit: Omit<RegisterKit, 'sealState'> = {
+  ResourceTemplate,
+  completable,
+  inputRequired,
+  inputResponse,
+  acceptedContent,
+  fromJsonSchema,
+  requireScopes,
+}
+
+/** A schema for the listing only: plain tools check their arguments and answers themselves. */
+function asIs(schema: Tool['inputSchema'] | NonNullable<Tool['outputSchema']>): StandardSchemaWithJSON {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'drawbridge',
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  }
+}
+
+/** Ties a running tool to the client that called it. What cannot be delivered any more is dropped. */
+function exchangeOf({ mcpReq }: ServerContext): Exchange {
+  const { progressToken } = (mcpReq._meta ?? {}) as { progressToken?: string | number }
+  const drop = (): void => {}
+  return {
+    get signal() {
+      return mcpReq.signal
+    },
+    progress(progress, total, message) {
+      if (progressToken === undefined) return
+      const params = { progressToken, progress, total, message }
+      mcpReq.notify({ method: 'notifications/progress', params }).catch(drop)
+    },
+    log: (level, data) => void mcpReq.log(level, data).catch(drop),
+  }
+}
+
+/** No capability is announced that nobody makes good (MCP 2025-11-25 lifecycle, capability negotiation). */
+function announceNoNotices({ server }: McpServer): void {
+  const { tools, resources, prompts } = server.getCapabilities()
+  server.registerCapabilities({
+    ...(tools && { tools: { listChanged: false } }),
+    ...(resources && { resources: { listChanged: false, subscribe: false } }),
+    ...(prompts && { prompts: { listChanged: false } }),
+  })
+}
+
+type CallHandler = (request: { params: { name: string } }, context: ServerContext) => unknown
+
+/** Answers calls of tools that are not there with the next step, which the SDK does not name. For tools registered later. */
+function refuseUnknownTools(server: McpServer): void {
+  const names = new Set<string>()
+  const register = server.registerTool.bind(server) as (name: string, ...rest: unknown[]) => unknown
+  const handle = server.server.setRequestHandler.bind(server.server) as (...given: unknown[]) => void
+  const known =
+    (handler: CallHandler): CallHandler =>
+    (request, context) => {
+      const { name } = request.params
+      if (names.has(name)) return handler(request, context)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`,
+      )
+    }
+  Object.assign(server, {
+    registerTool: (name: string, ...rest: unknown[]) => {
+      names.add(name)
+      return register(name, ...rest)
+    },
+  })
+  Object.assign(server.server, {
+    setRequestHandler: (method: string, ...rest: unknown[]) =>
+      method === 'tools/call' ? handle(method, known(rest.at(-1) as CallHandler)) : handle(method, ...rest),
+  })
+}

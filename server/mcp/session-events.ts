@@ -1,0 +1,61 @@
+import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
+
+/** How much of a session can be sent again. Bytes are those of the messages as JSON. */
+export interface EventLimits {
+  events: number
+  bytes: number
+}
+
+interface StoredEvent {
+  streamId: string
+  sequence: number
+  message: JSONRPCMessage
+  bytes: number
+}
+
+/**
+ * Keeps the latest messages of one session, so that a client whose stream broke off can ask for what came after the last
+ * one that it saw (MCP 2025-11-25 transports, resumability and redelivery).
+ *
+ * Over `limits` the oldest go, and are not sent again: what is left of the stream is. An id whose stream has nothing left
+ * is unknown. Ids are unique in the session and mean nothing outside it.
+ */
+export function createEventStore(limits: EventLimits): EventStore {
+  const events: StoredEvent[] = []
+  let sequence = 0
+  let bytes = 0
+
+  const streamOf = (eventId: string): string | undefined => {
+    const streamId = parseEventId(eventId)?.streamId
+    return events.some((event) => event.streamId === streamId) ? streamId : undefined
+  }
+
+  return {
+    storeEvent: async (streamId, message) => {
+      sequence += 1
+      const event = { streamId, sequence, message, bytes: JSON.stringify(message).length }
+      events.push(event)
+      bytes += event.bytes
+      while (events.length > limits.events || (bytes > limits.bytes && events.length > 1)) {
+        bytes -= events.shift()?.bytes ?? 0
+      }
+      return `${sequence}_${streamId}`
+    },
+    getStreamIdForEventId: async (eventId) => streamOf(eventId),
+    async replayEventsAfter(lastEventId, { send }) {
+      const last = parseEventId(lastEventId)
+      const streamId = streamOf(lastEventId)
+      if (last === undefined || streamId === undefined) throw new RangeError('The event id is unknown.')
+      const later = events.filter((event) => event.streamId === streamId && event.sequence > last.sequence)
+      for (const event of later) await send(`${event.sequence}_${streamId}`, event.message)
+      return streamId
+    },
+  }
+}
+
+function parseEventId(eventId: string): { sequence: number; streamId: string } | undefined {
+  const [, sequence, streamId] = /^(\d{1,15})_(.{1,100})$/.exec(eventId) ?? []
+  return sequence === undefined || streamId === undefined
+    ? undefined
+    : { sequence: Number(sequence), streamId }
+}

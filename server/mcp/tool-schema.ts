@@ -1,0 +1,77 @@
+import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from '@modelcontextprotocol/server'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { ToolSchema } from './tool-module.ts'
+
+/** A schema that is ready for use: what clients are told, and a check that was compiled once. */
+export interface PreparedSchema {
+  json: Tool['inputSchema']
+  check(value: unknown): Promise<SchemaVerdict> | SchemaVerdict
+}
+
+/** `value` is what the schema made of the input: with defaults filled in, say. */
+export type SchemaVerdict =
+  | { kind: 'fits'; value: Record<string, unknown> }
+  | { kind: 'unfit'; reason: string }
+
+const longestReason = 1000
+
+/** The schema of a tool that takes nothing. */
+export const emptySchema: ToolSchema = { type: 'object', properties: {}, additionalProperties: false }
+
+/**
+ * Prepares a schema for the input or the output of a tool. Throws an `Error` that says what is wrong with it: it has to
+ * describe an object, and a `$ref` may not lead out of it (nothing is ever fetched for one).
+ */
+export function prepareSchema(schema: unknown, side: 'input' | 'output'): PreparedSchema {
+  const standard = isStandardSchema(schema) ? schema : fromJson(schema)
+  const json = standard['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })
+  if (json['type'] !== 'object') throw new Error('must describe an object: it needs "type": "object"')
+  return {
+    json: json as Tool['inputSchema'],
+    check(value) {
+      const result = standard['~standard'].validate(value)
+      return result instanceof Promise ? result.then(verdict) : verdict(result)
+    },
+  }
+}
+
+function fromJson(schema: unknown): StandardSchemaWithJSON {
+  if (!isJsonObject(schema)) {
+    throw new Error('must be a JSON Schema object, or a schema that speaks Standard Schema')
+  }
+  return fromJsonSchema(schema)
+}
+
+function isStandardSchema(schema: unknown): schema is StandardSchemaWithJSON {
+  if (schema === null || (typeof schema !== 'object' && typeof schema !== 'function')) return false
+  const standard = (schema as Partial<StandardSchemaWithJSON>)['~standard']
+  if (standard === undefined) return false
+  if (typeof standard.jsonSchema?.input !== 'function') {
+    throw new TypeError(
+      'its library cannot say it as JSON Schema: use a newer one (zod 4.2), or give JSON Schema',
+    )
+  }
+  return true
+}
+
+type Issues = Extract<
+  Awaited<ReturnType<StandardSchemaWithJSON['~standard']['validate']>>,
+  { issues?: unknown }
+>
+
+function verdict(
+  result: Awaited<ReturnType<StandardSchemaWithJSON['~standard']['validate']>>,
+): SchemaVerdict {
+  if (result.issues) return { kind: 'unfit', reason: describeIssues(result.issues) }
+  // The root is an object, as was checked when the schema was prepared.
+  return { kind: 'fits', value: result.value as Record<string, unknown> }
+}
+
+function describeIssues(issues: NonNullable<Issues['issues']>): string {
+  const texts = issues.map(({ message, path }) => {
+    const keys = path?.map((key) => String(typeof key === 'object' ? key.key : key)) ?? []
+    return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
+  })
+  const text = texts.join('; ')
+  return text.length > longestReason ? `${text.slice(0, longestReason)}...` : text
+}

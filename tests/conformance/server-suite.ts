@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../e2e/free-port.ts'
+import { createPerson } from '../e2e/person.ts'
+import { registerPlainClient } from '../e2e/plain-client.ts'
+import { startServer } from '../e2e/server-process.ts'
+import { startBearerProxy } from './bearer-proxy.ts'
+import {
+  type CheckResult,
+  readChecks,
+  type ScenarioResult,
+  startSuite,
+  type SuiteRun,
+} from './suite-process.ts'
+
+/** The revisions for which the suite has a frozen set of required scenarios. */
+export type RequiredRevision = '2025-11-25' | '2026-07-28'
+
+const suiteTimeoutMs = 120_000
+const fixture = fileURLToPath(new URL('everything-tools.ts', import.meta.url))
+
+/**
+ * Runs the suite's `server` command with the required scenarios of `revision` against the built server, whose tools are
+ * those that the suite knows by name. The suite has no token: a proxy signs in for it, and everything else is the
+ * server's own gate.
+ */
+export async function runServerSuite(revision: RequiredRevision): Promise<SuiteRun> {
+  // The server believes in the address of the proxy: Host passes through it untouched.
+  const port = await freePort()
+  const server = await startServer({
+    BASE_URL: `http://localhost:${port}`,
+    TOOLS: fixture,
+    ACCESS_TOKEN_TTL: '1h',
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-conformance-'))
+  let token = ''
+  const proxy = await startBearerProxy(server.origin, port, () => token)
+  try {
+    const client = await registerPlainClient(server)
+    token = (await client.connect(await createPerson(server))).access_token
+    const required = await requiredScenarios(revision, folder)
+    const argv = ['server', '--url', server.mcpUrl, '--requirements', revision, '--output-dir', folder]
+    const suite = startSuite(argv, folder, suiteTimeoutMs)
+    const exitCode = await suite.ended
+    const results = [...readChecks(folder)].map(([scenario, checks]) => judge(scenario, checks))
+    return { required, results: inOrder(results, required), exitCode, output: suite.output() }
+  } finally {
+    await proxy.close()
+    rmSync(folder, { recursive: true, force: true })
+    await server.close()
+  }
+}
+
+/** What the suite itself says that the revision requires of a server. */
+async function requiredScenarios(revision: RequiredRevision, home: string): Promise<string[]> {
+  const suite = startSuite(['list', '--requirements', revision], home, suiteTimeoutMs)
+  await suite.ended
+  const [, list = ''] = /^Server scenarios[^\n]*\n([^]*?)\n\n/m.exec(`${suite.output()}\n\n`) ?? []
+  return [...list.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name ?? '')
+}
+
+/** No check may fail, and one has to succeed: a scenario that looked at nothing shows nothing. */
+function judge(scenario: string, checks: CheckResult[]): ScenarioResult {
+  const failed = checks.some(({ status }) => status === 'FAILURE')
+  const succeeded = checks.some(({ status }) => status === 'SUCCESS')
+  return { scenario, checks, passed: !failed && succeeded }
+}
+
+/** The required ones first, those that did not run among them. */
+function inOrder(results: ScenarioResult[], required: readonly string[]): ScenarioResult[] {
+  const found = required.map(
+    (name) =>
+      results.find(({ scenario }) => scenario === name) ?? { scenario: name, checks: [], passed: false },
+  )
+  return [...found, ...results.filter(({ scenario }) => !required.includes(scenario))]
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What the suite noted about one rule of a scenario. */
+export interface CheckResult {
+  id: string
+  status: string
+  message: string | undefined
+}
+
+/** How one scenario went. */
+export interface ScenarioResult {
+  scenario: string
+  checks: CheckResult[]
+  passed: boolean
+}
+
+/** Everything one run of the suite said. `required` names the scenarios that count; the others may fail. */
+export interface SuiteRun {
+  required: readonly string[]
+  results: ScenarioResult[]
+  exitCode: number | null
+  output: string
+}
+
+/** A run of the suite's command line that goes on. */
+export interface SuiteProcess {
+  child: ChildProcess
+  /** What it wrote so far. */
+  output(): string
+  ended: Promise<number | null>
+}
+
+/** Starts the command line of the suite, with `home` for what it wants to write. It is killed after `timeoutMs`. */
+export function startSuite(argv: readonly string[], home: string, timeoutMs: number): SuiteProcess {
+  const child = spawn(process.execPath, [findSuite(), ...argv], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const giveUp = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
+  let output = ''
+  const read = (chunk: Buffer): void => void (output += chunk.toString())
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  }).finally(() => clearTimeout(giveUp))
+  return { child, output: () => output, ended }
+}
+
+/** The checks of each scenario that left its `checks.json` in `folder`, by the name of the scenario. */
+export function readChecks(folder: string): Map<string, CheckResult[]> {
+  const reports = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('checks.json'),
+  )
+  return new Map(
+    reports.map((path) => {
+      const written = JSON.parse(readFileSync(join(folder, path), 'utf8')) as Check[]
+      const checks = written.map(({ id, status, errorMessage }) => ({ id, status, message: errorMessage }))
+      return [scenarioOf(dirname(path)), checks]
+    }),
+  )
+}
+
+/** `server-tools-list-2026-07-28T10-00-00-000Z` holds the scenario `tools-list`. */
+function scenarioOf(folder: string): string {
+  return folder.replace(/^(?:server|authorization)-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '')
+}
+
+function findSuite(): string {
+  const manifest = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/package.json'))
+  return join(dirname(manifest), 'dist', 'index.js')
+}
+
+interface Check {
+  id: string
+  status: string
+  errorMessage?: string
+}

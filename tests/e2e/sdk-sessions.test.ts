@@ -1,0 +1,339 @@
+import { fileURLToPath } from 'node:url'
+import {
+  Client as ClientOf2026,
+  StreamableHTTPClientTransport as TransportOf2026,
+} from '@modelcontextprotocol/client'
+import { Client as ClientOf2025 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as TransportOf2025 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPerson } from './person.ts'
+import { callTool, type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
+import { type ServerProcess, startServer, until } from './server-process.ts'
+
+/** Streams are looked at every 15 seconds; the rest is for a busy machine. */
+const streamEndMs = 25_000
+
+let server: ServerProcess
+let client: PlainClient
+/** Sign-ins are limited for each address, so most tests share these. */
+let ada: Tokens
+let eve: Tokens
+
+beforeAll(async () => {
+  server = await startServer({
+    TOOLS: fileURLToPath(new URL('session-tools.ts', import.meta.url)),
+    ACCESS_TOKEN_TTL: '1h',
+  })
+  client = await registerPlainClient(server)
+  ada = await connect()
+  eve = await connect()
+})
+afterAll(() => server?.close())
+
+const connect = async (): Promise<Tokens> => client.connect(await createPerson(server))
+
+const bearer = (tokens: Tokens): { fetch: ServerProcess['fetch']; requestInit: RequestInit } => ({
+  fetch: server.fetch,
+  requestInit: { headers: { authorization: `Bearer ${tokens.access_token}` } },
+})
+
+/** A client of 2025-11-25 that answers what it is asked, and what it heard. */
+async function open2025(
+  tokens: Tokens,
+  opinion: string,
+): Promise<{
+  client: ClientOf2025
+  transport: TransportOf2025
+  heard: string[]
+}> {
+  const heard: string[] = []
+  const transport = new TransportOf2025(new URL(server.mcpUrl), bearer(tokens))
+  const client = new ClientOf2025(
+    { name: 'client-of-2025', version: '1.0.0' },
+    { capabilities: { sampling: {}, elicitation: {} } },
+  )
+  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({
+    model: 'test',
+    role: 'assistant',
+    content: { type: 'text', text: `${opinion} of ${JSON.stringify(params.messages[0]?.content)}` },
+  }))
+  client.setRequestHandler(ElicitRequestSchema, () => ({
+    action: 'accept',
+    content: { username: opinion, email: 'a@example.com' },
+  }))
+  for (const schema of [
+    LoggingMessageNotificationSchema,
+    ResourceUpdatedNotificationSchema,
+    ToolListChangedNotificationSchema,
+  ]) {
+    client.setNotificationHandler(schema, ({ method }) => void heard.push(method))
+  }
+  await client.connect(transport)
+  return { client, transport, heard }
+}
+
+/** A client of 2026-07-28 that accepts every form. */
+async function open2026(tokens: Tokens): Promise<{ client: ClientOf2026; heard: string[] }> {
+  const heard: string[] = []
+  const client = new ClientOf2026(
+    { name: 'client-of-2026', version: '1.0.0' },
+    {
+      capabilities: { elicitation: {}, sampling: {}, roots: {} },
+      versionNegotiation: { mode: { pin: '2026-07-28' } },
+    },
+  )
+  client.setRequestHandler('elicitation/create', () => ({
+    action: 'accept',
+    content: { name: 'Ada', color: 'green', ok: true },
+  }))
+  for (const method of ['notifications/tools/list_changed', 'notifications/resources/updated'] as const) {
+    client.setNotificationHandler(method, () => void heard.push(method))
+  }
+  await client.connect(new TransportOf2026(new URL(server.mcpUrl), bearer(tokens)))
+  return { client, heard }
+}
+
+async function textOf(
+  client: ClientOf2025 | ClientOf2026,
+  name: string,
+  input: Record<string, unknown> = {},
+): Promise<string> {
+  const { content } = (await client.callTool({ name, arguments: input })) as { content: { text: string }[] }
+  return content.map(({ text }) => text).join('\n')
+}
+
+const revoke = (token: string): Promise<Response> =>
+  server.fetch(`${server.baseUrl}/oauth/revoke`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token, client_id: client.id }).toString(),
+  })
+
+describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
+  it('two users are each asked in their own session', async () => {
+    const first = await open2025(ada, 'ada')
+    const second = await open2025(eve, 'eve')
+    expect(first.transport.sessionId).not.toBe(second.transport.sessionId)
+    const answers = await Promise.all([
+      textOf(first.client, 'test_sampling', { prompt: 'What?' }),
+      textOf(second.client, 'test_sampling', { prompt: 'What?' }),
+      textOf(first.client, 'test_elicitation', { message: 'Who?' }),
+      textOf(second.client, 'test_elicitation', { message: 'Who?' }),
+    ])
+    expect(answers.map((answer) => /ada|eve/.exec(answer)?.[0])).toEqual(['ada', 'eve', 'ada', 'eve'])
+    await Promise.all([first.client.close(), second.client.close()])
+  })
+
+  it('a session id is of no use with the token of another user', async () => {
+    const { client, transport } = await open2025(ada, 'ada')
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      const answer = await server.fetch(server.mcpUrl, {
+        method,
+        headers: {
+          authorization: `Bearer ${eve.access_token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-session-id': transport.sessionId ?? '',
+        },
+        ...(method === 'POST' && { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) }),
+      })
+      expect([method, answer.status]).toEqual([method, 404])
+      await answer.body?.cancel()
+    }
+    await expect(client.ping()).resolves.toEqual({})
+    await client.close()
+  })
+
+  it.each([
+    ['no token', {}],
+    ['a dead one', { authorization: 'Bearer mcpa_dead' }],
+  ])(
+    'with %s there is a challenge for GET and DELETE too',
+    async (_what, headers: Record<string, string>) => {
+      const { client, transport } = await open2025(ada, 'ada')
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await server.fetch(server.mcpUrl, {
+          method,
+          headers: { ...headers, 'mcp-session-id': transport.sessionId ?? '' },
+        })
+        expect(answer.status).toBe(401)
+        expect(answer.headers.get('www-authenticate')).toContain('resource_metadata=')
+      }
+      const foreign = await server.fetch(server.mcpUrl, {
+        method: 'GET',
+        headers: { origin: 'https://evil.example', 'mcp-session-id': transport.sessionId ?? '' },
+      })
+      expect(foreign.status).toBe(403)
+      await client.close()
+    },
+  )
+
+  it('tells of changes, of subscribed resources and of log lines', async () => {
+    const { client, heard } = await open2025(ada, 'ada')
+    // The client opens its stream beside the first calls.
+    await until(async () => {
+      await textOf(client, 'test_trigger_tool_change')
+      return heard.includes('notifications/tools/list_changed')
+    }, 'a notice')
+    await textOf(client, 'test_trigger_resource_update')
+    await client.subscribeResource({ uri: 'test://watched-resource' })
+    await textOf(client, 'test_trigger_resource_update')
+    await until(() => heard.includes('notifications/resources/updated'), 'a notice of the resource')
+    expect(heard.filter((method) => method === 'notifications/resources/updated')).toHaveLength(1)
+    await client.setLoggingLevel('warning')
+    await textOf(client, 'test_tool_with_logging')
+    expect(heard).not.toContain('notifications/message')
+    await client.setLoggingLevel('info')
+    await textOf(client, 'test_tool_with_logging')
+    expect(heard.filter((method) => method === 'notifications/message')).toHaveLength(3)
+    await client.close()
+  })
+
+  it('ends when the client ends it', async () => {
+    const { client, transport } = await open2025(ada, 'ada')
+    await transport.terminateSession()
+    expect(transport.sessionId).toBeUndefined()
+    await client.close()
+  })
+
+  it('a bare call needs no session', async () => {
+    expect(await callTool(server, ada.access_token, 'test_simple_text')).toContain('simple text')
+  })
+})
+
+describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
+  it('is asked in rounds, and gets progress', async () => {
+    const { client } = await open2026(ada)
+    expect(await textOf(client, 'test_input_required_result_elicitation')).toBe('Hello, Ada!')
+    expect(await textOf(client, 'test_input_required_result_request_state')).toBe('state-ok')
+    expect(await textOf(client, 'test_input_required_result_multi_round')).toBe('Ada likes green.')
+    const progress: number[] = []
+    await client.callTool(
+      { name: 'test_tool_with_progress', arguments: {} },
+      { onprogress: ({ progress: done }) => void progress.push(done) },
+    )
+    expect(progress).toEqual([0, 50, 100])
+    await client.close()
+  })
+
+  it('listens to what it asked for, until it closes', async () => {
+    const { client, heard } = await open2026(ada)
+    const subscription = await client.listen({
+      toolsListChanged: true,
+      resourceSubscriptions: ['test://watched-resource'],
+    })
+    expect(subscription.honoredFilter).toEqual({
+      toolsListChanged: true,
+      resourceSubscriptions: ['test://watched-resource'],
+    })
+    await textOf(client, 'test_trigger_prompt_change')
+    await textOf(client, 'test_trigger_resource_update')
+    await textOf(client, 'test_trigger_tool_change')
+    await until(() => heard.length >= 2, 'two notices')
+    expect(heard).toEqual(['notifications/resources/updated', 'notifications/tools/list_changed'])
+    await subscription.close()
+    expect(await subscription.closed).toBe('local')
+    await client.close()
+  })
+
+  it('cancels a call, and the tool hears of it', async () => {
+    const { client } = await open2026(ada)
+    const cancel = new AbortController()
+    let begun = false
+    const call = client.callTool(
+      { name: 'wait_for_the_end', arguments: {} },
+      { signal: cancel.signal, onprogress: () => (begun = true) },
+    )
+    const failed = expect(call).rejects.toThrow()
+    await until(() => begun, 'the call to begin')
+    cancel.abort()
+    await failed
+    await until(
+      async () => (await textOf(client, 'count_waiting')) === JSON.stringify({ begun: 1, cancelled: 1 }),
+      'the tool to be cancelled',
+    )
+    await client.close()
+  })
+})
+
+describe('open streams', () => {
+  it('end when the grant is revoked', { timeout: 60_000 }, async () => {
+    const [first, second] = [await connect(), await connect()]
+    const old = await open2025(first, 'first')
+    const stream = await server.fetch(server.mcpUrl, {
+      headers: {
+        authorization: `Bearer ${second.access_token}`,
+        accept: 'text/event-stream',
+        'mcp-session-id': await rawSession(second),
+      },
+    })
+    const { client: listening } = await open2026(first)
+    const { client: bystander } = await open2026(ada)
+    const ended = await listening.listen({ toolsListChanged: true })
+    const goesOn = await bystander.listen({ toolsListChanged: true })
+    expect((await revoke(first.refresh_token)).status).toBe(200)
+    expect((await revoke(second.refresh_token)).status).toBe(200)
+    const began = Date.now()
+    expect(await ended.closed).toBe('graceful')
+    // Reads to the end.
+    await stream.text()
+    expect(Date.now() - began).toBeLessThan(streamEndMs)
+    expect(await Promise.race([goesOn.closed, Promise.resolve('open')])).toBe('open')
+    await Promise.all(
+      [old.client.close(), listening.close(), bystander.close()].map((end) => end.catch(() => {})),
+    )
+  })
+
+  it('do not hold up the end of the server, and end politely', async () => {
+    const other = await startServer({ TOOLS: fileURLToPath(new URL('session-tools.ts', import.meta.url)) })
+    try {
+      const own = await registerPlainClient(other)
+      const tokens = await own.connect(await createPerson(other))
+      const client = new ClientOf2026(
+        { name: 'client-of-2026', version: '1.0.0' },
+        { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+      )
+      const transport = new TransportOf2026(new URL(other.mcpUrl), {
+        fetch: other.fetch,
+        requestInit: { headers: { authorization: `Bearer ${tokens.access_token}` } },
+      })
+      await client.connect(transport)
+      const subscription = await client.listen({ toolsListChanged: true })
+      const began = Date.now()
+      const exit = other.kill('SIGTERM')
+      expect(await subscription.closed).toBe('graceful')
+      expect(await exit).toEqual({ code: 0, signal: null })
+      expect(Date.now() - began).toBeLessThan(3500)
+      await client.close()
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+/** A session that nothing but its id is known of. */
+async function rawSession(tokens: Tokens): Promise<string> {
+  const answer = await server.fetch(server.mcpUrl, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${tokens.access_token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+    }),
+  })
+  await answer.text()
+  return answer.headers.get('mcp-session-id') ?? ''
+}
