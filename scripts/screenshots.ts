@@ -8,14 +8,15 @@ import { type App, createApp } from '../server/app.ts'
 import { createConfig } from '../server/config.ts'
 import type { Captcha } from '../server/core/session-provider.ts'
 import { listen } from '../server/http/listener.ts'
-import { captchaSamples } from '../server/http/pages/testing/page-sample.ts'
+import { captchaSamples } from '../server/http/pages/testing/view-sample.ts'
 import { standInForCaptcha } from '../server/http/pages/testing/stand-in-captcha.ts'
 import type { FetchHandler } from '../server/http/router.ts'
 import { createLog } from '../server/log.ts'
 import { systemRuntime } from '../server/system-runtime.ts'
 import { findChromium, withChromium } from '../server/testing/headless-chromium.ts'
+import { addGrant, grantSample } from '../server/testing/grant-sample.ts'
 import { createLoginFixture } from '../server/testing/login-fixture.ts'
-import { providerSample } from '../server/testing/sign-in-sample.ts'
+import { providerSample, publicClient, signedIn } from '../server/testing/sign-in-sample.ts'
 
 const appearances = [
   { name: 'light', width: 1280, height: 860, colorScheme: 'light' },
@@ -157,6 +158,79 @@ async function pictureOtherProviders(page: Page, folder: string, serve: Serve): 
   await show('login-captcha', true, captchaSamples.turnstile)
 }
 
+const ada = { id: 'https://provider#sub ada', sub: 'sub ada', email: account.email, name: undefined }
+
+/** Signs in as ada, whatever is typed, and ends every session without a word. */
+const anyPassword = providerSample({
+  passwordSignIn: async () => signedIn(),
+  signOut: async () => undefined,
+})
+
+async function signIn(page: Page): Promise<void> {
+  await page.type('input[name=email]', account.email)
+  await page.type('input[name=password]', account.password)
+  await submit(page, 'form:has(input[name=password]) button')
+}
+
+/** A device from its code to its end. */
+async function pictureDevice(page: Page, folder: string, serve: Serve): Promise<void> {
+  const { fetch, startDevice, runtime } = await createLoginFixture(anyPassword, { baseUrl })
+  serve(fetch)
+  await page.goto(`${baseUrl}/oauth/device`)
+  await picture(page, folder, 'device')
+  await page.type('input[name=user_code]', 'wdjbmjht')
+  await submit(page, 'form button')
+  await picture(page, folder, 'device-error')
+  const { verification_uri_complete: link } = await startDevice('203.0.113.7')
+  runtime.advance(120)
+  await page.goto(link)
+  await picture(page, folder, 'device-link')
+  await submit(page, 'form button')
+  await picture(page, folder, 'device-confirm')
+  await signIn(page)
+  await picture(page, folder, 'device-done')
+}
+
+/** Somebody's connections: none, three, and what is said about those that ended by themselves. */
+async function pictureConnections(page: Page, folder: string, serve: Serve): Promise<void> {
+  const { fetch, shared, runtime } = await createLoginFixture(anyPassword, { baseUrl })
+  const { store } = shared
+  serve(fetch)
+  await page.goto(`${baseUrl}/account/connections`)
+  await picture(page, folder, 'connections-sign-in')
+  await signIn(page)
+  await picture(page, folder, 'connections-empty')
+  const clients = [
+    publicClient({
+      id: 'https://claude.ai/oauth/client.json',
+      kind: 'metadata_document',
+      name: 'Claude',
+      redirectUris: ['https://claude.ai/api/mcp/auth_callback'],
+    }),
+    publicClient({ id: 'code', name: 'Claude Code' }),
+    publicClient({ id: 'device', name: 'Build server', redirectUris: [] }),
+  ]
+  for (const [index, client] of clients.entries()) {
+    await store.putClient(client)
+    const { grant } = await addGrant(store, grantSample(client.id, { user: ada, clientId: client.id }))
+    const usedAt = runtime.now() + index * 400
+    await store.recordGrantUses([{ grantId: grant.id, usedAt, address: `203.0.113.${index + 7}` }])
+  }
+  runtime.advance(900)
+  await page.reload()
+  await picture(page, folder, 'connections')
+  await page.click('summary')
+  await picture(page, folder, 'connections-end-all')
+  await store.endGrant('grant code', 'refresh_token_reuse', runtime.now())
+  await store.endGrant('grant device', 'provider_session_ended', runtime.now())
+  await page.reload()
+  await picture(page, folder, 'connections-notices')
+  await submit(page, 'button.end')
+  await picture(page, folder, 'connections-ended')
+  await submit(page, 'button[value=sign_out]')
+  await picture(page, folder, 'connections-signed-out')
+}
+
 /** Makes BASE_URL answer with another server from now on. */
 type Serve = (fetch: FetchHandler) => void
 
@@ -173,9 +247,12 @@ async function pictureAll(executablePath: string, folder: string): Promise<void>
       // Ends on an address of another program; what Chromium asks about that would swallow the next clicks.
       await pictureServer(await browser.newPage(), folder)
       await pictureSecondFactor(await browser.newPage(), folder, app)
-      await pictureOtherProviders(await browser.newPage(), folder, (fetch) => {
+      const serve: Serve = (fetch) => {
         serving = fetch
-      })
+      }
+      await pictureDevice(await browser.newPage(), folder, serve)
+      await pictureConnections(await browser.newPage(), folder, serve)
+      await pictureOtherProviders(await browser.newPage(), folder, serve)
     })
   } finally {
     await Promise.all(listeners.map((listener) => listener.close()))

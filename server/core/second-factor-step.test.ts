@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../testing/grant-sample.ts'
+import { race, secondFactorSample as secondFactorRow, start } from '../testing/grant-sample.ts'
 import {
   providerSample,
   secondFactorStep,
   signedIn,
   signInPortsSample,
   signInSample,
+  visitorSample,
 } from '../testing/sign-in-sample.ts'
 import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
 import {
@@ -21,7 +22,8 @@ import { StoreUnavailableError } from './store.ts'
 
 type Verification = Parameters<NonNullable<SessionProvider['verifySecondFactor']>>[0]
 
-const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
+const visitor = visitorSample()
+const { binding } = visitor
 const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
 const rightCode = '123456'
 
@@ -48,7 +50,7 @@ beforeEach(() => {
 /** A sign-in that waits; answers its id. */
 async function begin(factors = ['phone']): Promise<string> {
   const step = secondFactorStep(factors.map((id) => ({ id, label: `My ${id}` })))
-  const first = await afterFirstStep(step, binding, ports)
+  const first = await afterFirstStep(step, undefined, visitor, ports)
   if (first.kind !== 'second_factor') throw new Error('The first step was enough.')
   return first.prompt.id
 }
@@ -59,7 +61,11 @@ function attempt(
   part: Partial<SecondFactorAttempt> = {},
   browser = binding,
 ): Promise<SecondFactorResult> {
-  return trySecondFactor({ id, code, factorId: undefined, ...part }, browser, ports)
+  return trySecondFactor(
+    { id, code, factorId: undefined, ...part },
+    visitorSample({ binding: browser }),
+    ports,
+  )
 }
 
 async function attemptTimes(times: number, id: string, code: string): Promise<SecondFactorResult[]> {
@@ -77,7 +83,7 @@ async function toSignOut(): Promise<string[]> {
 
 describe('after the first step', () => {
   it('goes on at once when that was enough, and stores nothing', async () => {
-    expect(await afterFirstStep(signedIn(), binding, ports)).toEqual(signedIn())
+    expect(await afterFirstStep(signedIn(), undefined, visitor, ports)).toEqual(signedIn())
     expect(await ports.store.listSealingKeys()).toEqual([])
   })
 
@@ -175,7 +181,7 @@ describe('whose it is', () => {
         return row && { ...row, id: mine }
       },
     }
-    const result = trySecondFactor({ id: mine, code: rightCode, factorId: undefined }, binding, {
+    const result = trySecondFactor({ id: mine, code: rightCode, factorId: undefined }, visitor, {
       ...ports,
       store: swapped,
     })
@@ -264,8 +270,37 @@ describe('when nobody can judge the code', () => {
       failure: { failure: 'rate_limited', retryAfterSeconds: 60 },
     })
     expect(asked).toEqual([])
+    ports.runtime.advance(60)
     ports = { ...ports, limitPerMinute: 2 }
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'signed_in' })
+  })
+
+  it('codes count for the account that the password was for', async () => {
+    const step = secondFactorStep()
+    const begun = await Promise.all(
+      Array.from({ length: 3 }, () => afterFirstStep(step, 'ada@example.com', visitor, ports)),
+    )
+    const results = []
+    for (const first of begun) {
+      const id = first.kind === 'second_factor' ? first.prompt.id : ''
+      results.push(...(await attemptTimes(4, id, '000000')))
+    }
+    const limited = results.filter((each) => each.kind === 'again' && each.failure.failure === 'rate_limited')
+    expect(asked).toHaveLength(10)
+    expect(limited).toHaveLength(2)
+  })
+
+  it('what another version of this server put away has to begin anew', async () => {
+    const id = 'old'
+    const { sealed, ...others } = secondFactorRow(id)
+    const old = ports.sealer.seal(
+      JSON.stringify([{ id: 'phone', label: '' }]),
+      `drawbridge second factor ${id}`,
+    )
+    expect(sealed).not.toBe(old)
+    await ports.store.addSecondFactor({ ...others, bindingHash: hashSecret(binding), sealed: old })
+    expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
+    expect(asked).toEqual([])
   })
 
   it('is not sent to another provider than began it', async () => {
@@ -278,7 +313,7 @@ describe('when nobody can judge the code', () => {
   it('a fault in the program is not an answer', async () => {
     const id = await begin()
     const provider = { ...ports.provider, verifySecondFactor: () => Promise.reject(new RangeError('a bug')) }
-    const result = trySecondFactor({ id, code: rightCode, factorId: undefined }, binding, {
+    const result = trySecondFactor({ id, code: rightCode, factorId: undefined }, visitor, {
       ...ports,
       provider,
     })
@@ -338,7 +373,7 @@ describe('a half-way session that cannot be stored', () => {
     const out: unknown[] = []
     const step = secondFactorStep()
     const down = new StoreUnavailableError('down', { cause: undefined })
-    const result = afterFirstStep(step, binding, {
+    const result = afterFirstStep(step, undefined, visitor, {
       ...ports,
       store: { ...ports.store, addSecondFactor: () => Promise.reject(down) },
       provider: {

@@ -1,6 +1,5 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { AttemptStore } from './attempt.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { PendingSecondFactor, SecondFactorStore } from './second-factor.ts'
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
@@ -12,9 +11,9 @@ import {
   type SignIn,
   type SignInStep,
 } from './session-provider.ts'
-import { countSignInAttempt } from './sign-in-limit.ts'
+import { countSignInAttempt, type SignInLimitPorts } from './sign-in-limit.ts'
 import { keepOrSignOut } from './sign-in-orphan.ts'
-import type { BrowserBinding } from './sign-in-transaction.ts'
+import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
 
 const pendingTtlSeconds = 600
 const mostWrongCodes = 5
@@ -25,12 +24,11 @@ const mostWrongCodes = 5
 const mostPosts = 10
 
 /** What the second step of a sign-in needs from outside. */
-export interface SecondFactorPorts {
-  store: SecondFactorStore & AttemptStore
+export interface SecondFactorPorts extends SignInLimitPorts {
+  store: SecondFactorStore & SignInLimitPorts['store']
   provider: Pick<SessionProvider, 'verifySecondFactor' | 'signOut' | 'issuer'>
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
-  limitPerMinute: number
 }
 
 /** A sign-in that waits for a code: what its page is made from. */
@@ -45,13 +43,22 @@ export type FirstStep =
   | { kind: 'signed_in'; signIn: SignIn }
   | { kind: 'second_factor'; prompt: SecondFactorPrompt }
 
+/** What waits besides the session: sealed, and only in here. */
+interface PendingPayload {
+  factors: readonly SecondFactor[]
+  /** What the attempts are counted by; undefined after a social sign-in. */
+  account?: string | undefined
+}
+
 /**
  * Takes what the provider answered to a first step. A half-way session is stored sealed, for ten minutes and for this
- * browser only; it leaves the store by {@link trySecondFactor} or to be signed out.
+ * browser only; it leaves the store by {@link trySecondFactor} or to be signed out. `account` is undefined where only the
+ * provider knows whose it is.
  */
 export async function afterFirstStep(
   step: SignInStep,
-  binding: BrowserBinding,
+  account: string | undefined,
+  { binding }: Pick<SignInVisitor, 'binding'>,
   ports: SecondFactorPorts,
 ): Promise<FirstStep> {
   if (step.kind === 'signed_in') return step
@@ -63,7 +70,7 @@ export async function afterFirstStep(
   const pending = {
     id,
     bindingHash: hashSecret(binding),
-    sealed: sealer.seal(JSON.stringify(factors), pendingContext(id)),
+    sealed: sealer.seal(JSON.stringify({ factors, account } satisfies PendingPayload), pendingContext(id)),
     session: sealProviderSession(session, { grantId: id, version: 1, issuedAt: now }, sealer),
     expiresAt: now + pendingTtlSeconds,
   }
@@ -108,13 +115,13 @@ export type SecondFactorResult = { kind: 'signed_in'; signIn: SignIn } | SecondF
  */
 export async function trySecondFactor(
   attempt: SecondFactorAttempt,
-  binding: BrowserBinding,
+  visitor: SignInVisitor,
   ports: SecondFactorPorts,
 ): Promise<SecondFactorResult> {
   const { store, runtime } = ports
-  const claim = { id: attempt.id, bindingHash: hashSecret(binding), most: mostPosts }
+  const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), most: mostPosts }
   const pending = await store.attemptSecondFactor(claim, runtime.now())
-  const factors = (pending && openFactors(pending, ports)) ?? []
+  const { factors, account } = (pending && openPayload(pending, ports)) ?? { factors: [] }
   const factor = factors.find(({ id }) => id === attempt.factorId) ?? factors[0]
   if (!pending || !factor) return { kind: 'over', reason: 'gone' }
   const retry = { kind: 'again', prompt: { id: pending.id, factors }, factorId: factor.id } as const
@@ -124,7 +131,8 @@ export async function trySecondFactor(
     return { ...retry, failure, codesLeft: undefined }
   }
   try {
-    const signIn = await verifyCode(pending, factor.id, code, ports)
+    const posted = { factorId: factor.id, code, account }
+    const signIn = await verifyCode(pending, posted, visitor, ports)
     const first = await store.removeSecondFactor(pending.id, false, runtime.now())
     return first ? { kind: 'signed_in', signIn } : { kind: 'over', reason: 'gone' }
   } catch (error) {
@@ -143,8 +151,8 @@ export async function cancelSecondFactor(
 
 async function verifyCode(
   pending: PendingSecondFactor,
-  factorId: string,
-  code: string,
+  { factorId, code, account }: { factorId: string; code: string; account: string | undefined },
+  visitor: SignInVisitor,
   ports: SecondFactorPorts,
 ): Promise<SignIn> {
   const { provider, sealer } = ports
@@ -152,7 +160,7 @@ async function verifyCode(
   if (opening.kind !== 'opened')
     throw new ProviderError('expired', `The half-way session is ${opening.kind}.`)
   if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
-  await countSignInAttempt(ports)
+  await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
   return provider.verifySecondFactor({ session: opening.session, factorId, code })
 }
 
@@ -176,12 +184,14 @@ async function afterFailure(
   return { kind: 'over', reason: 'wrong_codes' }
 }
 
-function openFactors(
+function openPayload(
   pending: PendingSecondFactor,
   { sealer }: Pick<SecondFactorPorts, 'sealer'>,
-): readonly SecondFactor[] | undefined {
+): PendingPayload | undefined {
   const opened = sealer.open(pending.sealed, pendingContext(pending.id))
-  return opened === undefined ? undefined : (JSON.parse(opened) as SecondFactor[])
+  const payload = opened === undefined ? undefined : (JSON.parse(opened) as Partial<PendingPayload>)
+  // A sign-in that another version of this server put away has to begin anew.
+  return Array.isArray(payload?.factors) ? { factors: payload.factors, account: payload.account } : undefined
 }
 
 function pendingContext(id: string): string {

@@ -1,19 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { start } from '../testing/grant-sample.ts'
-import { authorizationRequest } from '../testing/sign-in-sample.ts'
+import { authorizationPurpose } from '../testing/sign-in-sample.ts'
+import type { BrowserSealPorts } from './browser-seal.ts'
 import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
-import {
-  createBrowserBinding,
-  openTransaction,
-  sealTransaction,
-  type TransactionPorts,
-} from './sign-in-transaction.ts'
+import type { SignInPurpose } from './sign-in-purpose.ts'
+import { createBrowserBinding, openTransaction, sealTransaction } from './sign-in-transaction.ts'
 
 let runtime: FakeRuntime
-let ports: TransactionPorts
+let ports: BrowserSealPorts
 
-const request = authorizationRequest()
+const purpose = authorizationPurpose()
 const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
 const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
 
@@ -33,14 +30,45 @@ describe('createBrowserBinding', () => {
 
 describe('the login transaction', () => {
   it('opens in the browser that got it, unchanged', () => {
-    const sealed = sealTransaction(request, binding, ports)
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', request })
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', request })
+    const sealed = sealTransaction(purpose, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', purpose })
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', purpose })
+  })
+
+  it.each<SignInPurpose>([
+    { kind: 'account' },
+    {
+      kind: 'device',
+      userCode: 'WDJB-MJHT',
+      device: {
+        deviceHash: 'device hash',
+        userCodeHash: 'user code hash',
+        clientId: 'mcpc_public',
+        scope: 'mcp',
+        resource: purpose.request.resource,
+        address: '203.0.113.7',
+        createdAt: start,
+        expiresAt: start + 900,
+      },
+    },
+  ])('carries the purpose $kind as it is', (given) => {
+    const sealed = sealTransaction(given, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', purpose: given })
+  })
+
+  it.each<[what: string, payload: object]>([
+    ['of the version before, which knew one purpose', { request: purpose.request }],
+    ['of a version to come', { value: { kind: 'another' } }],
+    ['that holds nothing', { value: null }],
+  ])('one %s counts as expired', (_what, payload) => {
+    const text = JSON.stringify({ ...payload, bindingHash: hashSecret(binding), expiresAt: start + 60 })
+    const sealed = ports.sealer.seal(text, 'drawbridge login transaction')
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'expired' })
   })
 
   it('shows nothing of the request', () => {
-    const bytes = Buffer.from(sealTransaction(request, binding, ports).replace(/^.*\./, ''), 'base64url')
-    expect(bytes.includes(request.clientId)).toBe(false)
+    const bytes = Buffer.from(sealTransaction(purpose, binding, ports).replace(/^.*\./, ''), 'base64url')
+    expect(bytes.includes(purpose.request.clientId)).toBe(false)
     expect(bytes.includes(hashSecret(binding))).toBe(false)
   })
 
@@ -50,7 +78,7 @@ describe('the login transaction', () => {
     ['an empty cookie', ''],
     ['the hash of the binding', hashSecret(binding)],
   ])('RFC 9700 4.7: is useless in %s', (_rule, presented) => {
-    const sealed = sealTransaction(request, binding, ports)
+    const sealed = sealTransaction(purpose, binding, ports)
     expect(openTransaction(sealed, presented, ports)).toEqual({ kind: 'foreign_browser' })
   })
 
@@ -58,13 +86,13 @@ describe('the login transaction', () => {
     [3599, 'open'],
     [3600, 'expired'],
   ])('after %i s: %s', (after, kind) => {
-    const sealed = sealTransaction(request, binding, ports)
+    const sealed = sealTransaction(purpose, binding, ports)
     runtime.advance(after)
     expect(openTransaction(sealed, binding, ports).kind).toBe(kind)
   })
 
   it('a foreign browser learns nothing about expiry', () => {
-    const sealed = sealTransaction(request, binding, ports)
+    const sealed = sealTransaction(purpose, binding, ports)
     runtime.advance(7200)
     expect(openTransaction(sealed, otherBinding, ports).kind).toBe('foreign_browser')
   })
@@ -72,11 +100,11 @@ describe('the login transaction', () => {
   it.each<[what: string, sealed: () => string]>([
     ['nothing', () => ''],
     ['any text', () => 'k.AAAA'],
-    ['a changed one', () => `${sealTransaction(request, binding, ports).slice(0, -4)}AAAA`],
+    ['a changed one', () => `${sealTransaction(purpose, binding, ports).slice(0, -4)}AAAA`],
     [
       'one of another key',
       () =>
-        sealTransaction(request, binding, {
+        sealTransaction(purpose, binding, {
           runtime,
           sealer: createSealer(
             fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]),

@@ -1,13 +1,12 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
-import { hashSecret, type Sealer } from './seal.ts'
+import { type BrowserSealPorts, openForBrowser, sealForBrowser } from './browser-seal.ts'
+import { readPurpose, type SignInPurpose } from './sign-in-purpose.ts'
 
 /** How long an open login page stays usable. Nothing is stored for it, so this may be generous. */
 const pageTtlSeconds = 3600
 
-const transactionContext = 'drawbridge login transaction'
+const transactionUse = 'drawbridge login transaction'
 
 /** Random value kept in a cookie: ties a login page, and what follows from it, to the browser that opened it. */
 export type BrowserBinding = string
@@ -17,53 +16,34 @@ export function createBrowserBinding(randomBytes: Runtime['randomBytes']): Brows
   return encodeBase64url(randomBytes(32))
 }
 
-/** What sealing and opening a login transaction needs from outside. */
-export interface TransactionPorts {
-  sealer: Sealer
-  runtime: Pick<Runtime, 'now'>
-}
-
-/**
- * The authorization request as the login page carries it: sealed, so the browser can neither read nor change it, and
- * bound to `binding`, so a page made for one browser is useless in another (login CSRF, RFC 9700 section 4.7).
- */
+/** The purpose of a sign-in as the login page carries it, for an hour: sealed, and bound to `binding`. */
 export function sealTransaction(
-  request: AuthorizationRequest,
+  purpose: SignInPurpose,
   binding: BrowserBinding,
-  ports: TransactionPorts,
+  ports: BrowserSealPorts,
 ): string {
-  const payload = {
-    request,
-    bindingHash: hashSecret(binding),
-    expiresAt: ports.runtime.now() + pageTtlSeconds,
-  }
-  return ports.sealer.seal(JSON.stringify(payload), transactionContext)
+  const expiresAt = ports.runtime.now() + pageTtlSeconds
+  return sealForBrowser(purpose, { use: transactionUse, binding, expiresAt }, ports)
 }
 
 /** What opening a login transaction found. */
 export type TransactionResult =
-  | { kind: 'open'; request: AuthorizationRequest }
+  | { kind: 'open'; purpose: SignInPurpose }
   | { kind: 'invalid' }
   | { kind: 'expired' }
   | { kind: 'foreign_browser' }
 
-/** Inverse of {@link sealTransaction}, refusing another browser and a page that was open for more than an hour. */
+/**
+ * Inverse of {@link sealTransaction}, refusing another browser and a page that was open for more than an hour. A page that
+ * another version of this server made counts as expired.
+ */
 export function openTransaction(
   sealed: string,
   binding: BrowserBinding | undefined,
-  ports: TransactionPorts,
+  ports: BrowserSealPorts,
 ): TransactionResult {
-  const opened = ports.sealer.open(sealed, transactionContext)
-  if (opened === undefined) return { kind: 'invalid' }
-  const payload = JSON.parse(opened) as {
-    request: AuthorizationRequest
-    bindingHash: string
-    expiresAt: number
-  }
-  if (binding === undefined || !constantTimeEqual(hashSecret(binding), payload.bindingHash)) {
-    return { kind: 'foreign_browser' }
-  }
-  return payload.expiresAt > ports.runtime.now()
-    ? { kind: 'open', request: payload.request }
-    : { kind: 'expired' }
+  const opening = openForBrowser(sealed, { use: transactionUse, binding }, ports)
+  if (opening.kind !== 'open') return opening
+  const purpose = readPurpose(opening.value)
+  return purpose ? { kind: 'open', purpose } : { kind: 'expired' }
 }

@@ -2,13 +2,15 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { FakeRuntime } from '../testing/fake-runtime.ts'
 import { race, start } from '../testing/grant-sample.ts'
 import {
-  authorizationRequest,
+  authorizationPurpose,
   providerSample,
   secondFactorStep,
   signedIn,
   signInPortsSample,
   signInSample,
+  visitorSample,
 } from '../testing/sign-in-sample.ts'
+import { rememberAccount } from './known-accounts.ts'
 import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
 import {
   type Captcha,
@@ -25,6 +27,7 @@ import {
   startSocialSignIn,
 } from './sign-in.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
+import type { SignInVisitor } from './sign-in-visitor.ts'
 import { type Store, StoreUnavailableError } from './store.ts'
 
 let runtime: FakeRuntime
@@ -37,8 +40,10 @@ let finished: string[]
 let failure: ProviderFailure | undefined
 let answer: SignInStep
 
-const request = authorizationRequest()
-const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
+const purpose = authorizationPurpose()
+const { request } = purpose
+const visitor = visitorSample()
+const { binding } = visitor
 const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
 
 /** A provider whose code `code for N` fits the N-th sign-in that was started, and no other. */
@@ -101,7 +106,7 @@ describe('signing in with a password', () => {
   }
 
   it('sends email and password, the email without blanks around it', async () => {
-    const step = await signInWithPassword({ ...posted, email: ' ada@example.com ' }, binding, offer())
+    const step = await signInWithPassword({ ...posted, email: ' ada@example.com ' }, visitor, offer())
     expect(step).toEqual(signedIn())
     expect(sent).toEqual([posted])
   })
@@ -113,7 +118,7 @@ describe('signing in with a password', () => {
     ['an endless email', { email: `${'a'.repeat(320)}@` }],
     ['an endless password', { password: 'x'.repeat(1025) }],
   ])('%s is a wrong password: nothing is sent', async (_rule, part) => {
-    const result = signInWithPassword({ ...posted, ...part }, binding, offer())
+    const result = signInWithPassword({ ...posted, ...part }, visitor, offer())
     await expect(result).rejects.toMatchObject({ failure: 'invalid_credentials' })
     expect(sent).toEqual([])
   })
@@ -123,16 +128,16 @@ describe('signing in with a password', () => {
     ['an empty response', ''],
     ['an endless response', 'x'.repeat(16_385)],
   ])('where a captcha is demanded, %s is refused and nothing is sent', async (_rule, captchaToken) => {
-    const result = signInWithPassword({ ...posted, captchaToken }, binding, offer({ captcha }))
+    const result = signInWithPassword({ ...posted, captchaToken }, visitor, offer({ captcha }))
     await expect(result).rejects.toMatchObject({ failure: 'captcha' })
     expect(sent).toEqual([])
   })
 
   it('passes a captcha response on, and only where one is demanded', async () => {
     const answered = { ...posted, captchaToken: 'response' }
-    await signInWithPassword(answered, binding, offer({ captcha }))
+    await signInWithPassword(answered, visitor, offer({ captcha }))
     expect(sent).toEqual([answered])
-    await signInWithPassword(answered, binding, offer())
+    await signInWithPassword(answered, visitor, offer())
     expect(sent).toEqual([posted])
   })
 
@@ -141,22 +146,36 @@ describe('signing in with a password', () => {
     ['that has switched it off', () => offer({ password: false })],
   ])('a password posted to a provider %s is refused', async (_rule, given) => {
     sent = []
-    const result = signInWithPassword(posted, binding, given())
+    const result = signInWithPassword(posted, visitor, given())
     await expect(result).rejects.toMatchObject({ failure: 'disabled' })
     expect(sent).toEqual([])
   })
 
   it('a half-way session is put away for its second step', async () => {
     answer = secondFactorStep()
-    const step = await signInWithPassword(posted, binding, offer())
+    const step = await signInWithPassword(posted, visitor, offer())
     expect(step).toMatchObject({ kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } })
+  })
+
+  it.each<[rule: string, email: string, knows: boolean, failures: number]>([
+    ['five times from one address', 'ada@example.com', false, 5],
+    ['however the account is typed', ' ADA@example.com', false, 5],
+    ['ten times from a browser that signed in to it before', 'ada@example.com', true, 10],
+  ])('an account takes wrong passwords %s in a quarter of an hour', async (_rule, email, knows, most) => {
+    const known = knows ? rememberAccount([], 'ada@example.com', ports.provider.issuer) : []
+    const given = visitorSample({ address: '192.0.2.1', knownAccounts: known })
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    for (let time = 0; time < most; time += 1) await signInWithPassword(posted, given, offered)
+    const result = signInWithPassword({ ...posted, email }, given, offered)
+    await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 900 })
+    expect(sent).toHaveLength(most)
   })
 
   it('over the limit nothing is sent, and what was never sent does not count', async () => {
     const limited = { ...offer(), limitPerMinute: 1 }
-    await expect(signInWithPassword({ ...posted, password: '' }, binding, limited)).rejects.toThrow()
-    await signInWithPassword(posted, binding, limited)
-    const result = signInWithPassword(posted, binding, limited)
+    await expect(signInWithPassword({ ...posted, password: '' }, visitor, limited)).rejects.toThrow()
+    await signInWithPassword(posted, visitor, limited)
+    const result = signInWithPassword(posted, visitor, limited)
     await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 60 })
     expect(sent).toHaveLength(1)
   })
@@ -164,9 +183,13 @@ describe('signing in with a password', () => {
 
 describe('social sign-in', () => {
   const begin = (state: string, browser = binding): Promise<string> =>
-    startSocialSignIn({ ...request, state }, 'google', browser, ports)
+    startSocialSignIn(authorizationPurpose({ state }), 'google', visitorSample({ binding: browser }), ports)
   const returnWith = (parameters: Record<string, string>, browser: string | undefined = binding) =>
-    finishSocialSignIn(new URLSearchParams(parameters), browser, ports)
+    finishSocialSignIn(
+      new URLSearchParams(parameters),
+      browser === undefined ? undefined : visitorSample({ binding: browser }),
+      ports,
+    )
 
   it('goes to the provider with our callback and comes back to its request', async () => {
     expect(await begin('a')).toBe('https://provider/authorize?flow=1')
@@ -174,7 +197,7 @@ describe('social sign-in', () => {
     expect(await returnWith({ code: 'code for 1' })).toEqual({
       kind: 'returned',
       step: signedIn(),
-      request: { ...request, state: 'a' },
+      purpose: authorizationPurpose({ state: 'a' }),
     })
     expect(finished).toEqual([ports.callbackUrl])
   })
@@ -185,13 +208,13 @@ describe('social sign-in', () => {
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({
       kind: 'returned',
       step: { kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } },
-      request: { state: 'a' },
+      purpose: { request: { state: 'a' } },
     })
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
   })
 
   it('a method that is not offered is refused before the provider hears of it', async () => {
-    await expect(startSocialSignIn(request, 'myspace', binding, ports)).rejects.toMatchObject({
+    await expect(startSocialSignIn(purpose, 'myspace', visitor, ports)).rejects.toMatchObject({
       failure: 'disabled',
     })
     expect(started).toEqual([])
@@ -218,7 +241,7 @@ describe('social sign-in', () => {
     runtime.advance(60)
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({
       kind: 'returned',
-      request: { state: 'a' },
+      purpose: { request: { state: 'a' } },
     })
   })
 
@@ -228,6 +251,31 @@ describe('social sign-in', () => {
     for (const code of [1, 2, 3, 4, 5]) {
       expect((await returnWith({ code: `code for ${code}` })).kind).toBe('returned')
     }
+  })
+
+  it('departures and returns count for the address that they come from', async () => {
+    const from = (address: string): SignInVisitor => visitorSample({ address })
+    ports = { ...ports, limitPerMinute: 4 }
+    const leave = (address: string): Promise<string> =>
+      startSocialSignIn(purpose, 'google', from(address), ports)
+    await leave('192.0.2.1')
+    await leave('192.0.2.1')
+    await expect(leave('192.0.2.1')).rejects.toMatchObject({ failure: 'rate_limited' })
+    await leave('192.0.2.2')
+    const code = new URLSearchParams({ code: 'code for 1' })
+    expect(await finishSocialSignIn(code, from('192.0.2.1'), ports)).toMatchObject({
+      failure: { failure: 'rate_limited' },
+    })
+    expect(tried).toEqual([])
+  })
+
+  it('what another version of this server sealed is passed over', async () => {
+    const payload = JSON.stringify({ request, secret: 'verifier 1' })
+    const sealed = ports.sealer.seal(payload, 'drawbridge social sign-in')
+    const bindingHash = hashSecret(binding)
+    await store.addSocialSignIn({ id: 'old', bindingHash, sealed, expiresAt: start + 60 }, 5)
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
+    expect(tried).toEqual([])
   })
 
   it('a return without a code does not count', async () => {
@@ -245,7 +293,7 @@ describe('social sign-in', () => {
       await begin('a')
       await begin('b')
       failure = kind
-      expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'refused', request: undefined })
+      expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'refused', purpose: undefined })
       failure = undefined
       const finish = ports.provider.socialFinish
       const socialFinish: SessionProvider['socialFinish'] = (input) =>
@@ -253,7 +301,7 @@ describe('social sign-in', () => {
       ports = { ...ports, provider: { ...ports.provider, socialFinish } }
       expect(await returnWith({ code: 'code for 1' })).toMatchObject({
         kind: 'refused',
-        request: { state: 'a' },
+        purpose: { request: { state: 'a' } },
       })
     },
   )
@@ -289,7 +337,7 @@ describe('social sign-in', () => {
     ] as const) {
       expect(await returnWith({ code: `code for ${code}` })).toMatchObject({
         kind: 'returned',
-        request: { state },
+        purpose: { request: { state } },
       })
     }
   })
@@ -367,7 +415,7 @@ describe('social sign-in', () => {
       expect(await returnWith({ error: 'access_denied' })).toMatchObject({
         kind: 'refused',
         failure: { failure: kind },
-        request: { state: 'a' },
+        purpose: { request: { state: 'a' } },
       })
       failure = undefined
       expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
@@ -390,7 +438,7 @@ describe('social sign-in', () => {
       ...ports.provider,
       socialStart: () => Promise.reject(new ProviderError('disabled', 'off')),
     }
-    await expect(startSocialSignIn(request, 'google', binding, { ...ports, provider })).rejects.toMatchObject(
+    await expect(startSocialSignIn(purpose, 'google', visitor, { ...ports, provider })).rejects.toMatchObject(
       {
         failure: 'disabled',
       },
@@ -404,7 +452,7 @@ describe('social sign-in', () => {
       fixedKeyRing([{ kid: 'new', key: runtime.randomBytes(32) }]),
       runtime.randomBytes,
     )
-    const result = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), binding, {
+    const result = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), visitor, {
       ...ports,
       sealer,
     })
@@ -414,7 +462,7 @@ describe('social sign-in', () => {
   it('a fault in the program is not an answer', async () => {
     await begin('a')
     const provider = { ...ports.provider, socialFinish: () => Promise.reject(new RangeError('a bug')) }
-    const result = finishSocialSignIn(new URLSearchParams({ code: 'x' }), binding, { ...ports, provider })
+    const result = finishSocialSignIn(new URLSearchParams({ code: 'x' }), visitor, { ...ports, provider })
     await expect(result).rejects.toThrow(RangeError)
   })
 })

@@ -1,7 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { AttemptStore } from './attempt.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
+import { accountOf } from './known-accounts.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { SecondFactorStore } from './second-factor.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
@@ -11,10 +10,11 @@ import {
   type SessionProvider,
   type SignInStep,
 } from './session-provider.ts'
-import { countSignInAttempt } from './sign-in-limit.ts'
+import { countSignInAttempt, type SignInLimitPorts } from './sign-in-limit.ts'
 import { keepOrSignOut } from './sign-in-orphan.ts'
-import type { BrowserBinding } from './sign-in-transaction.ts'
-import type { SocialSignInStore } from './social-sign-in.ts'
+import { readPurpose, type SignInPurpose } from './sign-in-purpose.ts'
+import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
+import type { PendingSocialSignIn, SocialSignInStore } from './social-sign-in.ts'
 
 const socialTtlSeconds = 600
 /** Open tabs of one browser that may be at the social provider at the same time. */
@@ -27,14 +27,12 @@ const maxCaptchaTokenLength = 16_384
 const socialContext = 'drawbridge social sign-in'
 
 /** What signing in needs from outside. */
-export interface SignInPorts {
-  store: SocialSignInStore & SecondFactorStore & AttemptStore
+export interface SignInPorts extends SignInLimitPorts {
+  store: SocialSignInStore & SecondFactorStore & SignInLimitPorts['store']
   provider: SessionProvider
   sealer: Sealer
-  runtime: Pick<Runtime, 'now' | 'randomBytes'>
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
   callbackUrl: string
-  /** Passwords, departures to a social provider, codes it gave and codes of second factors: per minute, of everybody at all instances together. */
-  limitPerMinute: number
 }
 
 /** What the password form posted, as it came. */
@@ -50,7 +48,7 @@ export interface PostedPassword {
  */
 export async function signInWithPassword(
   posted: PostedPassword,
-  binding: BrowserBinding,
+  visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<FirstStep> {
   const { provider } = ports
@@ -66,9 +64,10 @@ export async function signInWithPassword(
   if (captcha && !isOfLength(captchaToken ?? '', maxCaptchaTokenLength)) {
     throw new ProviderError('captcha', 'The captcha response is empty or too long.')
   }
-  await countSignInAttempt(ports)
+  const account = accountOf(email)
+  await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
   const step = await provider.passwordSignIn({ email, password: posted.password, captchaToken })
-  return afterFirstStep(step, binding, ports)
+  return afterFirstStep(step, account, visitor, ports)
 }
 
 function isOfLength(text: string, most: number): boolean {
@@ -80,9 +79,9 @@ function isOfLength(text: string, most: number): boolean {
  * login page, so nothing reaches the provider before consent (MCP security best practices, confused deputy).
  */
 export async function startSocialSignIn(
-  request: AuthorizationRequest,
+  purpose: SignInPurpose,
   method: string,
-  binding: BrowserBinding,
+  visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<string> {
   const { provider, store, sealer, runtime, callbackUrl } = ports
@@ -90,26 +89,26 @@ export async function startSocialSignIn(
   if (!social.some(({ id }) => id === method)) {
     throw new ProviderError('disabled', 'A social method was posted that is not offered here.')
   }
-  await countSignInAttempt(ports)
+  await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
   const { url, secret } = await provider.socialStart({ method, callbackUrl })
   const pending = {
     id: encodeBase64url(runtime.randomBytes(16)),
-    bindingHash: hashSecret(binding),
-    sealed: sealer.seal(JSON.stringify({ request, secret }), socialContext),
+    bindingHash: hashSecret(visitor.binding),
+    sealed: sealer.seal(JSON.stringify({ purpose, secret } satisfies SocialPayload), socialContext),
     expiresAt: runtime.now() + socialTtlSeconds,
   }
   await store.addSocialSignIn(pending, mostSocialSignIns)
   return url
 }
 
-/** How a return from the social provider ended; `request` is the authorization request it belongs to, if known. */
+/** How a return from the social provider ended; `purpose` is what that sign-in was begun for, if known. */
 export type SocialReturn =
-  | { kind: 'returned'; step: FirstStep; request: AuthorizationRequest }
-  | { kind: 'refused'; failure: ProviderError; request: AuthorizationRequest | undefined }
+  | { kind: 'returned'; step: FirstStep; purpose: SignInPurpose }
+  | { kind: 'refused'; failure: ProviderError; purpose: SignInPurpose | undefined }
   | { kind: 'expired' }
 
 interface SocialPayload {
-  request: AuthorizationRequest
+  purpose: SignInPurpose
   secret: string
 }
 
@@ -122,24 +121,26 @@ interface SocialPayload {
  */
 export async function finishSocialSignIn(
   parameters: URLSearchParams,
-  binding: BrowserBinding | undefined,
+  visitor: SignInVisitor | undefined,
   ports: SignInPorts,
 ): Promise<SocialReturn> {
-  const { store, provider, sealer, runtime, callbackUrl } = ports
-  if (binding === undefined) return { kind: 'expired' }
-  const candidates = await store.listSocialSignIns(hashSecret(binding), runtime.now())
+  const { store, provider, runtime, callbackUrl } = ports
+  if (visitor === undefined) return { kind: 'expired' }
+  const candidates = await store.listSocialSignIns(hashSecret(visitor.binding), runtime.now())
   for (const [index, pending] of candidates.entries()) {
-    const opened = sealer.open(pending.sealed, socialContext)
-    if (opened === undefined) continue
-    const { request, secret } = JSON.parse(opened) as SocialPayload
+    const payload = openPayload(pending, ports)
+    if (payload === undefined) continue
+    const { purpose, secret } = payload
     try {
-      if (parameters.has('code')) await countSignInAttempt(ports)
+      if (parameters.has('code')) {
+        await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
+      }
       const answer = await provider.socialFinish({ params: parameters, secret, callbackUrl })
       const first = await keepOrSignOut(sessionOf(answer), provider, () =>
         store.removeSocialSignIn(pending.id),
       )
       if (!first) return { kind: 'expired' }
-      return { kind: 'returned', step: await afterFirstStep(answer, binding, ports), request }
+      return { kind: 'returned', step: await afterFirstStep(answer, undefined, visitor, ports), purpose }
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
       // Not this one's code: try the next of the browser's tabs.
@@ -147,10 +148,21 @@ export async function finishSocialSignIn(
       // Which tab this is about is only known when there is no other one left. It stays pending in any case: a link of
       // another site can come here with an error, and must not cancel what goes on.
       const certain = index === candidates.length - 1
-      return { kind: 'refused', failure: error, request: certain ? request : undefined }
+      return { kind: 'refused', failure: error, purpose: certain ? purpose : undefined }
     }
   }
   return { kind: 'expired' }
+}
+
+/** Undefined when no key of the ring opens it, or another version of this server sealed it. */
+function openPayload(
+  { sealed }: PendingSocialSignIn,
+  { sealer }: Pick<SignInPorts, 'sealer'>,
+): SocialPayload | undefined {
+  const opened = sealer.open(sealed, socialContext)
+  const { purpose, secret } = JSON.parse(opened ?? '{}') as Partial<SocialPayload>
+  const known = readPurpose(purpose)
+  return known && secret !== undefined ? { purpose: known, secret } : undefined
 }
 
 function sessionOf(step: SignInStep): ProviderSession {

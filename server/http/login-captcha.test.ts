@@ -9,7 +9,7 @@ import { findChromium, type RunningChromium, startChromium } from '../testing/he
 import { createLoginFixture, type LoginFixture } from '../testing/login-fixture.ts'
 import { providerSample, signedIn } from '../testing/sign-in-sample.ts'
 import { type Listener, listen } from './listener.ts'
-import { captchaSamples } from './pages/testing/page-sample.ts'
+import { captchaSamples } from './pages/testing/view-sample.ts'
 import { standInForCaptcha, standInToken } from './pages/testing/stand-in-captcha.ts'
 import type { FetchHandler } from './router.ts'
 

@@ -8,16 +8,13 @@ import {
 import type { ProviderFailure } from '../core/session-provider.ts'
 import { page } from './answer.ts'
 import type { RequestContext } from './endpoint.ts'
-import {
-  completeLogin,
-  formView,
-  type LoginPorts,
-  type LoginSubject,
-  renderLogin,
-  requestView,
-} from './login.ts'
+import type { LoginPorts, LoginSubject } from './login.ts'
+import { completeLogin } from './login-completion.ts'
+import { renderLogin } from './login-render.ts'
+import { subjectPageView } from './login-view.ts'
 import { secondFactorPage } from './pages/second-factor-page.ts'
 import {
+  failureText,
   provenAccountFailure,
   retryHeaders,
   type SignInFailure,
@@ -25,7 +22,7 @@ import {
   signInMessages,
 } from './sign-in-message.ts'
 
-/** Goes on from a successful first step: back to the client, or to the page that asks for a code. */
+/** Goes on from a successful first step: to what the sign-in is for, or to the page that asks for a code. */
 export async function continueLogin(
   step: FirstStep,
   subject: LoginSubject,
@@ -33,7 +30,7 @@ export async function continueLogin(
   ports: LoginPorts,
 ): Promise<Response> {
   if (step.kind === 'signed_in') return completeLogin(subject, step.signIn, context, ports)
-  context.report('second_factor_asked', { client_id: subject.client.id })
+  context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
   return renderSecondFactor(subject, step.prompt, undefined, ports)
 }
 
@@ -46,7 +43,7 @@ export async function takeSecondFactor(
   ports: LoginPorts,
 ): Promise<Response> {
   const attempt = { id, factorId: fields.get('factor') ?? undefined, code: fields.get('code') ?? '' }
-  const result = await trySecondFactor(attempt, subject.binding, ports.signIn)
+  const result = await trySecondFactor(attempt, subject.visitor, ports.signIn)
   switch (result.kind) {
     case 'signed_in':
       return completeLogin(subject, result.signIn, context, ports)
@@ -59,7 +56,7 @@ export async function takeSecondFactor(
       const failure = overFailure(result)
       const message = result.reason === 'refused' ? result.failure.message : undefined
       context.report('second_factor_over', { reason: failure.reason, message })
-      return renderLogin({ ...subject, failure }, context, ports)
+      return renderLogin(subject, { failure }, context, ports)
     }
   }
 }
@@ -88,16 +85,15 @@ function renderSecondFactor(
 ): Response {
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
-    ...formView(subject, ports),
-    ...requestView(subject, ports),
+    ...subjectPageView(subject, ports),
     pendingId: id,
     factors,
     ...(retry && { chosen: retry.factorId }),
-    ...(failure && { error: `${signInMessages[failure.reason].text}${codesLeft(retry)}` }),
+    ...(failure && { error: `${failureText(failure)}${codesLeft(retry)}` }),
   })
   return page(html, failure ? signInMessages[failure.reason].status : 200, {
     ...(failure && retryHeaders(failure)),
-    'set-cookie': ports.bindingCookie.write(subject.binding),
+    'set-cookie': ports.cookies.binding.write(subject.visitor.binding),
   })
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ProviderError } from '../core/session-provider.ts'
 import {
+  failureText,
   provenAccountFailure,
   retryHeaders,
   type SignInReason,
@@ -34,6 +35,16 @@ describe('retryHeaders', () => {
   ])('%s, asked to wait %s: Retry-After %s', (reason, retryAfterSeconds, sent) => {
     expect(retryHeaders({ reason, retryAfterSeconds })['retry-after']).toBe(sent)
   })
+})
+
+it.each<[reason: SignInReason, retryAfterSeconds: number | undefined, text: string]>([
+  ['rate_limited', undefined, 'Wait a minute'],
+  ['rate_limited', 60, 'Wait a minute'],
+  ['rate_limited', 61, 'Wait 2 minutes'],
+  ['rate_limited', 900, 'Wait 15 minutes'],
+  ['transient', 900, 'Try again in a moment'],
+])('%s, asked to wait %s s: %s', (reason, retryAfterSeconds, text) => {
+  expect(failureText({ reason, retryAfterSeconds })).toContain(text)
 })
 
 it('the message of a provider error never gets into a failure', () => {

@@ -83,6 +83,12 @@ export function provenAccountFailure(error: ProviderError): SignInFailure {
   return error.failure === 'invalid_credentials' ? { reason: 'terminal' } : signInFailure(error)
 }
 
+/** What the page says about a failed sign-in: the text of its reason, and how long to wait where that is over a minute. */
+export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure): string {
+  if (reason !== 'rate_limited' || retryAfterSeconds <= 60) return signInMessages[reason].text
+  return `Too many attempts. Wait ${Math.ceil(retryAfterSeconds / 60)} minutes, then try again.`
+}
+
 const usualWaitSeconds: Readonly<Record<number, number>> = { 429: 60, 503: 5 }
 
 /** `Retry-After` where trying again later helps: what the failure asks for, else a minute (429) or five seconds (503). */

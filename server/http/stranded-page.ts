@@ -1,6 +1,8 @@
 import type { UnsafeRequestReason } from '../core/authorization-request.ts'
+import { ClientUnavailableError } from '../core/client.ts'
 import { page } from './answer.ts'
-import type { RequestContext } from './endpoint.ts'
+import type { EndpointHandler, RequestContext } from './endpoint.ts'
+import type { AppView } from './pages/app-view.ts'
 import { type ErrorView, errorPage } from './pages/error-page.ts'
 
 /** Why the browser stays here with an error page instead of going back to the client. */
@@ -15,6 +17,9 @@ export type StrandedReason =
   | 'social_refused'
   | 'social_rate_limited'
   | 'sign_in_unavailable'
+  | 'client_unavailable'
+  | 'device_gone'
+  | 'device_client_unknown'
 
 /** What a stranded person reads, and the HTTP status it comes with. */
 export type StrandedText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
@@ -109,17 +114,56 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
     message: 'The sign-in service of the web app cannot be reached.',
     nextStep: 'Wait a moment, then reload this page.',
   },
+  client_unavailable: {
+    status: 503,
+    title: 'This app cannot be checked right now',
+    message:
+      'The document that describes it cannot be fetched, so nobody can tell whether it may be connected.',
+    nextStep: 'Wait a minute, then connect again in the app. If this stays, tell the makers of the app.',
+  },
+  device_gone: {
+    status: 400,
+    title: 'This code is not good any more',
+    message: 'It has expired, or somebody has already allowed or refused the device.',
+    nextStep: 'If your device still waits, start again there and enter the new code that it shows.',
+  },
+  device_client_unknown: {
+    status: 400,
+    title: 'The app on this device is not registered here',
+    message: 'Its registration is unknown or was removed, so it cannot be connected as it is.',
+    nextStep: 'On the device, remove this connector and add it again. It then shows a new code.',
+  },
 }
 
 /** The error page for `reason`, with the request id under which the log has the rest. */
 export function strandedPage(
   reason: StrandedReason,
   context: RequestContext,
-  appUrl: string,
+  { appUrl, appName }: AppView,
   detail?: string,
 ): Response {
   context.report('sign_in_stranded', { reason })
   const { status, ...text } = strandedTexts[reason]
-  const view = { ...text, requestId: context.id, appUrl, ...(detail !== undefined && { detail }) }
+  const view = {
+    ...text,
+    requestId: context.id,
+    app: { appUrl, appName },
+    ...(detail !== undefined && { detail }),
+  }
   return page(errorPage(view), status, status === 503 ? { 'retry-after': '5' } : {})
+}
+
+/**
+ * `handler`, answering with a page instead when the client that it is about cannot be found out about right now: its document
+ * could not be fetched, which says nothing about whether it may be connected.
+ */
+export function strandedWhenClientUnavailable(handler: EndpointHandler, app: AppView): EndpointHandler {
+  return async (request, context) => {
+    try {
+      return await handler(request, context)
+    } catch (error) {
+      if (!(error instanceof ClientUnavailableError)) throw error
+      return strandedPage('client_unavailable', context, app, error.message)
+    }
+  }
 }

@@ -3,6 +3,7 @@ import { type App, createApp } from '../app.ts'
 import { createConfig } from '../config.ts'
 import type { Settings } from '../setting.ts'
 import { createLog } from '../log.ts'
+import type { ToolModule } from '../mcp/tool-module.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 
@@ -55,15 +56,16 @@ const codeVerifier: string = createCodeVerifier((length) => new Uint8Array(lengt
 
 const codeChallenge = await deriveCodeChallenge(codeVerifier)
 
-/** Starts a fixture with its account already there. Settings default to a store in memory. */
+/** Starts a fixture with its account already there. Settings default to a store in memory, tools to those of the demo. */
 export async function startDrawbridge(
   settings: Settings = {},
   runtime: FakeRuntime = createFakeRuntime(),
+  tools?: ToolModule,
 ): Promise<DrawbridgeFixture> {
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
   const config = createConfig({ baseUrl, appUrl, store: 'memory:', ...settings }, { production: false })
-  const app = createApp(config, runtime, log)
+  const app = createApp(config, runtime, log, tools)
   const { embedded } = app
   if (embedded?.provider.admin.findUser(account.email) === undefined) {
     await embedded?.provider.admin.createUser(account)

@@ -1,9 +1,18 @@
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import {
+  type DeviceAuthorizationResponse,
+  redeemDeviceCode,
+  startDeviceAuthorization,
+} from '../core/device-authorization.ts'
+import { createScopeCatalogue } from '../core/scope.ts'
 import type { SessionProvider } from '../core/session-provider.ts'
 import type { SignInPorts } from '../core/sign-in.ts'
 import { createAuthorizeEndpoint } from '../http/authorize.ts'
-import { createBindingCookie } from '../http/browser-binding.ts'
 import { createCallbackEndpoint } from '../http/callback.ts'
+import { createAccountEndpoint } from '../http/account.ts'
+import { createDevicePageEndpoint } from '../http/device-page.ts'
 import type { LoginPorts } from '../http/login.ts'
+import { createLoginCookies } from '../http/login-cookies.ts'
 import { publicUrls } from '../http/metadata.ts'
 import { createRouter, type FetchHandler } from '../http/router.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
@@ -16,10 +25,15 @@ export interface LoginFixture {
   /** What all instances of one server have in common. */
   shared: Pick<ReturnType<typeof signInPortsSample>, 'store' | 'sealer' | 'runtime'>
   runtime: FakeRuntime
-  browser(): Browser
+  /** A browser at an address; without one no limit per address holds. */
+  browser(address?: string): Browser
   /** Opens the login page of a fresh request. */
   open(browser: Browser): Promise<Visit>
   authorizeUrl(): URL
+  /** Starts a device of the fixture's client, at an address. */
+  startDevice(address?: string): Promise<DeviceAuthorizationResponse>
+  /** What the device is told that asks for its tokens: the error, or `approved`. */
+  pollDevice(deviceCode: string): Promise<string>
   /** Names and fields of what was reported, as text. */
   logged: () => string
   /** Half-way sessions that are due for sign-out, by id. */
@@ -46,6 +60,7 @@ export async function createLoginFixture(
   const ports: LoginPorts = {
     urls,
     appUrl: 'http://localhost:8788',
+    appName: 'Notes',
     clients: store,
     codes: {
       store,
@@ -53,33 +68,56 @@ export async function createLoginFixture(
       runtime,
       providerIssuer: provider.issuer,
       sessionTtlSeconds: 30 * 86_400,
+      scopes: createScopeCatalogue(),
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
     },
+    devices: store,
     signIn,
-    bindingCookie: createBindingCookie(baseUrl),
+    cookies: createLoginCookies(baseUrl),
   }
   const lines: string[] = []
-  const fetch = createRouter([createAuthorizeEndpoint(ports), createCallbackEndpoint(ports)], {
-    baseUrl,
-    createContext: () => ({
-      id: 'request',
-      report: (event, fields) => void lines.push(JSON.stringify({ event, ...fields })),
-    }),
-  })
+  const fetch = createRouter(
+    [
+      createAuthorizeEndpoint(ports),
+      createCallbackEndpoint(ports),
+      createDevicePageEndpoint(ports),
+      createAccountEndpoint({ login: ports, grants: store, storedClients: store }),
+    ],
+    {
+      baseUrl,
+      createContext: (_request, peer) => ({
+        id: 'request',
+        address: peer?.address,
+        report: (event, fields) => void lines.push(JSON.stringify({ event, ...fields })),
+      }),
+    },
+  )
   const client = publicClient({ redirectUris: ['http://127.0.0.1/callback'] })
   await store.addClient(client)
+  const devicePorts = { ...ports.codes, devices: store, issuer: urls.issuer, resource: urls.resource }
   const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
   return {
     fetch,
     shared: { store, sealer, runtime },
     runtime,
-    browser: () =>
+    browser: (address) =>
       createBrowser((request) =>
-        new URL(request.url).origin === new URL(baseUrl).origin ? fetch(request) : undefined,
+        new URL(request.url).origin === new URL(baseUrl).origin ? fetch(request, { address }) : undefined,
       ),
     open: (browser) => browser.visit(authorizeUrl()),
     authorizeUrl,
+    startDevice: (address) =>
+      startDeviceAuthorization({ client, scope: undefined, resources: [], address }, devicePorts),
+    async pollDevice(deviceCode) {
+      try {
+        await redeemDeviceCode({ client, deviceCode, resources: [] }, devicePorts)
+        return 'approved'
+      } catch (error) {
+        if (error instanceof OAuthError) return error.code
+        throw error
+      }
+    },
     logged: () => lines.join('\n'),
     async toSignOut() {
       const now = runtime.now()

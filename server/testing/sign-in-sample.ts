@@ -4,6 +4,9 @@ import type { Client } from '../core/client.ts'
 import { createSealer, fixedKeyRing } from '../core/seal.ts'
 import type { SecondFactor, SessionProvider, SignIn, SignInStep } from '../core/session-provider.ts'
 import type { SignInPorts } from '../core/sign-in.ts'
+import type { SignInPurpose } from '../core/sign-in-purpose.ts'
+import { createBrowserBinding } from '../core/sign-in-transaction.ts'
+import type { SignInVisitor } from '../core/sign-in-visitor.ts'
 import type { Store } from '../core/store.ts'
 import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
@@ -26,9 +29,15 @@ export function publicClient(overrides: Partial<Client> = {}): Client {
     uri: undefined,
     redirectUris: ['http://127.0.0.1/callback'],
     grantTypes: ['authorization_code', 'refresh_token'],
+    scope: undefined,
     authMethod: 'none',
     secretHash: undefined,
+    keys: undefined,
+    managementHash: undefined,
+    document: undefined,
+    introspects: false,
     createdAt: start,
+    expiresAt: undefined,
     ...overrides,
   }
 }
@@ -44,6 +53,19 @@ export function authorizationRequest(overrides: Partial<AuthorizationRequest> = 
     codeChallenge,
     ...overrides,
   }
+}
+
+/** The purpose of a sign-in that {@link authorizationRequest} asks for. */
+export function authorizationPurpose(
+  overrides: Partial<AuthorizationRequest> = {},
+): Extract<SignInPurpose, { kind: 'authorization' }> {
+  return { kind: 'authorization', request: authorizationRequest(overrides) }
+}
+
+/** A browser from nowhere that has signed in to nothing before. */
+export function visitorSample(overrides: Partial<SignInVisitor> = {}): SignInVisitor {
+  const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
+  return { binding, address: undefined, knownAccounts: [], ...overrides }
 }
 
 /** A completed sign-in at the provider, made at {@link start}; its token lasts an hour. */

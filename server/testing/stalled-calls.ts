@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Caller } from '../core/caller.ts'
 import { visit } from '../doctor/visit.ts'
-import { createNotesTools } from '../mcp/notes-tools.ts'
+import { createToolContexts } from '../mcp/tool-context.ts'
 import { callGotrue } from '../provider/gotrue/call.ts'
 import { createKeySet } from '../provider/jwks.ts'
 import { createOidcFetch } from '../provider/oidc/fetch.ts'
@@ -32,11 +32,14 @@ const caller: Caller = {
   credential: 'access_token',
   user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined },
   clientId: 'mcpc_1',
+  grantId: 'grant',
   scope: 'mcp',
   expiresAt: 0,
   providerToken: () => 'token',
+  isLive: async () => true,
 }
-const [listNotes] = createNotesTools(url, systemRuntime)
+const contexts = createToolContexts({ runtime: systemRuntime, providerOrigin: url, providerKey: undefined })
+const exchange = { signal: new AbortController().signal, progress() {}, log() {} }
 
 const calls: Record<string, () => Promise<unknown> | undefined> = {
   'the auth API': () =>
@@ -50,7 +53,7 @@ const calls: Record<string, () => Promise<unknown> | undefined> = {
       signal: AbortSignal.timeout(timeoutMs),
     }),
   'the key set': () => createKeySet(url, systemRuntime).find('kid', 'ES256'),
-  'the web app': () => listNotes?.call({}, { caller, signal: new AbortController().signal }),
+  'the web app': async () => (await contexts.ofCall(caller, exchange).fetch('/')).text(),
   'the doctor': () => visit(url, systemRuntime),
 }
 

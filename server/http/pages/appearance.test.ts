@@ -118,7 +118,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       'Sign in and allow',
       'Continue with Google and allow',
       'Cancel, allow nothing',
-      'Create one at notes.example.com',
+      'Create one at Example Notes',
       'About claude.ai',
     ])
   })
@@ -136,7 +136,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       stops.push(await stop())
       expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid')
     }
-    expect(stops).toEqual(['Confirm and allow', 'Cancel, allow nothing', 'Get help at notes.example.com'])
+    expect(stops).toEqual(['Confirm and allow', 'Cancel, allow nothing', 'Get help at Example Notes'])
     await page.focus('#code')
     await page.keyboard.down('Shift')
     await page.keyboard.press('Tab')

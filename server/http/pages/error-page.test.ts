@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorPage } from './error-page.ts'
 import type { ErrorView } from './error-page.ts'
-import { errorSample } from './testing/page-sample.ts'
+import { errorSample } from './testing/view-sample.ts'
 
 describe('errorPage', () => {
   test('says what happened, why, what to do, and last the request', () => {
@@ -25,16 +25,18 @@ describe('errorPage', () => {
     expect(page).not.toContain('<a ')
   })
 
-  const fields: readonly (keyof ErrorView)[] = [
-    'title',
-    'message',
-    'nextStep',
-    'requestId',
-    'appUrl',
-    'detail',
+  const attack = `"'></title><script>alert(1)</script>`
+  const fields: readonly (readonly [string, Partial<ErrorView>])[] = [
+    ['title', { title: attack }],
+    ['message', { message: attack }],
+    ['next step', { nextStep: attack }],
+    ['request id', { requestId: attack }],
+    ['app name', { app: { appName: attack, appUrl: '' } }],
+    ['app URL', { app: { appName: '', appUrl: attack } }],
+    ['detail', { detail: attack }],
   ]
-  test.each(fields)('escapes %s', (field) => {
-    const page = errorPage({ ...errorSample, [field]: `"'></title><script>alert(1)</script>` })
+  test.each(fields)('escapes the %s', (_field, part) => {
+    const page = errorPage({ ...errorSample, ...part })
     expect(page).not.toContain('<script')
     expect(page).not.toContain(`"'>`)
     expect(page).toContain('&lt;script&gt;')

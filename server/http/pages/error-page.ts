@@ -1,5 +1,5 @@
 import { html } from '@drawbridge/shared/html.ts'
-import { hostOf } from './host-name.ts'
+import type { AppView } from './app-view.ts'
 import { layout } from './layout.ts'
 
 /** What the error page shows. Every field is text; nothing in it is treated as markup. */
@@ -13,7 +13,7 @@ export interface ErrorView {
   /** Identifies this request in the server's log. */
   requestId: string
   /** The web application, offered as a way out. */
-  appUrl?: string
+  app?: AppView
   /** Technical text for whoever develops the client, for example the parameter that was refused. */
   detail?: string
 }
@@ -34,9 +34,9 @@ export function errorPage(view: ErrorView): string {
         <h2 id="next-step">What to do now</h2>
         <p>${view.nextStep}</p>
         ${
-          view.appUrl === undefined
+          view.app === undefined
             ? ''
-            : html`<p><a class="link alone" href="${view.appUrl}">Go to ${hostOf(view.appUrl)}</a></p>`
+            : html`<p><a class="link alone" href="${view.app.appUrl}">Go to ${view.app.appName}</a></p>`
         }
       </section>
       <p class="request-id">Request <code>${view.requestId}</code></p>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hostName, hostOf } from './host-name.ts'
+import { hostName } from './host-name.ts'
 
 describe('hostName', () => {
   test.each([
@@ -12,16 +12,5 @@ describe('hostName', () => {
     ['<b>', '<bdi class="host">&lt;b&gt;</bdi>'],
   ])('%s', (host, markup) => {
     expect(String(hostName(host))).toContain(markup)
-  })
-})
-
-describe('hostOf', () => {
-  test.each([
-    ['https://notes.example.com/sign-up?x=1', 'notes.example.com'],
-    ['http://localhost:8788', 'localhost:8788'],
-    ['not a url', 'not a url'],
-    ['mailto:help@example.com', 'mailto:help@example.com'],
-  ])('%s', (url, host) => {
-    expect(hostOf(url)).toBe(host)
   })
 })

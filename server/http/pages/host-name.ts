@@ -1,11 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 
-/** Host (with port) of a URL for showing, or the text itself when it is no URL with a host. */
-export function hostOf(url: string): string {
-  return (URL.canParse(url) && new URL(url).host) || url
-}
-
 /**
  * A host as a fact to rely on: never shortened, kept apart from the direction of the text around it. From four labels
  * on, all but the last three are quieter, so that `claude.ai.example.co.uk` does not read as `claude.ai`.

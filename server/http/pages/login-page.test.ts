@@ -1,22 +1,40 @@
 import { describe, expect, test } from 'vitest'
 import { loginPage } from './login-page.ts'
 import type { LoginView } from './login-page.ts'
-import { captchaSamples, loginSample, loopbackSample } from './testing/page-sample.ts'
+import type { RequestView } from './request-summary.ts'
+import {
+  captchaSamples,
+  deviceSample,
+  loginSample,
+  loopbackSample,
+  requestSample,
+} from './testing/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
+const asking = (part: Partial<RequestView>): Partial<LoginView> => ({
+  subject: { ...requestSample, ...part },
+})
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
 
 describe('every text of the view is escaped', () => {
   const hostile: readonly [string, Partial<LoginView>][] = [
     ['action', { action: attack }],
     ['transaction', { transaction: attack }],
-    ['client name', { client: { name: attack } }],
-    ['client uri', { client: { name: 'x', verifiedHost: 'claude.ai', uri: `https://claude.ai/${attack}` } }],
-    ['verified host', { client: { name: 'x', verifiedHost: attack } }],
-    ['redirect host', { redirectHost: attack }],
-    ['permission', { permissions: [attack] }],
+    ['client name', asking({ client: { name: attack } })],
+    [
+      'client uri',
+      asking({ client: { name: 'x', verifiedHost: 'claude.ai', uri: `https://claude.ai/${attack}` } }),
+    ],
+    ['verified host', asking({ client: { name: 'x', verifiedHost: attack } })],
+    ['host of the description', asking({ client: { name: 'x', describedBy: attack } })],
+    ['user code', { subject: { ...deviceSample, userCode: attack } }],
+    ['address of the device', { subject: { ...deviceSample, address: attack } }],
+    ['time of the device', { subject: { ...deviceSample, asked: attack } }],
+    ['redirect host', asking({ redirectHost: attack })],
+    ['permission', asking({ permissions: [attack] })],
     ['social id', { social: [{ id: attack, label: 'Google' }] }],
     ['social label', { social: [{ id: 'google', label: attack }] }],
+    ['app name', { appName: attack }],
     ['app URL', { appUrl: attack }],
     ['app URL with a host', { appUrl: `https://app.example/${attack}` }],
     ['email', { email: attack }],
@@ -58,10 +76,10 @@ describe('what is offered', () => {
     ],
     ['no method', { password: false, social: [] }, ['No way to sign in'], [...password, ...google]],
     ['verified client', {}, ['Verified address', 'Asked for by'], [...unchecked, ...warning]],
-    ['unverified client', { client: { name: 'x' } }, unchecked, ['Verified address', 'Asked for by']],
+    ['unverified client', asking({ client: { name: 'x' } }), unchecked, ['Verified address', 'Asked for by']],
     ['loopback only', { ...loopbackSample }, [...warning, ...unchecked], ['Verified address']],
     ['permissions', {}, ['What signing in allows', 'Stay connected for 30 days'], []],
-    ['no permissions', { permissions: [] }, [], ['What signing in allows', '<ul']],
+    ['no permissions', asking({ permissions: [] }), [], ['What signing in allows', '<ul']],
     ['no error', {}, [], ['role="alert"', 'aria-describedby', 'autofocus', 'Not signed in']],
     [
       'an error',
@@ -71,7 +89,7 @@ describe('what is offered', () => {
     ],
     ['an email', { email: 'a@b.example' }, ['value="a@b.example"'], ['autofocus']],
     ['no email', {}, ['value=""'], []],
-    ['the app', {}, ['href="https://notes.example.com"', 'Create one at notes.example.com'], []],
+    ['the app', {}, ['href="https://notes.example.com"', 'Create one at Example Notes'], []],
     ['cancel', {}, ['name="action" value="deny" formnovalidate'], []],
   ]
   test.each(rows)('%s', (_case, part, present, absent) => {
@@ -87,6 +105,68 @@ describe('what is offered', () => {
       )?.[1]
     expect(focused('a@b.example')).toBe('password')
     expect(focused()).toBe('email')
+  })
+})
+
+describe('what signing in is for', () => {
+  const device: Partial<LoginView> = { subject: deviceSample }
+  const account: Partial<LoginView> = { subject: { kind: 'account' } }
+  const rows: readonly [string, Partial<LoginView>, readonly string[], readonly string[]][] = [
+    [
+      'RFC 8628 3.3: a device by its code, the address that it asked from, when, and its client',
+      device,
+      [
+        'WDJB-MJHT',
+        '203.0.113.7',
+        '2 minutes ago',
+        '“<bdi>Drawbridge bridge</bdi>”',
+        'Stay connected for 30 days',
+      ],
+      ['Returns to', 'on this computer'],
+    ],
+    [
+      'RFC 8628 5.4: a device with the warning of remote phishing',
+      device,
+      ['Only go on if you started this yourself, on a device in front of you'],
+      [],
+    ],
+    [
+      'a device that nobody knows the address of',
+      { subject: { ...deviceSample, address: undefined } },
+      ['An address that is not known'],
+      ['203.0.113.7'],
+    ],
+    ['a device: signing in allows', device, ['Sign in and allow', 'Cancel, allow nothing'], []],
+    [
+      'a host that any program can name is not called verified',
+      device,
+      ['bridge.example.com', 'Any program can say so', 'Nobody has checked this name'],
+      ['Verified address', 'About bridge.example.com'],
+    ],
+    [
+      'a client of the operator',
+      asking({ client: { name: 'x', vouched: true } }),
+      ['Set up by the people who run this server', 'Known here as'],
+      ['Nobody has checked this name', 'Calls itself'],
+    ],
+    [
+      'one’s own connections: nothing is allowed, and there is nobody to refuse',
+      account,
+      ['Sign in to see and end connections', '>Sign in</button>', 'Continue with Google\n'],
+      ['and allow', 'What signing in allows', 'name="action"'],
+    ],
+  ]
+  test.each(rows)('%s', (_case, part, present, absent) => {
+    const page = loginPage({ ...loginSample, ...part })
+    for (const text of present) expect(page).toContain(text)
+    for (const text of absent) expect(page).not.toContain(text)
+  })
+
+  test('the tab says so', () => {
+    const title = (part: Partial<LoginView>): string | undefined =>
+      /<title>(.*)<\/title>/.exec(loginPage({ ...loginSample, ...part }))?.[1]
+    expect(title(device)).toBe('Sign in to allow access for a device · Drawbridge')
+    expect(title(account)).toBe('Sign in to see your connections · Drawbridge')
   })
 })
 
@@ -178,7 +258,7 @@ describe('who asks', () => {
     ['no URL', { verifiedHost: 'claude.ai', uri: 'about us' }, false],
     ['of an unverified client', { uri: 'https://claude.ai/about' }, false],
   ])('the page of a client is linked only on its verified host: %s', (_case, client, linked) => {
-    const page = loginPage({ ...loginSample, client: { name: 'Claude', ...client } })
+    const page = loginPage({ ...loginSample, ...asking({ client: { name: 'Claude', ...client } }) })
     expect(page.includes('About claude.ai')).toBe(linked)
     expect(page.includes(client.uri)).toBe(linked)
   })

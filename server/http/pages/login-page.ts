@@ -1,18 +1,20 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session-provider.ts'
+import type { AppView } from './app-view.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import { alertGlyph } from './glyph.ts'
-import { hostOf } from './host-name.ts'
 import { layout } from './layout.ts'
-import { aboutClient, requestSummary } from './request-summary.ts'
-import type { RequestView } from './request-summary.ts'
+import { aboutSubject, subjectSummary, subjectWords } from './sign-in-subject.ts'
+import type { SubjectView, SubjectWords } from './sign-in-subject.ts'
 
 /** What the login page shows and where it posts. Every text is escaped; none is trusted to be short. */
-export interface LoginView extends RequestView {
+export interface LoginView extends AppView {
+  /** What signing in is for. */
+  subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
-  /** Opaque sealed authorization request; travels in a hidden input. */
+  /** Opaque sealed purpose of the sign-in; travels in a hidden input. */
   transaction: string
   /** Offer the e-mail and password form. */
   password: boolean
@@ -27,19 +29,19 @@ export interface LoginView extends RequestView {
 }
 
 /**
- * Decides what a person sees before allowing a client: the facts that were proven (verified host, return address)
- * stand out, what the client says about itself is small and quoted, and every button that signs in says that it
- * allows. No sign-up form, and no script but that of a captcha. Not checked: that the facts are true; the authorization request decided that.
+ * Decides what a person sees before allowing a client or looking after their connections: the facts that were proven
+ * (verified host, return address) stand out, what the client says about itself is small and quoted, and every button that
+ * allows says so. No sign-up form, and no script but that of a captcha. Not checked: that the facts are true; the authorization request decided that.
  */
 export function loginPage(view: LoginView): string {
-  const asker = view.client.verifiedHost ?? view.redirectHost
+  const words = subjectWords(view.subject)
   return layout({
-    title: `${view.error === undefined ? '' : 'Not signed in: '}Sign in to allow access for ${asker}`,
+    title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
     bridge: 'lowering',
     ...(view.password && view.captcha && { head: captchaScript(view.captcha) }),
-    gate: requestSummary(view),
+    gate: subjectSummary(view.subject, view),
     main: html`<section class="court-inner" aria-labelledby="sign-in">
-      <h2 id="sign-in">Sign in with your account at <bdi>${hostOf(view.appUrl)}</bdi></h2>
+      <h2 id="sign-in">Sign in with your account at <bdi>${view.appName}</bdi></h2>
       ${
         view.error === undefined
           ? ''
@@ -47,9 +49,9 @@ export function loginPage(view: LoginView): string {
               ${alertGlyph} <span>${view.error}</span>
             </p>`
       }
-      ${view.password ? passwordForm(view) : ''}
+      ${view.password ? passwordForm(view, words) : ''}
       ${view.password && view.social.length > 0 ? html`<p class="or"><span>or</span></p>` : ''}
-      ${view.social.length > 0 ? socialForm(view) : ''}
+      ${view.social.length > 0 ? socialForm(view, words) : ''}
       ${
         view.password || view.social.length > 0
           ? ''
@@ -58,22 +60,26 @@ export function loginPage(view: LoginView): string {
               <span>No way to sign in is switched on here. Ask the people who run this server.</span>
             </p>`
       }
-      <form method="post" action="${view.action}" class="cancel">
-        ${transactionInput(view)}
-        <button class="button plain" name="action" value="deny" formnovalidate>Cancel, allow nothing</button>
-      </form>
+      ${
+        words.cancel === undefined
+          ? ''
+          : html`<form method="post" action="${view.action}" class="cancel">
+              ${transactionInput(view)}
+              <button class="button plain" name="action" value="deny" formnovalidate>${words.cancel}</button>
+            </form>`
+      }
       <div class="court-foot">
         <p>
-          No account yet? <a class="link" href="${view.appUrl}">Create one at ${hostOf(view.appUrl)}</a>, then
-          come back here.
+          No account yet? <a class="link" href="${view.appUrl}">Create one at ${view.appName}</a>, then come
+          back here.
         </p>
-        ${aboutClient(view.client)}
+        ${aboutSubject(view.subject)}
       </div>
     </section>`,
   })
 }
 
-function passwordForm(view: LoginView): SafeHtml {
+function passwordForm(view: LoginView, words: SubjectWords): SafeHtml {
   // After a failed attempt the keyboard starts where the correction goes, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
@@ -106,11 +112,11 @@ function passwordForm(view: LoginView): SafeHtml {
       />
     </div>
     ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
-    <button class="button primary" type="submit">Sign in and allow</button>
+    <button class="button primary" type="submit">${words.signIn}</button>
   </form>`
 }
 
-function socialForm(view: LoginView): SafeHtml {
+function socialForm(view: LoginView, words: SubjectWords): SafeHtml {
   return html`<form method="post" action="${view.action}" class="stack">
     ${transactionInput(view)}
     ${view.social.map(
@@ -120,7 +126,7 @@ function socialForm(view: LoginView): SafeHtml {
           name="provider"
           value="${id}"
         >
-          Continue with ${label} and allow
+          ${words.continueWith(label)}
         </button>`,
     )}
   </form>`

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { secondFactorPage } from './second-factor-page.ts'
 import type { SecondFactorView } from './second-factor-page.ts'
-import { secondFactorSample } from './testing/page-sample.ts'
+import { requestSample, secondFactorSample } from './testing/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
@@ -18,11 +18,12 @@ describe('every text of the view is escaped', () => {
     ['action', { action: attack }],
     ['transaction', { transaction: attack }],
     ['pending id', { pendingId: attack }],
-    ['client name', { client: { name: attack } }],
-    ['redirect host', { redirectHost: attack }],
-    ['permission', { permissions: [attack] }],
+    ['client name', { subject: { ...requestSample, client: { name: attack } } }],
+    ['redirect host', { subject: { ...requestSample, redirectHost: attack } }],
+    ['permission', { subject: { ...requestSample, permissions: [attack] } }],
     ['factor id', { factors: [...two.factors, { id: attack, label: 'x' }] }],
     ['factor label', { factors: [...two.factors, { id: 'x', label: attack }] }],
+    ['app name', { appName: attack }],
     ['app URL', { appUrl: attack }],
     ['error', { error: attack }],
   ]
@@ -105,6 +106,13 @@ test('who asks and what for stands there as on the login page', () => {
   const page = secondFactorPage(secondFactorSample)
   expect(page).toContain('Verified address')
   expect(page).toContain('Stay connected for 30 days')
+})
+
+test('for one’s own connections nothing is said about allowing', () => {
+  const page = secondFactorPage({ ...secondFactorSample, subject: { kind: 'account' } })
+  expect(page).toContain('>Confirm</button>')
+  expect(page).toContain('>Cancel</button>')
+  expect(page).not.toContain('and allow')
 })
 
 describe('an error', () => {

@@ -1,16 +1,18 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import type { AppView } from './app-view.ts'
 import { alertGlyph } from './glyph.ts'
-import { hostOf } from './host-name.ts'
 import { layout } from './layout.ts'
-import { requestSummary } from './request-summary.ts'
-import type { RequestView } from './request-summary.ts'
+import { subjectSummary, subjectWords } from './sign-in-subject.ts'
+import type { SubjectView } from './sign-in-subject.ts'
 
 /** What the second-factor page shows and where it posts. Every text is escaped. */
-export interface SecondFactorView extends RequestView {
+export interface SecondFactorView extends AppView {
+  /** What signing in is for. */
+  subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
-  /** Opaque sealed authorization request; travels in a hidden input. */
+  /** Opaque sealed purpose of the sign-in; travels in a hidden input. */
   transaction: string
   /** Names the sign-in that waits; travels in a hidden input. */
   pendingId: string
@@ -23,15 +25,15 @@ export interface SecondFactorView extends RequestView {
 }
 
 /**
- * Decides how a person is asked for a code of their authenticator app: beside the same facts about the client as on the
- * login page, because confirming is what allows. No script. Which factor is only asked when there are several.
+ * Decides how a person is asked for a code of their authenticator app: beside the same facts about what it is for
+ * as on the login page, because confirming is what allows. No script. Which factor is only asked when there are several.
  */
 export function secondFactorPage(view: SecondFactorView): string {
-  const asker = view.client.verifiedHost ?? view.redirectHost
+  const words = subjectWords(view.subject)
   return layout({
-    title: `${view.error === undefined ? '' : 'Not confirmed: '}Enter your code to allow access for ${asker}`,
+    title: `${view.error === undefined ? '' : 'Not confirmed: '}${words.codeTitle}`,
     bridge: 'lowering',
-    gate: requestSummary(view),
+    gate: subjectSummary(view.subject, view),
     main: html`<section class="court-inner" aria-labelledby="second-factor">
       <div class="heading">
         <h2 id="second-factor">Enter the code of your authenticator app</h2>
@@ -44,16 +46,14 @@ export function secondFactorPage(view: SecondFactorView): string {
       }
       <form method="post" action="${view.action}" class="stack">
         ${hiddenInputs(view)} ${factorChoice(view)} ${codeField(view)}
-        <button class="button primary" type="submit">Confirm and allow</button>
+        <button class="button primary" type="submit">${words.confirm}</button>
       </form>
       <form method="post" action="${view.action}" class="cancel">
         ${hiddenInputs(view)}
-        <button class="button plain" name="action" value="deny">Cancel, allow nothing</button>
+        <button class="button plain" name="action" value="deny">${words.cancel ?? 'Cancel'}</button>
       </form>
       <div class="court-foot">
-        <p>
-          No access to the app? <a class="link" href="${view.appUrl}">Get help at ${hostOf(view.appUrl)}</a>.
-        </p>
+        <p>No access to the app? <a class="link" href="${view.appUrl}">Get help at ${view.appName}</a>.</p>
       </div>
     </section>`,
   })

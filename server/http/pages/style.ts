@@ -54,8 +54,8 @@ export const style: string = `
 *, *::before, *::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body { margin: 0; background: var(--court); color: var(--text); font: 400 1rem/1.5 var(--sans); }
-h1, h2, p, dl, dd, ul { margin: 0; padding: 0; }
-h1, h2, p, dt, dd, li { overflow-wrap: anywhere; }
+h1, h2, h3, p, dl, dd, ul { margin: 0; padding: 0; }
+h1, h2, h3, p, dt, dd, li { overflow-wrap: anywhere; }
 h1 { font-size: 1.75rem; line-height: 1.2; font-weight: 650; letter-spacing: -0.015em; text-wrap: balance; }
 h2 { font-size: 1.125rem; line-height: 1.35; font-weight: 600; text-wrap: balance; }
 
@@ -74,6 +74,7 @@ h2 { font-size: 1.125rem; line-height: 1.35; font-weight: 600; text-wrap: balanc
 .facts { margin-top: 1.75rem; display: grid; gap: 1rem; }
 dt, .allows { font-size: 0.875rem; line-height: 1.4; font-weight: 400; color: var(--gate-quiet); }
 .host { font-family: var(--mono); font-weight: 600; overflow-wrap: anywhere; }
+.address { font-family: var(--mono); font-size: 0.9375em; overflow-wrap: anywhere; }
 .facts .host { font-size: 1.375rem; line-height: 1.3; color: var(--gate-bright); margin-right: 0.375rem; }
 .subdomain { font-weight: 400; opacity: 0.8; }
 .claim { max-width: 28rem; }
@@ -94,6 +95,8 @@ label { font-weight: 550; }
 input { width: 100%; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.5rem; background: var(--field); color: inherit; font: inherit; }
 .heading { display: grid; gap: 0.375rem; }
 .code { font: 600 1.375rem/1.2 var(--mono); letter-spacing: 0.2em; font-variant-numeric: tabular-nums; }
+.user-code { font-size: 1.75rem; min-height: 4rem; text-align: center; text-transform: uppercase; }
+.sample { font-family: var(--mono); white-space: nowrap; }
 .choices { margin: 0; padding: 0; border: 0; min-width: 0; display: grid; gap: 0.5rem; }
 legend { padding: 0; margin-bottom: 0.375rem; font-weight: 550; }
 .choice { display: flex; align-items: center; gap: 0.75rem; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.5rem; background: var(--field); font-weight: 400; overflow-wrap: anywhere; cursor: pointer; }
@@ -111,6 +114,13 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .secondary:hover { background: var(--wash); }
 .plain { background: none; color: var(--quiet); font-weight: 500; }
 .plain:hover { background: var(--wash); color: var(--text); }
+.danger { background: var(--alert-text); color: var(--court); }
+.danger:hover { filter: brightness(0.92); }
+.end { width: auto; min-height: 2.75rem; padding: 0.375rem 1rem; background: var(--field); color: var(--alert-text); border-color: var(--alert-line); }
+.end:hover { background: var(--alert-wash); }
+.on-gate { width: auto; background: none; color: var(--gate-text); border-color: var(--gate-quiet); font-weight: 500; }
+.on-gate:hover { background: var(--gate-stone); }
+.gate :focus-visible { outline-color: var(--gate-bright); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .or { display: flex; align-items: center; gap: 0.875rem; color: var(--quiet); font-size: 0.875rem; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
@@ -119,6 +129,24 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .alone { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .link:hover { color: var(--accent-strong); text-decoration-thickness: 2px; }
 .court-foot { border-top: 1px solid var(--line); padding-top: 1.25rem; display: grid; gap: 0.5rem; color: var(--quiet); font-size: 0.9375rem; }
+
+.gate-form { margin-top: 1.5rem; display: flex; }
+.done, .note-box { display: flex; gap: 0.625rem; padding: 0.75rem 0.875rem; border-radius: 0.5rem; background: var(--wash); }
+.done .glyph { margin-top: 0.25rem; color: var(--accent); }
+.note-box .host, .alert .host { font-size: 0.9375em; }
+.connections { list-style: none; display: grid; gap: 1rem; }
+.connection { border: 1px solid var(--line); border-radius: 0.625rem; padding: 1rem 1.125rem 1.125rem; background: var(--field); }
+.connection-head { display: flex; align-items: flex-start; justify-content: space-between; gap: 1rem; }
+.connection h3 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600; display: grid; gap: 0.125rem; min-height: 2.75rem; align-content: center; }
+.connection form { flex: none; }
+.own-name.quiet { font-weight: 400; }
+.details { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(8.5rem, 100%), 1fr)); gap: 0.75rem 1.25rem; margin-top: 0.75rem; }
+.details .wide { grid-column: 1 / -1; }
+.details dt { font-size: 0.8125rem; color: var(--quiet); }
+.details dd { font-size: 0.9375rem; }
+.end-all summary { list-style: none; }
+.end-all summary::-webkit-details-marker { display: none; }
+.end-all form { margin-top: 1rem; }
 
 .lead { font-size: 1.125rem; line-height: 1.5; }
 .quiet { color: var(--quiet); font-size: 0.9375rem; }

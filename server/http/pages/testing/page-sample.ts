@@ -1,80 +1,34 @@
 import type { Captcha } from '../../../core/session-provider.ts'
 import { captchaPolicy } from '../captcha.ts'
+import { connectionsPage } from '../connections-page.ts'
+import { deviceEntryPage } from '../device-entry-page.ts'
 import { errorPage } from '../error-page.ts'
-import type { ErrorView } from '../error-page.ts'
 import { finishedPage } from '../finished-page.ts'
-import type { FinishedView } from '../finished-page.ts'
 import { contentSecurityPolicy, pageContentSecurityPolicy } from '../layout.ts'
 import { loginPage } from '../login-page.ts'
 import type { LoginView } from '../login-page.ts'
+import { messagePage } from '../message-page.ts'
 import { secondFactorPage } from '../second-factor-page.ts'
-import type { SecondFactorView } from '../second-factor-page.ts'
 import type { ServedPage } from './page-server.ts'
-
-/** A login view with every part present: a client with a verified host, a password form, one social method. */
-export const loginSample: LoginView = {
-  action: '/oauth/authorize',
-  transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
-  client: { name: 'Claude', uri: 'https://claude.ai/', verifiedHost: 'claude.ai' },
-  redirectHost: 'claude.ai',
-  returnsToThisComputer: false,
-  permissions: ['Use this app’s tools as you', 'Stay connected for 30 days'],
-  password: true,
-  social: [{ id: 'google', label: 'Google' }],
-  appUrl: 'https://notes.example.com',
-}
-
-/** A login view for a program that registered itself and returns to this computer. */
-export const loopbackSample: LoginView = {
-  ...loginSample,
-  client: { name: 'VS Code' },
-  redirectHost: '127.0.0.1',
-  returnsToThisComputer: true,
-}
-
-/** A second-factor view of an account with one authenticator app. */
-export const secondFactorSample: SecondFactorView = {
-  action: '/oauth/authorize',
-  transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
-  pendingId: 'cGVuZGluZy1zZWNvbmQ',
-  client: loginSample.client,
-  redirectHost: 'claude.ai',
-  returnsToThisComputer: false,
-  permissions: loginSample.permissions,
-  factors: [{ id: 'factor-1', label: 'Phone' }],
-  appUrl: 'https://notes.example.com',
-}
-
-/** Every captcha there is, by vendor. The keys are the ones that the vendors give out for tests. */
-export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
-  hcaptcha: { kind: 'hcaptcha', siteKey: '10000000-ffff-ffff-ffff-000000000001' },
-  turnstile: { kind: 'turnstile', siteKey: '1x00000000000000000000AA' },
-}
+import {
+  captchaSamples,
+  connectionsSample,
+  deviceEntrySample,
+  deviceSample,
+  errorSample,
+  finishedSample,
+  loginSample,
+  loopbackRequest,
+  loopbackSample,
+  messageSample,
+  requestSample,
+  secondFactorSample,
+} from './view-sample.ts'
 
 /** A name made to speak in the page's own voice and to climb out of its line: markup, quotes, two directions, marks. */
 const hostileName =
   '<script>alert(1)</script> Claude” — verified by “Anthropic \u202e עוזר 🏴‍☠️ ' +
   `Z\u0351\u0352\u0353\u0354\u0355\u0356 ${'and so on '.repeat(20)}`
-
-/** An error view with every part present. */
-export const errorSample: ErrorView = {
-  title: 'This sign-in link can’t be used',
-  message:
-    'The client asked to send you back to an address that it never registered, so nothing was allowed.',
-  nextStep:
-    'Go back to the client, remove this connection there and add it again. If it fails once more, send the line below to the client’s support.',
-  requestId: '01JQ8Z5T7N2M4C9V',
-  appUrl: 'https://notes.example.com',
-  detail: 'redirect_uri https://claude.example/api/mcp/auth_callback is not registered for this client',
-}
-
-/** A finished view for a client behind a private-use scheme. */
-export const finishedSample: FinishedView = {
-  clientName: 'Cursor',
-  continueUrl:
-    'cursor://anysphere.cursor-mcp/oauth/callback?code=c0de&state=xyz&iss=https%3A%2F%2Fmcp.example.com',
-  redirectHost: 'cursor',
-}
 
 function plain(document: string): ServedPage {
   return { document, contentSecurityPolicy: pageContentSecurityPolicy }
@@ -131,8 +85,11 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
     plain(
       loginPage({
         ...loginSample,
-        client: { name: hostileName },
-        redirectHost: `claude.ai.sign-in.${'a-rather-long-label-'.repeat(2)}.example.net`,
+        subject: {
+          ...requestSample,
+          client: { name: hostileName },
+          redirectHost: `claude.ai.sign-in.${'a-rather-long-label-'.repeat(2)}.example.net`,
+        },
       }),
     ),
   ],
@@ -141,9 +98,13 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
     plain(
       loginPage({
         ...loopbackSample,
-        client: { name: 'W'.repeat(200), verifiedHost: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
-        permissions: ['W'.repeat(80)],
+        subject: {
+          ...loopbackRequest,
+          client: { name: 'W'.repeat(200), verifiedHost: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
+          permissions: ['W'.repeat(80)],
+        },
         social: [{ id: 'sso', label: 'W'.repeat(60) }],
+        appName: `${'w'.repeat(63)}.example`,
         appUrl: `https://${'w'.repeat(63)}.example`,
         error: 'W'.repeat(80),
       }),
@@ -168,10 +129,96 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
     plain(
       secondFactorPage({
         ...secondFactorSample,
-        client: loopbackSample.client,
-        redirectHost: '127.0.0.1',
-        returnsToThisComputer: true,
+        subject: loopbackRequest,
         error: 'That code is not right. Enter the six digits that your authenticator app shows now.',
+      }),
+    ),
+  ],
+  ['login-device', plain(loginPage({ ...loginSample, action: '/oauth/device', subject: deviceSample }))],
+  [
+    'login-device-error',
+    plain(
+      loginPage({
+        ...loginSample,
+        action: '/oauth/device',
+        subject: {
+          ...deviceSample,
+          client: { name: 'W'.repeat(200) },
+          address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+        },
+        error: 'Email or password is not right. Check both and try again.',
+      }),
+    ),
+  ],
+  [
+    'login-account',
+    plain(loginPage({ ...loginSample, action: '/account/connections', subject: { kind: 'account' } })),
+  ],
+  [
+    'second-factor-account',
+    plain(
+      secondFactorPage({
+        ...secondFactorSample,
+        action: '/account/connections',
+        subject: { kind: 'account' },
+      }),
+    ),
+  ],
+  ['device-entry', plain(deviceEntryPage(deviceEntrySample))],
+  [
+    'device-entry-link',
+    plain(deviceEntryPage({ ...deviceEntrySample, userCode: 'WDJB-MJHT', fromLink: true })),
+  ],
+  [
+    'device-entry-error',
+    plain(
+      deviceEntryPage({
+        ...deviceEntrySample,
+        userCode: 'WDJB-MJHX',
+        error: 'No device waits with that code. Compare it with your device, or start again there.',
+      }),
+    ),
+  ],
+  ['message', plain(messagePage(messageSample))],
+  ['connections', plain(connectionsPage(connectionsSample))],
+  ['connections-empty', plain(connectionsPage({ ...connectionsSample, connections: [] }))],
+  [
+    'connections-notices',
+    plain(
+      connectionsPage({
+        ...connectionsSample,
+        email: undefined,
+        notice: { text: 'That connection has ended.', isFailure: false },
+        connections: connectionsSample.connections.slice(0, 1),
+        ended: [
+          { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },
+          {
+            client: { name: 'Claude', host: 'claude.ai' },
+            endedAt: 1_790_800_000,
+            end: 'signed_out_elsewhere',
+          },
+        ],
+      }),
+    ),
+  ],
+  [
+    'connections-unbreakable',
+    plain(
+      connectionsPage({
+        ...connectionsSample,
+        appName: 'W'.repeat(60),
+        email: `${'w'.repeat(64)}@${'m'.repeat(63)}.example`,
+        notice: { text: 'W'.repeat(80), isFailure: true },
+        connections: connectionsSample.connections.map(({ id, createdAt, lastUse, expiresAt }) => ({
+          id,
+          createdAt,
+          lastUse,
+          expiresAt,
+          client: { name: hostileName, host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
+          returnsTo: [`${'w'.repeat(63)}.example`, 'x'.repeat(60)],
+        })),
+        more: 12,
+        ended: [{ client: { name: 'W'.repeat(200) }, endedAt: 1_790_900_000, end: 'key_used_twice' }],
       }),
     ),
   ],

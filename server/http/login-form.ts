@@ -1,0 +1,102 @@
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { ProviderError } from '../core/session-provider.ts'
+import { cancelSecondFactor } from '../core/second-factor-step.ts'
+import { signInWithPassword, startSocialSignIn } from '../core/sign-in.ts'
+import { openTransaction } from '../core/sign-in-transaction.ts'
+import { redirect } from './answer.ts'
+import { readForm } from './body.ts'
+import type { RequestContext } from './endpoint.ts'
+import { isOwnFormPost } from './guards.ts'
+import { findSubject, type LoginPorts, type LoginSubject, purposeOf, visitorOf } from './login.ts'
+import { refuseLogin } from './login-completion.ts'
+import { renderLogin } from './login-render.ts'
+import { continueLogin, takeSecondFactor } from './login-second-factor.ts'
+import { startRefusalFloor } from './login-timing.ts'
+import { captchaFields } from './pages/captcha.ts'
+import { signInFailure } from './sign-in-message.ts'
+import { type StrandedReason, strandedPage } from './stranded-page.ts'
+
+const maxShownEmailLength = 320
+
+/** The fields of a form that a page of ours posted, or why it is not read. Not checked: which page, and in which browser. */
+export async function readOwnForm(
+  request: Request,
+  { urls }: Pick<LoginPorts, 'urls'>,
+): Promise<URLSearchParams | StrandedReason> {
+  if (!isOwnFormPost(request, urls.issuer)) return 'foreign_form'
+  try {
+    return await readForm(request)
+  } catch (error) {
+    if (error instanceof OAuthError) return 'form_unreadable'
+    throw error
+  }
+}
+
+/**
+ * Takes a form of a page of the login flow: a first step, a code of the second factor, or a refusal. What it is for comes out
+ * of the sealed transaction in it, whichever endpoint it was posted to.
+ */
+export async function takeLoginForm(
+  request: Request,
+  fields: URLSearchParams,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  const subject = await openSubject(request, fields, context, ports)
+  if (typeof subject === 'string') return strandedPage(subject, context, ports)
+  const pendingId = fields.get('second_factor')
+  if (fields.get('action') === 'deny') {
+    if (pendingId !== null) await cancelSecondFactor(pendingId, ports.signIn)
+    return refuseLogin(subject, context, ports)
+  }
+  if (pendingId !== null) return takeSecondFactor(pendingId, fields, subject, context, ports)
+  return takeFirstStep(fields, subject, context, ports)
+}
+
+/** What the form is for, or why it may not be acted on. */
+async function openSubject(
+  request: Request,
+  fields: URLSearchParams,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<LoginSubject | StrandedReason> {
+  const binding = ports.cookies.binding.read(request)
+  const opened = openTransaction(fields.get('transaction') ?? '', binding, ports.signIn)
+  if (opened.kind === 'foreign_browser') return 'foreign_browser'
+  if (opened.kind !== 'open' || binding === undefined) {
+    return opened.kind === 'expired' ? 'transaction_expired' : 'transaction_invalid'
+  }
+  const visitor = visitorOf(request, binding, context, ports)
+  return (await findSubject(opened.purpose, visitor, ports)) ?? 'client_unknown'
+}
+
+async function takeFirstStep(
+  fields: URLSearchParams,
+  subject: LoginSubject,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  const method = fields.get('provider')
+  const floor = startRefusalFloor(ports.signIn.runtime)
+  try {
+    if (method !== null) {
+      return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, ports.signIn))
+    }
+    const step = await signInWithPassword(postedPassword(fields), subject.visitor, ports.signIn)
+    return await continueLogin(step, subject, context, ports)
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    context.report('sign_in_failed', { failure: error.failure, message: error.message })
+    if (method === null) await floor.reached()
+    const email = fields.get('email')?.slice(0, maxShownEmailLength)
+    return renderLogin(subject, { email, failure: signInFailure(error) }, context, ports)
+  }
+}
+
+function postedPassword(fields: URLSearchParams): Parameters<typeof signInWithPassword>[0] {
+  return {
+    email: fields.get('email') ?? '',
+    password: fields.get('password') ?? '',
+    captchaToken: captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined,
+  }
+}

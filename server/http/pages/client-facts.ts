@@ -1,0 +1,58 @@
+import { html } from '@drawbridge/shared/html.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { claimedName } from './claimed-name.ts'
+import { checkGlyph } from './glyph.ts'
+import { hostName } from './host-name.ts'
+
+/**
+ * Who asks, as every page shows it. `name` and `uri` are what the client says of itself.
+ *
+ * `verifiedHost` is set only when it is proven that whoever asks belongs to that host; `describedBy` names the host of a
+ * description that any program or device can point to. `vouched`: the operator set this client up, name included.
+ */
+export interface ClientView {
+  name: string
+  uri?: string
+  verifiedHost?: string
+  describedBy?: string
+  vouched?: boolean
+}
+
+/** The host that a client goes by, before its name: proven or not, it says more than what a client calls itself. */
+export function hostFact({ verifiedHost, describedBy }: ClientView): SafeHtml | false {
+  if (verifiedHost !== undefined) {
+    return html`<div>
+      <dt>Asked for by</dt>
+      <dd>
+        ${hostName(verifiedHost)}
+        <span class="note">${checkGlyph} Verified address</span>
+      </dd>
+    </div>`
+  }
+  if (describedBy === undefined) return false
+  return html`<div>
+    <dt>Says it belongs to</dt>
+    <dd><span class="address">${describedBy}</span> <span class="note">Any program can say so</span></dd>
+  </div>`
+}
+
+/** What the client is called: in quotes, and with a word on who says so unless its host is proven. */
+export function nameFact(client: ClientView): SafeHtml {
+  const note = client.vouched
+    ? 'Set up by the people who run this server'
+    : client.verifiedHost === undefined && 'Nobody has checked this name'
+  return html`<div>
+    <dt>${client.vouched ? 'Known here as' : 'Calls itself'}</dt>
+    <dd class="claim">
+      “<bdi>${claimedName(client.name)}</bdi>”${note && html` <span class="note">${note}</span>`}
+    </dd>
+  </div>`
+}
+
+/** A link to the client's own page, given only when it lies on the host that was proven to be the client's. */
+export function aboutClient(client: ClientView): SafeHtml | false {
+  if (client.uri === undefined || client.verifiedHost === undefined || !URL.canParse(client.uri)) return false
+  const page = new URL(client.uri)
+  if (page.protocol !== 'https:' || page.host !== client.verifiedHost) return false
+  return html`<p><a class="link alone" href="${page.href}" rel="noreferrer">About ${page.host}</a></p>`
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import { connectionsPage, type ConnectionsView, type ConnectionView } from './connections-page.ts'
+import { messagePage } from './message-page.ts'
+import { connectionsSample, messageSample } from './testing/view-sample.ts'
+
+const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
+const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
+const [first] = connectionsSample.connections
+const one = (part: Partial<ConnectionView>): Partial<ConnectionsView> => ({
+  connections: first ? [{ ...first, ...part }] : [],
+})
+
+describe('every text of the view is escaped', () => {
+  const hostile: readonly [string, Partial<ConnectionsView>][] = [
+    ['action', { action: attack }],
+    ['form', { form: attack }],
+    ['email', { email: attack }],
+    ['notice', { notice: { text: attack, isFailure: false } }],
+    ['app name', { appName: attack }],
+    ['app URL', { appUrl: attack }],
+    ['grant id', one({ id: attack })],
+    ['client name', one({ client: { name: attack } })],
+    ['client host', one({ client: { name: 'x', host: attack } })],
+    ['host of the description', one({ client: { name: 'x', describedBy: attack } })],
+    ['return address', one({ returnsTo: [attack] })],
+    ['address', one({ lastUse: { at: 0, address: attack } })],
+    ['name of an ended one', { ended: [{ client: { name: attack }, endedAt: 0, end: 'key_used_twice' }] }],
+  ]
+  test.each(hostile)('%s', (_field, part) => {
+    const page = connectionsPage({ ...connectionsSample, ...part })
+    expect(page).toContain('&lt;script&gt;')
+    expect(page).not.toMatch(/<script|<img|"'>/)
+  })
+})
+
+describe('what there is to press', () => {
+  test('one button for each connection, one for all behind a question, one to sign out', () => {
+    const found = forms(connectionsPage(connectionsSample))
+    expect(found).toHaveLength(5)
+    for (const form of found) {
+      expect(form).toContain('method="post" action="/account/connections"')
+      expect(form).toContain(`name="form" value="${connectionsSample.form}"`)
+    }
+    expect(found.filter((form) => form.includes('value="end"'))).toHaveLength(3)
+    expect(connectionsPage(connectionsSample)).toMatch(/<details[^>]*>\s*<summary[\s\S]*value="end_all"/)
+  })
+
+  test('each button says which connection it ends to who does not see it', () => {
+    const page = connectionsPage(connectionsSample)
+    for (const [, id] of page.matchAll(/aria-describedby="(connection-\d)"/g)) {
+      expect(page).toContain(`<h3 id="${id}">`)
+    }
+    expect(page.match(/aria-describedby="connection-\d"/g)).toHaveLength(3)
+  })
+
+  test.each([
+    [0, false],
+    [1, false],
+    [2, true],
+  ])('%i connections: all of them at once: %s', (count, offered) => {
+    const connections = connectionsSample.connections.slice(0, count)
+    expect(connectionsPage({ ...connectionsSample, connections }).includes('end_all')).toBe(offered)
+  })
+})
+
+describe('what is said', () => {
+  const safety = {
+    client: { name: 'Cursor' },
+    endedAt: connectionsSample.now,
+    end: 'key_used_twice',
+  } as const
+  const rows: readonly [string, Partial<ConnectionsView>, readonly string[], readonly string[]][] = [
+    ['three', {}, ['3 connections', 'claude.ai', 'A device, connected by its code'], ['No app is connected']],
+    ['none', { connections: [] }, ['No app is connected'], ['<li ', 'end_all']],
+    ['one never used', one({ lastUse: undefined }), ['Not yet'], ['minute ago']],
+    ['no address', one({ lastUse: { at: 0, address: undefined } }), ['on 1 January 1970'], [' from <span']],
+    ['more than are shown', { more: 7 }, ['10 connections', '7 more'], []],
+    ['no email', { email: undefined }, [], ['signed in as']],
+    [
+      'something was done',
+      { notice: { text: 'Done.', isFailure: false } },
+      ['role="status"', 'Done.'],
+      ['role="alert"'],
+    ],
+    [
+      'nothing could be done',
+      { notice: { text: 'No.', isFailure: true } },
+      ['role="alert"'],
+      ['role="status"'],
+    ],
+    [
+      'RFC 9700 4.14: a key that was used twice',
+      { ended: [safety] },
+      ['was disconnected for safety', 'its key was used twice', 'connect it again'],
+      ['That is usual'],
+    ],
+    [
+      'the provider’s session that ended is said more calmly',
+      { ended: [{ ...safety, end: 'signed_out_elsewhere' }] },
+      ['That is usual after a changed password'],
+      ['for safety', 'class="alert"'],
+    ],
+  ]
+  test.each(rows)('%s', (_case, part, present, absent) => {
+    const page = connectionsPage({ ...connectionsSample, ...part }).replaceAll(/\s+/g, ' ')
+    for (const text of present) expect(page).toContain(text)
+    for (const text of absent) expect(page).not.toContain(text)
+  })
+})
+
+describe('the page that only tells how something ended', () => {
+  test.each([
+    ['title', { title: attack }],
+    ['message', { message: attack }],
+    ['next step', { nextStep: attack }],
+    ['link', { link: { url: attack, label: attack } }],
+  ])('escapes the %s', (_field, part) => {
+    const page = messagePage({ ...messageSample, ...part })
+    expect(page).toContain('&lt;script&gt;')
+    expect(page).not.toMatch(/<script|<img|"'>/)
+  })
+
+  test('has no link where there is none', () => {
+    const { link: _, ...rest } = messageSample
+    expect(messagePage(rest)).not.toContain('<a ')
+  })
+})

@@ -1,0 +1,210 @@
+import { html } from '@drawbridge/shared/html.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import type { AppView } from './app-view.ts'
+import { claimedName } from './claimed-name.ts'
+import { alertGlyph, checkGlyph } from './glyph.ts'
+import { hostName } from './host-name.ts'
+import { layout } from './layout.ts'
+import { agoText, dateText, machineTime } from './when.ts'
+
+/**
+ * A client as the list names it: what it calls itself, and the host of its metadata document: as `host` when that proves whose
+ * it is, as `describedBy` when any program or device can name it.
+ */
+export interface ConnectedClient {
+  name: string
+  host?: string
+  describedBy?: string
+}
+
+/** One connection of the list. Times are epoch seconds. */
+export interface ConnectionView {
+  id: string
+  client: ConnectedClient
+  /** Hosts that the browser may return to for this client; none for a device. */
+  returnsTo: readonly string[]
+  createdAt: number
+  lastUse: { at: number; address: string | undefined } | undefined
+  expiresAt: number
+}
+
+/** A connection that ended by itself. */
+export interface EndedConnectionView {
+  client: ConnectedClient
+  endedAt: number
+  end: 'key_used_twice' | 'signed_out_elsewhere'
+}
+
+/** What the page of a person's connections shows and where it posts. Every text is escaped. */
+export interface ConnectionsView extends AppView {
+  /** Absolute path that the forms post to. */
+  action: string
+  /** Opaque sealed value that ties the forms to this sign-in and browser; travels in hidden inputs. */
+  form: string
+  /** What the account is called; undefined when the provider did not say. */
+  email: string | undefined
+  /** What the last form did, as a sentence. */
+  notice: { text: string; isFailure: boolean } | undefined
+  connections: readonly ConnectionView[]
+  /** Live connections that the list leaves out. */
+  more: number
+  ended: readonly EndedConnectionView[]
+  now: number
+}
+
+/**
+ * Decides how a person looks over the clients that may use their account: each with what is proven about it, when and from
+ * where it was used last, and one button to end it; before them, what ended by itself and may need their attention.
+ */
+export function connectionsPage(view: ConnectionsView): string {
+  const { connections } = view
+  return layout({
+    title: 'Your connections',
+    bridge: connections.length === 0 ? 'raised' : 'lowered',
+    gate: html`<h1>Your connections</h1>
+      <p class="ask">
+        Apps and devices that may use your account at <bdi>${view.appName}</bdi>${
+          view.email === undefined ? '' : html`, signed in as <bdi class="account">${view.email}</bdi>`
+        }.
+      </p>
+      <form method="post" action="${view.action}" class="gate-form">
+        ${formInput(view)}
+        <button class="button on-gate" name="action" value="sign_out">Sign out of this page</button>
+      </form>`,
+    main: html`<section class="court-inner" aria-label="Connections">
+      ${view.notice && noticeLine(view.notice)} ${view.ended.map((ended) => endedNote(ended, view.now))}
+      ${
+        connections.length === 0
+          ? html`<div class="heading">
+              <h2>No app is connected</h2>
+              <p class="quiet">
+                When you connect one, it is listed here until you end it or its time is over.
+              </p>
+            </div>`
+          : html`<h2>${countText(connections.length + view.more)}</h2>
+              <ul class="connections">
+                ${connections.map((connection, index) => connectionItem(connection, index, view))}
+              </ul>`
+      }
+      ${
+        view.more > 0 &&
+        html`<p class="quiet">
+          ${view.more} more that were used longer ago are not shown. Ending all connections ends them, too.
+        </p>`
+      }
+      ${connections.length > 1 && endAllForm(view)}
+      <div class="court-foot">
+        <p>Ending a connection here does not sign you out of <bdi>${view.appName}</bdi> itself.</p>
+        <p><a class="link alone" href="${view.appUrl}">Go to ${view.appName}</a></p>
+      </div>
+    </section>`,
+  })
+}
+
+function countText(count: number): string {
+  return count === 1 ? 'One connection' : `${count} connections`
+}
+
+function noticeLine({ text, isFailure }: { text: string; isFailure: boolean }): SafeHtml {
+  return isFailure
+    ? html`<p class="alert" role="alert">${alertGlyph} <span>${text}</span></p>`
+    : html`<p class="done" role="status">${checkGlyph} <span>${text}</span></p>`
+}
+
+function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): SafeHtml {
+  const when = html`<time datetime="${machineTime(endedAt)}">${agoText(endedAt, now)}</time>`
+  return end === 'key_used_twice'
+    ? html`<p class="alert">
+        ${alertGlyph}
+        <span
+          ><strong>${clientName(client)} was disconnected for safety</strong>, ${when}: its key was used
+          twice, so somebody may have copied it. If you did not do that yourself, by restoring a backup for
+          example, look at the computer it ran on. Then connect it again.</span
+        >
+      </p>`
+    : html`<p class="note-box">
+        <span
+          >${clientName(client)} was disconnected ${when}, because the sign-in behind it had ended at the web
+          app. That is usual after a changed password or signing out everywhere. Connect it again if you still
+          use it.</span
+        >
+      </p>`
+}
+
+function clientName({ name, host }: ConnectedClient): SafeHtml {
+  return html`“<bdi>${claimedName(name)}</bdi>”${host !== undefined && html` (${hostName(host)})`}`
+}
+
+function connectionItem(connection: ConnectionView, index: number, view: ConnectionsView): SafeHtml {
+  const { client, lastUse, createdAt, expiresAt } = connection
+  const id = `connection-${index}`
+  return html`<li class="connection">
+    <div class="connection-head">
+      <h3 id="${id}">
+        ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
+          class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"
+          >“<bdi>${claimedName(client.name)}</bdi>”</span
+        >
+      </h3>
+      <form method="post" action="${view.action}">
+        ${formInput(view)} <input type="hidden" name="connection" value="${connection.id}" />
+        <button class="button end" name="action" value="end" aria-describedby="${id}">End</button>
+      </form>
+    </div>
+    <dl class="details">
+      ${
+        client.describedBy !== undefined &&
+        html`<div class="wide">
+          <dt>Says it belongs to</dt>
+          <dd><span class="address">${client.describedBy}</span></dd>
+        </div>`
+      }
+      <div class="wide">
+        <dt>${connection.returnsTo.length === 0 ? 'Kind' : 'Returns to'}</dt>
+        <dd>${returnText(connection.returnsTo)}</dd>
+      </div>
+      <div class="wide">
+        <dt>Last used</dt>
+        <dd>
+          ${
+            lastUse === undefined
+              ? 'Not yet, or a moment ago'
+              : html`<time datetime="${machineTime(lastUse.at)}">${agoText(lastUse.at, view.now)}</time>${
+                    lastUse.address !== undefined &&
+                    html` from <span class="address">${lastUse.address}</span>`
+                  }`
+          }
+        </dd>
+      </div>
+      <div>
+        <dt>Connected</dt>
+        <dd><time datetime="${machineTime(createdAt)}">${dateText(createdAt)}</time></dd>
+      </div>
+      <div>
+        <dt>Ends by itself</dt>
+        <dd><time datetime="${machineTime(expiresAt)}">${dateText(expiresAt)}</time></dd>
+      </div>
+    </dl>
+  </li>`
+}
+
+function returnText(hosts: readonly string[]): SafeHtml | string {
+  if (hosts.length === 0) return 'A device, connected by its code'
+  return html`${hosts.map((host, index) => html`${index > 0 && ', '}<span class="address">${host}</span>`)}`
+}
+
+/** Two steps without a script: the button that ends everything is not there before one asks for it. */
+function endAllForm(view: ConnectionsView): SafeHtml {
+  return html`<details class="end-all">
+    <summary class="button secondary">End all connections…</summary>
+    <form method="post" action="${view.action}" class="stack">
+      ${formInput(view)}
+      <p>Every app and device in this list stops working with your account until you connect it again.</p>
+      <button class="button danger" name="action" value="end_all">End all of them</button>
+    </form>
+  </details>`
+}
+
+function formInput({ form }: ConnectionsView): SafeHtml {
+  return html`<input type="hidden" name="form" value="${form}" />`
+}

@@ -1,0 +1,93 @@
+import { html } from '@drawbridge/shared/html.ts'
+import type { AppView } from './app-view.ts'
+import { alertGlyph } from './glyph.ts'
+import { layout } from './layout.ts'
+
+/** What the page that takes a device's code shows and where it posts. Every text is escaped. */
+export interface DeviceEntryView extends AppView {
+  /** Absolute path that the form posts to. */
+  action: string
+  /** Opaque sealed value that ties the form to its browser; travels in a hidden input. */
+  form: string
+  /** What was typed before, or the code that a link brought along. */
+  userCode?: string
+  /** The code came with the link: nobody has typed it, so it has to be compared. */
+  fromLink?: boolean
+  /** Why the last code was not accepted, as a sentence. */
+  error?: string
+}
+
+/**
+ * Decides how a person enters the code that a device shows (RFC 8628 section 3.3): one large field, which a phone opens with
+ * capitals and without corrections. A code that a link brought along is only filled in; the person compares it with the
+ * device and presses the button (section 3.3.1).
+ */
+export function deviceEntryPage(view: DeviceEntryView): string {
+  const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'
+  return layout({
+    title: `${view.error === undefined ? '' : 'Not found: '}Connect a device`,
+    bridge: 'lowering',
+    gate: html`<h1>Connect a device</h1>
+      <p class="ask">
+        A device or program without a browser of its own shows a code instead. Entering it here is the first
+        step to let it use your account at <bdi>${view.appName}</bdi>.
+      </p>
+      <p class="warning">
+        ${alertGlyph}
+        <span
+          >Only use a code that you asked for yourself. Nobody will ever send you one for a good reason.</span
+        >
+      </p>`,
+    main: html`<section class="court-inner" aria-labelledby="device-code">
+      <div class="heading">
+        <h2 id="device-code">
+          ${view.fromLink ? 'Is this the code on your device?' : 'Enter the code on your device'}
+        </h2>
+        ${
+          view.fromLink &&
+          html`<p class="quiet">
+            Compare it with what your device shows, letter by letter. If they differ, close this page.
+          </p>`
+        }
+      </div>
+      ${
+        view.error !== undefined &&
+        html`<p class="alert" role="alert" id="code-error">${alertGlyph} <span>${view.error}</span></p>`
+      }
+      <form method="post" action="${view.action}" class="stack">
+        <input type="hidden" name="form" value="${view.form}" />
+        <div class="field">
+          <label for="user_code">Code</label>
+          <input
+            id="user_code"
+            class="code user-code"
+            name="user_code"
+            type="text"
+            inputmode="text"
+            autocomplete="off"
+            autocapitalize="characters"
+            autocorrect="off"
+            spellcheck="false"
+            pattern="[^0-9]{8,60}"
+            title="The eight letters that the device shows"
+            maxlength="60"
+            required
+            ${view.fromLink ? '' : html`autofocus`}
+            aria-describedby="${described}"
+            value="${view.userCode ?? ''}"
+          />
+          <p class="quiet" id="code-hint">
+            Eight letters, as in <span class="sample">WDJB-MJHT</span>. Small letters and a missing dash do
+            not matter.
+          </p>
+        </div>
+        <button class="button primary" type="submit">
+          ${view.fromLink ? 'The codes are the same' : 'Continue'}
+        </button>
+      </form>
+      <div class="court-foot">
+        <p>Nothing is allowed yet: the next page says who asks, and for what.</p>
+      </div>
+    </section>`,
+  })
+}
