@@ -1,9 +1,12 @@
 // Writes the documents that have a table in the code behind them.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth-error.ts'
-import { flagOf, settings, variablePrefix } from '../server/setting.ts'
+import { flagOf, variablePrefix } from '../server/setting.ts'
+import { settings } from '../server/setting-table.ts'
 import { httpErrors } from '../server/http/http-error.ts'
+import { type LogEvent, logEvents } from '../server/log-event.ts'
+import { metricTable } from '../server/metrics.ts'
 import { signInMessages } from '../server/http/sign-in-message.ts'
 import { strandedTexts } from '../server/http/stranded-page.ts'
 
@@ -32,7 +35,35 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function write(name: string, text: string): void {
-  writeFileSync(fileURLToPath(new URL(`../docs/${name}`, import.meta.url)), text)
+  writeFileSync(documentPath(name), text)
+}
+
+function documentPath(name: string): string {
+  return fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
+}
+
+/** Puts `text` between the comment that names `place` and the next `<!-- end -->` of a document that is written by hand otherwise. */
+function fill(name: string, place: string, text: string): void {
+  const document = readFileSync(documentPath(name), 'utf8')
+  const [before, after] = document.split(`<!-- ${place} -->`)
+  const end = after?.indexOf('<!-- end -->') ?? -1
+  if (before === undefined || after === undefined || end < 0) {
+    throw new Error(`docs/${name} has no place for ${place}.`)
+  }
+  write(name, `${before}<!-- ${place} -->\n\n${text}\n\n${after.slice(end)}`)
+}
+
+function eventTable(wanted: (row: LogEvent) => boolean): string {
+  const rows = Object.entries(logEvents).filter(([, row]) => wanted(row))
+  return table(
+    ['event', 'level', 'fields', 'meaning'],
+    rows.map(([name, { level, fields, meaning }]) => [
+      `\`${name}\``,
+      level,
+      fields.map((field) => `\`${field}\``).join(', '),
+      meaning,
+    ]),
+  )
 }
 
 write(
@@ -108,4 +139,28 @@ ${table(
   ],
 )}
 `,
+)
+
+fill(
+  'observability.md',
+  'audit events',
+  eventTable(({ audit }) => audit),
+)
+fill(
+  'observability.md',
+  'other events',
+  eventTable(({ audit }) => !audit),
+)
+fill(
+  'observability.md',
+  'metrics',
+  table(
+    ['metric', 'type', 'labels', 'meaning'],
+    Object.entries(metricTable).map(([name, { type, labels, help }]) => [
+      `\`${name}\``,
+      type,
+      labels.map((label) => `\`${label}\``).join(', '),
+      help,
+    ]),
+  ),
 )

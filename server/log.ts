@@ -1,50 +1,65 @@
-import { type DestinationStream, type Level, type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
+import { logEvents } from './log-event.ts'
+import { redactLine } from './log-redaction.ts'
+import type { Metrics } from './metrics.ts'
 import type { LogLevel } from './setting.ts'
 
 /** Notes that `event` happened. Fields never hold a token, code, cookie or password. */
 export type Report = (event: string, fields?: Record<string, unknown>) => void
 
-// What is not listed is `info`. Per-request events are `debug`, so that the hot path writes nothing by default.
-const levelByEvent: Readonly<Record<string, Level>> = {
-  mcp_request: 'debug',
-  caller_refused: 'debug',
-  request_refused: 'debug',
-  request_aborted: 'debug',
-  request_failed: 'error',
-  mcp_rejected: 'debug',
-  tool_failed: 'error',
-  grant_ended: 'warn',
-  provider_failed: 'error',
-  provider_session_ended: 'warn',
-  provider_probe_failed: 'warn',
-  provider_refresh_failed: 'error',
-  provider_refresh_lost: 'error',
-  provider_session_unsaved: 'error',
-  provider_sessions_lost: 'error',
-  grant_of_other_provider: 'error',
-  provider_sign_out_failed: 'warn',
-  provider_sign_out_abandoned: 'error',
-  store_unavailable: 'error',
-  upkeep_failed: 'error',
-  key_file_unusable: 'error',
-  provider_session_unreadable: 'error',
+/** Where events go: lines for people and archives, and numbers while somebody collects them. */
+export interface Log {
+  lines: Logger
+  metrics: Metrics | undefined
 }
 
-/** The structured log: JSON lines with `time`, `event` and the event's own fields. */
-export function createLog(level: LogLevel, destination: DestinationStream): Logger {
-  return pino(
+/** What all lines of one request have in common. */
+export interface LogBindings {
+  request_id?: string
+  /** Of the client; on audit lines only. */
+  address?: string | undefined
+}
+
+/**
+ * The structured log: JSON lines with `time`, `event` and the event's own fields. Whatever looks like a secret is taken out of
+ * each finished line.
+ */
+export function createLog(level: LogLevel, destination: DestinationStream, metrics?: Metrics): Log {
+  const lines = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'event' },
-    destination,
+    { write: (line: string) => destination.write(redactLine(line)) },
   )
+  return { lines, metrics }
 }
 
-/** A {@link Report} into `log`, each line carrying `bindings`, for example a request id. */
-export function reportTo(log: Logger, bindings: Record<string, unknown> = {}): Report {
+/** A {@link Report} into `log`, each line carrying `bindings`. Level and audit mark are those of {@link logEvents}. */
+export function reportTo({ lines, metrics }: Log, { address, ...bindings }: LogBindings = {}): Report {
   return (event, fields = {}) => {
+    metrics?.event(event, fields)
+    const { level, audit } = logEvents[event] ?? unknownEvent
+    if (!lines.isLevelEnabled(level)) return
     const { error, ...rest } = fields
-    log[levelByEvent[event] ?? 'info'](
-      { ...bindings, ...rest, ...(error !== undefined && { err: error }) },
+    lines[level](
+      {
+        ...(audit && { audit, address }),
+        ...bindings,
+        ...rest,
+        ...(error !== undefined && { err: error }),
+      },
       event,
     )
   }
 }
+
+/**
+ * `report` for a request to `url`, whose refusal at the token endpoint is an event of its own: that belongs to the
+ * record of who was let in. `tokenPath` has the path of the base URL.
+ */
+export function nameTokenRefusals(report: Report, url: string, tokenPath: string): Report {
+  return (event, fields) => {
+    const isTokenRefusal = event === 'request_refused' && new URL(url).pathname === tokenPath
+    report(isTokenRefusal ? 'token_refused' : event, fields)
+  }
+}
+
+const unknownEvent = { level: 'info', audit: false } as const

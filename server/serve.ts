@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import { pino } from 'pino'
 import { createApp } from './app.ts'
@@ -5,18 +6,38 @@ import type { ServerConfig } from './setting.ts'
 import { storeName } from './config-value.ts'
 import { listen } from './http/listener.ts'
 import { createLog, reportTo } from './log.ts'
+import { createMetricsEndpoint } from './metrics-endpoint.ts'
+import { createMetrics } from './metrics.ts'
+import { stopSignal } from './stop-signal.ts'
 import { systemRuntime } from './system-runtime.ts'
+import { loadToolModule } from './tool-module.ts'
 import { version } from './version.ts'
 
-/** Serves until SIGINT or SIGTERM, then drains. Rejects when the store cannot be used or a port is taken. */
+/**
+ * How long requests are still taken after SIGTERM, while `/readyz` says that no more should come: as long as a load
+ * balancer with a quick probe takes to hear of it.
+ */
+const leaveMs = 1000
+
+/**
+ * Serves until SIGINT or SIGTERM, then drains; a second signal ends the process at once. Rejects when the store cannot be
+ * used or a port is taken.
+ */
 export async function serve(config: ServerConfig, output: { json: boolean }): Promise<void> {
   const destination = pino.destination({ dest: 2, sync: false })
-  const log = createLog(config.log, destination)
-  const app = createApp(config, systemRuntime, log)
+  // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
+  const stopping = stopSignal(() => destination.flushSync())
+  const metrics = config.metricsListen && (await createMetrics())
+  const log = createLog(config.log, destination, metrics)
+  const tools = config.tools === undefined ? undefined : await loadToolModule(config.tools)
+  const app = createApp(config, systemRuntime, log, tools)
   const listeners = []
   try {
     await app.prepare()
     listeners.push(await listen(app.fetch, config.listen))
+    if (metrics && config.metricsListen) {
+      listeners.push(await listen(createMetricsEndpoint(metrics), config.metricsListen))
+    }
     if (app.embedded) {
       const { hostname, port } = new URL(config.appUrl)
       const host = hostname === 'localhost' ? config.listen.host : hostname.replace(/^\[|\]$/g, '')
@@ -28,18 +49,16 @@ export async function serve(config: ServerConfig, output: { json: boolean }): Pr
     throw error
   }
   process.stdout.write(output.json ? `${JSON.stringify(readyFacts(config))}\n` : readyText(config))
-  const signal = await stopSignal()
+  const signal = await stopping
   reportTo(log)('stopping', { signal })
-  await Promise.all(listeners.map((listener) => listener.close()))
+  app.drain()
+  // SIGINT comes from a person who waits, and nobody balances the load of the embedded provider.
+  if (signal === 'SIGTERM' && !app.embedded) await delay(leaveMs)
+  const closing = listeners.map((listener) => listener.close())
+  app.endStreams()
+  await Promise.all(closing)
   await app.close()
   destination.flushSync()
-}
-
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    process.once('SIGINT', resolve)
-    process.once('SIGTERM', resolve)
-  })
 }
 
 function readyFacts(config: ServerConfig): Record<string, unknown> {

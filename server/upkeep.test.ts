@@ -19,12 +19,18 @@ function start(work: {
   collect?: () => Promise<number>
   signOut?: SignOutWorker['run']
   save?: () => Promise<void>
+  flush?: () => Promise<void>
+  trim?: (most: number, limit: number) => Promise<number>
 }): Upkeep {
   upkeep = startUpkeep(
     {
-      store: { collectExpired: work.collect ?? (async () => 0) },
+      store: {
+        collectExpired: work.collect ?? (async () => 0),
+        trimClients: work.trim ?? (async () => 0),
+      },
       signOuts: { run: work.signOut ?? (async () => 0) },
       keeper: { saveUnsaved: work.save ?? (async () => {}) },
+      grantUses: { flush: work.flush ?? (async () => {}) },
     },
     runtime,
     (event, { error }) => void reported.push(event, error),
@@ -133,6 +139,28 @@ describe('startUpkeep', () => {
     })
     await vi.advanceTimersByTimeAsync(67_000)
     expect(batches).toBe(1)
+  })
+
+  it('bounds the registrations that nobody signed in with, in batches, once a minute', async () => {
+    const removed = [500, 500, 3]
+    const asked: number[][] = []
+    start({
+      trim: async (...bounds) => {
+        asked.push(bounds)
+        return removed.shift() ?? 0
+      },
+    })
+    await vi.advanceTimersByTimeAsync(67_000)
+    expect(asked).toEqual(Array.from({ length: 3 }, () => [20_000, 500]))
+  })
+
+  it('writes down which grants are in use every half minute', async () => {
+    let flushes = 0
+    start({ flush: async () => void (flushes += 1) })
+    await vi.advanceTimersByTimeAsync(29_000)
+    expect(flushes).toBe(0)
+    await vi.advanceTimersByTimeAsync(38_000)
+    expect(flushes).toBe(2)
   })
 
   it('stores what could not be stored about once a second, and no more once it is stopped', async () => {

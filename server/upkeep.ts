@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { GrantUses } from './core/grant-use.ts'
 import type { SessionKeeper } from './core/session-keeper.ts'
 import type { SignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
@@ -7,6 +8,11 @@ const collectEveryMs = 60_000
 const collectLimit = 100
 const signOutEveryMs = 5000
 const saveEveryMs = 1000
+const useEveryMs = 30_000
+const trimEveryMs = 60_000
+const trimLimit = 500
+/** Registrations that nobody signed in with: anybody may make them, so beyond this the oldest go. */
+const mostUnusedClients = 20_000
 
 /** Work that goes on beside the requests. */
 export interface Upkeep {
@@ -16,18 +22,19 @@ export interface Upkeep {
 
 /** What there is to look after. */
 export interface UpkeepPorts {
-  store: Pick<Store, 'collectExpired'>
+  store: Pick<Store, 'collectExpired' | 'trimClients'>
   signOuts: SignOutWorker
   keeper: Pick<SessionKeeper, 'saveUnsaved'>
+  grantUses: Pick<GrantUses, 'flush'>
 }
 
 /**
- * Deletes what has expired, signs out at the provider what nobody uses any more, and stores what could not be stored,
- * from now on. Every instance does all of it; they share the rows, not a schedule. What fails is reported and tried
+ * Deletes what has expired and registrations beyond the bound, signs out at the provider what nobody uses any more, stores what could
+ * not be stored and writes down which grants are in use, from now on. Every instance does all of it; they share the rows, not a schedule. What fails is reported and tried
  * again the next time.
  */
 export function startUpkeep(
-  { store, signOuts, keeper }: UpkeepPorts,
+  { store, signOuts, keeper, grantUses }: UpkeepPorts,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
   report: (event: 'upkeep_failed', fields: { error: unknown }) => void,
 ): Upkeep {
@@ -35,6 +42,8 @@ export function startUpkeep(
     repeat((isStopped) => collectExpired(store, runtime, isStopped), collectEveryMs, report),
     repeat((isStopped) => signOuts.run(isStopped), signOutEveryMs, report),
     repeat(() => keeper.saveUnsaved(), saveEveryMs, report),
+    repeat(() => grantUses.flush(), useEveryMs, report),
+    repeat((isStopped) => trimClients(store, runtime, isStopped), trimEveryMs, report),
   ]
   return {
     async stop() {
@@ -79,6 +88,18 @@ async function collectExpired(
   isStopped: () => boolean,
 ): Promise<void> {
   while ((await store.collectExpired(runtime.now(), collectLimit)) === collectLimit) {
+    if (isStopped()) return
+    await runtime.sleep(10)
+  }
+}
+
+/** Forgets the oldest registrations that nobody signed in with, as far as there are too many, in batches. */
+async function trimClients(
+  store: Pick<Store, 'trimClients'>,
+  runtime: Pick<Runtime, 'sleep'>,
+  isStopped: () => boolean,
+): Promise<void> {
+  while ((await store.trimClients(mostUnusedClients, trimLimit)) === trimLimit) {
     if (isStopped()) return
     await runtime.sleep(10)
   }

@@ -4,8 +4,27 @@ import type { Endpoint } from './endpoint.ts'
 /** Answers whether each thing a request needs is there; a name maps to a check that rejects when it is not. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
-/** `/healthz`: the process answers. `/readyz`: the checks hold; 503 names the ones that do not. */
-export function createHealthEndpoints(basePath: string, checks: ReadinessChecks): Endpoint[] {
+/** Probes give up after some seconds, and must hear which check it was. */
+const checkTimeoutMs = 1500
+/** However often and from however many sides it is asked, the checks run once in that time. */
+const freshMs = 1000
+
+/** What `/readyz` found. */
+interface Readiness {
+  ready: boolean
+  checks: Readonly<Record<string, 'ok' | 'failed' | 'timeout'>>
+}
+
+/**
+ * `/healthz`: the process answers. `/readyz`: the checks hold; 503 names the ones that do not, within two seconds. While
+ * `isDraining` it is 503 although requests are still served, so that a load balancer sends no more of them.
+ */
+export function createHealthEndpoints(
+  basePath: string,
+  checks: ReadinessChecks,
+  { isDraining = () => false }: { isDraining?: () => boolean } = {},
+): Endpoint[] {
+  const look = remembered(() => runChecks(checks))
   return [
     {
       path: `${basePath}/healthz`,
@@ -19,22 +38,47 @@ export function createHealthEndpoints(basePath: string, checks: ReadinessChecks)
       anyHost: true,
       methods: {
         async GET() {
-          const results = await Promise.all(
-            Object.entries(checks).map(async ([name, check]) => {
-              const ok = await check().then(
-                () => true,
-                () => false,
-              )
-              return [name, ok ? 'ok' : 'failed'] as const
-            }),
-          )
-          const ready = results.every(([, state]) => state === 'ok')
-          return json(
-            { status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) },
-            ready ? 200 : 503,
-          )
+          if (isDraining()) return json({ status: 'draining' }, 503)
+          const { ready, checks: states } = await look()
+          return json({ status: ready ? 'ok' : 'unavailable', checks: states }, ready ? 200 : 503)
         },
       },
     },
   ]
+}
+
+/** Whoever asks while `work` runs, or within a second of its end, gets the same answer. */
+function remembered<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let last: Promise<Result> | undefined
+  let freshUntil = Infinity
+  return () => {
+    if (!last || performance.now() >= freshUntil) {
+      freshUntil = Infinity
+      last = work().finally(() => {
+        freshUntil = performance.now() + freshMs
+      })
+    }
+    return last
+  }
+}
+
+async function runChecks(checks: ReadinessChecks): Promise<Readiness> {
+  const states = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const),
+  )
+  return { ready: states.every(([, state]) => state === 'ok'), checks: Object.fromEntries(states) }
+}
+
+function stateOf(check: () => Promise<unknown>): Promise<Readiness['checks'][string]> {
+  return new Promise((resolve) => {
+    const patience = setTimeout(() => resolve('timeout'), checkTimeoutMs)
+    const settle = (state: 'ok' | 'failed'): void => {
+      clearTimeout(patience)
+      resolve(state)
+    }
+    check().then(
+      () => settle('ok'),
+      () => settle('failed'),
+    )
+  })
 }

@@ -6,6 +6,7 @@ import {
 } from '../../server/provider/embedded/embedded-provider.ts'
 import { systemRuntime } from '../../server/system-runtime.ts'
 import { freePort } from './free-port.ts'
+import { noteServed } from './secret-ledger.ts'
 import type { ServerSettings } from './server-process.ts'
 
 /** An auth API on a port of its own: what a Supabase project is to a server that is configured for one. */
@@ -19,8 +20,23 @@ export interface AuthServer {
   close(): Promise<void>
 }
 
+/** What else a project has at the origin of its auth API. */
+export interface DataApi {
+  fetch(request: Request): Promise<Response>
+  close(): Promise<void>
+}
+
+/** How an {@link AuthServer} differs from the usual one. */
+export interface AuthServerOptions {
+  tokenTtlSeconds?: number
+  /** Starts the data API of the project, which answers everything below `/rest/`. */
+  startDataApi?: (auth: { url: string; apiKey: string }) => Promise<DataApi>
+}
+
+const apiKey = 'sb_publishable_test'
+
 /** Starts an {@link AuthServer} whose access tokens live for `tokenTtlSeconds`; it accepts the callback of any loopback URL. */
-export async function startAuthServer(options: { tokenTtlSeconds?: number } = {}): Promise<AuthServer> {
+export async function startAuthServer(options: AuthServerOptions = {}): Promise<AuthServer> {
   const port = await freePort()
   const appUrl = `http://localhost:${port}`
   const url = `${appUrl}/auth/v1`
@@ -35,7 +51,13 @@ export async function startAuthServer(options: { tokenTtlSeconds?: number } = {}
     },
     systemRuntime,
   )
-  const listener = await listen(provider.fetch, { host: '127.0.0.1', port })
+  // What the server and the provider say to each other no test sees otherwise.
+  const dataApi = await options.startDataApi?.({ url, apiKey })
+  const serve = async (request: Request): Promise<Response> =>
+    dataApi && new URL(request.url).pathname.startsWith('/rest/')
+      ? dataApi.fetch(request)
+      : provider.fetch(request)
+  const listener = await listen(noteServed(serve), { host: '127.0.0.1', port })
   return {
     appUrl,
     url,
@@ -43,13 +65,14 @@ export async function startAuthServer(options: { tokenTtlSeconds?: number } = {}
     settings: {
       PROVIDER: 'supabase',
       PROVIDER_URL: url,
-      PROVIDER_KEY: 'sb_publishable_test',
+      PROVIDER_KEY: apiKey,
       APP_URL: appUrl,
       SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
       SIGN_IN_LIMIT: '1000',
     },
     async close() {
       await listener.close()
+      await dataApi?.close()
       provider.close()
     },
   }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { ServerProcess, ServerSettings } from './server-process.ts'
+import { refuseSecretsOfCommand, type ServerProcess, type ServerSettings } from './server-process.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 
@@ -35,7 +35,10 @@ export function startCommand(
   const child = spawn(process.execPath, [launcher, ...argv], { cwd: server.directory, env })
   child.stdin.end(input)
   const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]).then(
-    ([[code], stdout, stderr]): CommandEnd => ({ code: code as number | null, stdout, stderr }),
+    ([[code], stdout, stderr]): CommandEnd => {
+      refuseSecretsOfCommand(argv, { stdout, stderr })
+      return { code: code as number | null, stdout, stderr }
+    },
   )
   return { kill: (signal) => void child.kill(signal), ended }
 }

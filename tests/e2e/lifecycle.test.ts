@@ -1,5 +1,6 @@
 import { createConnection, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startAuthServer } from './auth-server.ts'
 import { createPerson } from './person.ts'
 import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
@@ -78,6 +79,67 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(await server.kill(signal)).toEqual({ code: 0, signal: null })
     expect(Date.now() - before).toBeLessThan(5000)
     for (const { socket } of idle) socket.destroy()
+  })
+})
+
+describe('the end behind a load balancer', () => {
+  it('SIGTERM: not ready at once, while requests are still served for a second', async () => {
+    const provider = await startAuthServer()
+    try {
+      server = await startServer(provider.settings)
+      expect((await server.fetch(`${server.baseUrl}/readyz`)).status).toBe(200)
+      const before = Date.now()
+      const ended = server.kill('SIGTERM')
+      await server.waitForEvent('stopping')
+      const ready = await server.fetch(`${server.baseUrl}/readyz`)
+      expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
+      // Alive, and of use to whoever has not heard of it.
+      expect((await server.fetch(`${server.baseUrl}/healthz`)).status).toBe(200)
+      await registerPlainClient(server)
+      expect(await ended).toEqual({ code: 0, signal: null })
+      expect(Date.now() - before).toBeGreaterThan(900)
+      expect(await connectionIsRefused()).toBe(true)
+    } finally {
+      await provider.close()
+    }
+  })
+})
+
+describe('a second signal', () => {
+  /** Something that the server would wait for: a request whose body never comes. */
+  async function holdUp(): Promise<Socket> {
+    const { socket, received } = await connect()
+    const host = new URL(server.baseUrl).host
+    const head = `Host: ${host}\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue`
+    socket.write(`POST /oauth/register HTTP/1.1\r\n${head}\r\n\r\n`)
+    await until(() => received().includes('100 Continue'), 'the 100 Continue')
+    return socket
+  }
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('%s ends the process at once with %i', async (signal, code) => {
+    server = await startServer()
+    const socket = await holdUp()
+    const ended = server.kill('SIGTERM')
+    await server.waitForEvent('stopping')
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    const before = Date.now()
+    void server.kill(signal)
+    expect(await ended).toEqual({ code, signal: null })
+    expect(Date.now() - before).toBeLessThan(1000)
+    socket.destroy()
+  })
+
+  it('is not what npm passes on of the same Ctrl-C', async () => {
+    server = await startServer()
+    const socket = await holdUp()
+    const ended = server.kill('SIGINT')
+    void server.kill('SIGINT')
+    await server.waitForEvent('stopping')
+    socket.destroy()
+    expect(await ended).toEqual({ code: 0, signal: null })
   })
 })
 

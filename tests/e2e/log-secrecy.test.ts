@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, createServerBrowser, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
-import { createSecretLedger } from './secret-ledger.ts'
+import { createSecretLedger, noteServed } from './secret-ledger.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 let server: ServerProcess
@@ -60,6 +60,63 @@ async function provokeFailures(tokens: Tokens): Promise<number[]> {
   return answers.map(({ status }) => status)
 }
 
+/** What else there is to send a secret to, rightly and wrongly. */
+async function useTheOtherEndpoints(tokens: Tokens): Promise<number[]> {
+  const send = (path: string, init: RequestInit): Promise<Response> =>
+    server.fetch(path.startsWith('http') ? path : server.baseUrl + path, init)
+  const form = (path: string, fields: Record<string, string>, headers = {}): Promise<Response> =>
+    send(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(fields).toString(),
+    })
+  const registered = await send('/oauth/register', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      redirect_uris: ['http://127.0.0.1:4711/callback'],
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+    }),
+  })
+  const client = (await registered.json()) as Record<string, string>
+  const {
+    client_id: id = '',
+    client_secret: secret = '',
+    registration_access_token: management = '',
+  } = client
+  const basic = { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
+  const started = await form('/oauth/device_authorization', {}, basic)
+  const { device_code: deviceCode = '', user_code: userCode = '' } = (await started.json()) as Record<
+    string,
+    string
+  >
+  const device = {
+    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+    device_code: deviceCode,
+  }
+  const manage = client['registration_client_uri'] ?? `/oauth/register/${id}`
+  const bearer = (token: string): RequestInit => ({ headers: { authorization: `Bearer ${token}` } })
+  const answers = [
+    registered,
+    started,
+    await form('/oauth/token', device, basic),
+    await form('/oauth/token', { ...device, device_code: `${deviceCode}x` }, basic),
+    await form('/oauth/token', { ...device, client_id: id, client_secret: `${secret}x` }),
+    await send(`/oauth/device?user_code=${userCode}`, {}),
+    await form('/oauth/device', { user_code: userCode, form: 'not-the-form-of-this-browser' }),
+    await send(manage, bearer(management)),
+    await send(manage, bearer(`${management}x`)),
+    await form('/oauth/introspect', { token: tokens.access_token }, basic),
+    await form('/oauth/revoke', { token: tokens.refresh_token }, basic),
+    await send('/account/connections', {
+      headers: { cookie: 'drawbridge-account=a-cookie-of-nobody-at-all' },
+    }),
+    await send(manage, { method: 'DELETE', ...bearer(management) }),
+  ]
+  return answers.map(({ status }) => status)
+}
+
 describe('the log at its most talkative', () => {
   it('tells what happened without any of the secrets', async () => {
     const client = await registerPlainClient(server)
@@ -82,6 +139,7 @@ describe('the log at its most talkative', () => {
     expect(google.url.pathname).toMatch(/^\/google\//)
 
     for (const status of await provokeFailures(refreshed)) expect(status).toBeGreaterThanOrEqual(400)
+    for (const status of await useTheOtherEndpoints(refreshed)) expect(status).toBeLessThan(600)
 
     expect([...server.secrets.names()]).toEqual(
       expect.arrayContaining([
@@ -91,6 +149,10 @@ describe('the log at its most talkative', () => {
         'code_verifier',
         'password',
         'transaction',
+        'client_secret',
+        'registration_access_token',
+        'device_code',
+        'user_code',
       ]),
     )
     expect([...server.secrets.names()].some((name) => name.includes('cookie '))).toBe(true)
@@ -110,8 +172,44 @@ describe('the log at its most talkative', () => {
       'access_token',
     ])
     expect(ledger.findIn('GET /?p=something+else mcpa_01234567')).toEqual([])
+    expect(ledger.findIn(`{"client_secret":"mcps_${'x'.repeat(43)}"}`)).toEqual(['a token of this server'])
+    expect(createSecretLedger().findIn('mcpa_0123456789')).toEqual(['access_token'])
+    expect(ledger.findIn('{"err":"for [redacted]"}')).toEqual(['something that the log took out'])
     expect(ledger.findIn(`{"token":"mcpr_${'x'.repeat(43)}"}`)).toEqual(['a token of this server'])
     expect(ledger.findIn('Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln')).toEqual(['a JWT'])
+  })
+})
+
+describe('the ledger', () => {
+  const exchange = (body: string, type: string): Promise<Response> =>
+    noteServed(async () => new Response(body, { headers: { 'content-type': type } }))(
+      new Request('http://localhost/', { headers: { cookie: 'a=cookie-of-somebody' } }),
+    )
+
+  it.each([
+    [
+      'application/json',
+      '{"a":[{"device_code":"a-device-code-1"}],"code":"error_word_of_it"}',
+      'device_code',
+    ],
+    [
+      'text/html; charset=utf-8',
+      '<input type="hidden" name="form" value="sealed-value-of-a-form" />',
+      'form',
+    ],
+    ['application/json', '{"user_code":"WDJB-MJHT"}', 'user_code'],
+  ])('knows what a provider of a server answers: %s', async (type, body, name) => {
+    await exchange(body, type)
+    const value = /(a-device-code-1|sealed-value-of-a-form|WDJB-MJHT)/.exec(body)?.[0] ?? ''
+    const ledger = createSecretLedger()
+    expect(ledger.findIn(`x ${value} y`)).toEqual([name])
+    expect(ledger.findIn('error_word_of_it')).toEqual([])
+    expect(ledger.findIn('cookie-of-somebody')).toEqual(['cookie a'])
+  })
+
+  it('knows what libraries send by the global fetch', async () => {
+    await fetch('http://127.0.0.1:9/?code=code-by-the-global-fetch').catch(() => {})
+    expect(createSecretLedger().findIn('code-by-the-global-fetch')).toEqual(['code'])
   })
 })
 

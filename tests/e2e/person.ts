@@ -40,7 +40,7 @@ export async function createPerson(server: ServerProcess): Promise<Person> {
 
 /** A browser that reaches the server and the web app, and stops at addresses of clients. */
 export function createServerBrowser(server: ServerProcess): Browser {
-  const served = new Set([server.baseUrl, server.appUrl])
+  const served = new Set([server.baseUrl, server.appUrl].map((url) => new URL(url).origin))
   return createBrowser((request) =>
     served.has(new URL(request.url).origin) ? server.fetch(request) : undefined,
   )

@@ -1,21 +1,34 @@
 import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
 
-const secretMembers = new Set([
-  'access_token',
-  'refresh_token',
-  'registration_access_token',
-  'client_secret',
-  'code',
-  'code_verifier',
-  'device_code',
-  'password',
-  'transaction',
+/** Names of what is secret in JSON, forms, hidden fields and URLs, with the shortest value that is one and no word. */
+const secretMembers = new Map([
+  ['access_token', 12],
+  ['refresh_token', 12],
+  ['id_token', 12],
+  ['registration_access_token', 12],
+  ['client_secret', 12],
+  ['client_assertion', 12],
+  ['code', 12],
+  ['code_verifier', 12],
+  ['device_code', 12],
+  ['user_code', 8],
+  ['password', 12],
+  ['transaction', 12],
+  // Sealed values that tie a form to its browser.
+  ['form', 20],
+  ['second_factor', 20],
+  // Of a second factor.
+  ['secret', 16],
 ])
 
 // What tests never see, because it stays inside the server, is recognised by its form.
 const secretForms = [
-  ['a token of this server', /\bmcp[ars]_[A-Za-z0-9_-]{20,}/],
+  // mcpc_ are client ids.
+  ['a token of this server', /\bmcp[abd-z]_[A-Za-z0-9_-]{20,}/],
   ['a JWT', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]+\./],
+  // The log has a net of its own; nothing should ever fall into it.
+  ['something that the log took out', /\[redacted\]/],
+  ['a session cookie', /\bbase64-eyJ[A-Za-z0-9_-]{10,}/],
 ] as const
 
 // Shorter values are words, not secrets, and would be found everywhere.
@@ -28,78 +41,121 @@ export interface SecretLedger {
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /**
    * The names of the noted secrets that `text` contains, plainly or as in a URL, and of anything that looks like one.
-   * Never the secrets themselves.
+   * Never the secrets themselves. What any other ledger of this process noted counts too: servers share stores, and
+   * libraries send requests of their own.
    */
   findIn(text: string): string[]
-  /** Names noted so far, for a test to prove that it looked for something. */
+  /** Names noted so far by this ledger, for a test to prove that it looked for something. */
   names(): Set<string>
+}
+
+/** What all tests of this process noted: each test file has a process of its own. */
+const everywhere = new Map<string, string>()
+const plainFetch = globalThis.fetch
+
+// The libraries under test call the global function: what they send is noted too.
+globalThis.fetch = (input, init) => noteExchange(new Request(input, init), plainFetch, noteEverywhere)
+
+function noteEverywhere(name: string, value: unknown, shortest: number = shortestSecret): void {
+  if (typeof value === 'string' && value.length >= shortest) everywhere.set(value, name)
 }
 
 /** An empty ledger. */
 export function createSecretLedger(): SecretLedger {
-  const nameByValue = new Map<string, string>()
+  const names = new Set<string>()
 
-  function note(name: string, value: unknown): void {
-    if (typeof value === 'string' && value.length >= shortestSecret) nameByValue.set(value, name)
-  }
-
-  function noteMembers(value: unknown): void {
-    if (typeof value !== 'object' || value === null) return
-    for (const [name, member] of Object.entries(value)) {
-      if (secretMembers.has(name)) note(name, member)
-      noteMembers(member)
-    }
-  }
-
-  function noteBody(type: string, text: string): void {
-    if (type.startsWith('application/x-www-form-urlencoded')) {
-      noteMembers(Object.fromEntries(new URLSearchParams(text)))
-    } else if (type.startsWith('application/json')) {
-      try {
-        noteMembers(JSON.parse(text))
-      } catch {
-        // A test sends broken JSON on purpose.
-      }
-    }
-  }
-
-  function noteUrl(url: string, base: string): void {
-    if (URL.canParse(url, base)) noteMembers(Object.fromEntries(new URL(url, base).searchParams))
-  }
-
-  function noteCookies(name: string, pairs: string): void {
-    for (const cookie of parseCookieHeader(pairs)) note(`${name} ${cookie.name}`, cookie.value)
+  const note: Note = (name, value, shortest = shortestSecret) => {
+    if (typeof value === 'string' && value.length >= shortest) names.add(name)
+    noteEverywhere(name, value, shortest)
   }
 
   return {
     note,
-    async fetch(input, init) {
-      const request = new Request(input, init)
-      noteUrl(request.url, request.url)
-      noteCookies('cookie', request.headers.get('cookie') ?? '')
-      note('authorization', request.headers.get('authorization')?.replace(/^\S+ +/, ''))
-      const sent = request.body === null ? '' : await request.clone().text()
-      noteBody(request.headers.get('content-type') ?? '', sent)
-
-      const response = await fetch(request)
-      noteUrl(response.headers.get('location') ?? '', request.url)
-      for (const line of response.headers.getSetCookie())
-        noteCookies('set-cookie', line.split(';', 1)[0] ?? '')
-      const type = response.headers.get('content-type') ?? ''
-      // The answers of /mcp are not copied: they may be streams, and hold no credentials.
-      if (type.startsWith('application/json') && !new URL(request.url).pathname.endsWith('/mcp')) {
-        noteBody(type, await response.clone().text())
-      }
-      return response
-    },
-    findIn: (text) => [
-      ...new Set(
-        [...nameByValue]
-          .filter(([value]) => text.includes(value) || text.includes(encodeURIComponent(value)))
-          .map(([, name]) => name),
-      ),
-      ...secretForms.filter(([, form]) => form.test(text)).map(([name]) => name),
-    ],
-    names: () => new Set(nameByValue.values()),
+    fetch: (input, init) => noteExchange(new Request(input, init), plainFetch, note),
+    findIn,
+    names: () => names,
   }
+}
+
+/** `serve`, with the secrets in its requests and answers noted for all ledgers: for a provider that a server calls by itself. */
+export function noteServed<Rest extends unknown[]>(
+  serve: (request: Request, ...rest: Rest) => Promise<Response>,
+): (request: Request, ...rest: Rest) => Promise<Response> {
+  return (request, ...rest) => noteExchange(request, (sent) => serve(sent, ...rest), noteEverywhere)
+}
+
+type Note = (name: string, value: unknown, shortest?: number) => void
+
+async function noteExchange(
+  request: Request,
+  send: (request: Request) => Promise<Response>,
+  note: Note,
+): Promise<Response> {
+  noteUrl(request.url, request.url, note)
+  noteCookies('cookie', request.headers.get('cookie') ?? '', note)
+  note('authorization', request.headers.get('authorization')?.replace(/^\S+ +/, ''))
+  const sent = request.body === null ? '' : await request.clone().text()
+  noteBody(request.headers.get('content-type') ?? '', sent, note)
+
+  const response = await send(request)
+  noteUrl(response.headers.get('location') ?? '', request.url, note)
+  for (const line of response.headers.getSetCookie()) {
+    noteCookies('set-cookie', line.split(';', 1)[0] ?? '', note)
+  }
+  const type = response.headers.get('content-type') ?? ''
+  // The answers of /mcp are not copied: they may be streams, and hold no credentials.
+  if (/^(?:application\/json|text\/html)/.test(type) && !new URL(request.url).pathname.endsWith('/mcp')) {
+    noteBody(type, await response.clone().text(), note)
+  }
+  return response
+}
+
+function noteMember(name: string, value: unknown, note: Note): void {
+  const shortest = secretMembers.get(name)
+  // Error answers have a code as well, which is a word.
+  const isWord = name === 'code' && typeof value === 'string' && /^[a-z_]+$/.test(value)
+  if (shortest !== undefined && !isWord) note(name, value, shortest)
+}
+
+function noteMembers(value: unknown, note: Note): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    noteMember(name, member, note)
+    noteMembers(member, note)
+  }
+}
+
+function noteBody(type: string, text: string, note: Note): void {
+  if (type.startsWith('application/x-www-form-urlencoded')) {
+    noteMembers(Object.fromEntries(new URLSearchParams(text)), note)
+  } else if (type.startsWith('text/html')) {
+    for (const [, name = '', value] of text.matchAll(/<input[^>]*? name="(\w+)"[^>]*? value="([^"]*)"/g)) {
+      noteMember(name, value, note)
+    }
+  } else if (type.startsWith('application/json')) {
+    try {
+      noteMembers(JSON.parse(text), note)
+    } catch {
+      // A test sends broken JSON on purpose.
+    }
+  }
+}
+
+function noteUrl(url: string, base: string, note: Note): void {
+  if (URL.canParse(url, base)) noteMembers(Object.fromEntries(new URL(url, base).searchParams), note)
+}
+
+function noteCookies(name: string, pairs: string, note: Note): void {
+  for (const cookie of parseCookieHeader(pairs)) note(`${name} ${cookie.name}`, cookie.value)
+}
+
+function findIn(text: string): string[] {
+  return [
+    ...new Set(
+      [...everywhere]
+        .filter(([value]) => text.includes(value) || text.includes(encodeURIComponent(value)))
+        .map(([, name]) => name),
+    ),
+    ...secretForms.filter(([, form]) => form.test(text)).map(([name]) => name),
+  ]
 }

@@ -32,7 +32,7 @@ export interface ServerProcess {
   readonly mcpUrl: string
   /** Working directory; the data is in `.drawbridge/` below it. */
   readonly directory: string
-  /** Everything secret that tests sent or received through {@link fetch}. */
+  /** Everything secret that tests sent or received through {@link fetch}; other ways are noted for all servers. */
   readonly secrets: SecretLedger
   fetch: SecretLedger['fetch']
   /** What all runs of the process wrote so far. */
@@ -48,7 +48,7 @@ export interface ServerProcess {
   start(): Promise<void>
   /**
    * Ends the process and removes its folder. Throws when it did not end by itself on SIGTERM, when its output contains
-   * a secret of the ledger, or when it logged a failure that no test provoked.
+   * a secret that any test of this process knows of, or when it logged a failure that no test provoked.
    */
   close(): Promise<void>
 }
@@ -85,6 +85,7 @@ export async function startServer(
     ...settings,
   })
   const secrets = createSecretLedger()
+  noteSecretSettings(settings, secrets)
   let stdout = ''
   let stderr = ''
   let child: ChildProcess | undefined
@@ -137,8 +138,7 @@ export async function startServer(
           const { code } = await server.kill('SIGTERM')
           if (code !== 0) throw new Error(`The server ended with ${code} on SIGTERM:\n${stderr}`)
         }
-        const leaked = secrets.findIn(stdout + stderr)
-        if (leaked.length > 0) throw new Error(`The output of the server contains: ${leaked.join(', ')}.`)
+        refuseSecrets('the server', stdout + stderr)
         const failures = [...server.events('request_failed'), ...server.events('tool_failed')]
         if (failures.length > 0)
           throw new Error(`The server failed: ${JSON.stringify(failures, undefined, 2)}`)
@@ -180,12 +180,30 @@ export async function runServer(
     child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
     child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))
     const exit = await Promise.race([endOf(child), timeout(startTimeoutMs)])
-    if (exit) return { ...exit, ...output }
+    if (exit) {
+      refuseSecretsOfCommand(given.argv ?? [], output)
+      return { ...exit, ...output }
+    }
     child.kill('SIGKILL')
     throw new Error(`The command did not end.\n${output.stdout}${output.stderr}`)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+}
+
+/** Throws when `output` has anything in it that any test of this process knows to be secret, or that looks like it. */
+function refuseSecrets(whose: string, output: string): void {
+  const leaked = createSecretLedger().findIn(output)
+  if (leaked.length > 0) throw new Error(`The output of ${whose} contains: ${leaked.join(', ')}.`)
+}
+
+/** {@link refuseSecrets} for the output of a command line. What `clients add` is there to print may be in its stdout. */
+export function refuseSecretsOfCommand(
+  argv: readonly string[],
+  { stdout, stderr }: { stdout: string; stderr: string },
+): void {
+  const name = argv.slice(0, 2).join(' ')
+  refuseSecrets(`drawbridge-server ${name}`, name === 'clients add' ? stderr : stdout + stderr)
 }
 
 /** Waits until `condition` holds, looking often; rejects after 15 seconds, naming what was awaited. */
@@ -199,6 +217,17 @@ export async function until(
       throw new Error(`Waited in vain for ${typeof awaited === 'string' ? awaited : awaited()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+}
+
+function noteSecretSettings(settings: ServerSettings, secrets: SecretLedger): void {
+  for (const name of ['PROVIDER_CLIENT_SECRET', 'PROVIDER_JWT_SECRET']) {
+    secrets.note(name, settings[name] ?? '')
+  }
+  for (const key of (settings['SECRET_KEYS'] ?? '').split(',')) {
+    if (!key.startsWith('file:')) secrets.note('SECRET_KEYS', key.replace(/^[^:]*:/, ''))
+  }
+  const store = settings['STORE'] ?? ''
+  if (store.startsWith('postgres') && URL.canParse(store)) secrets.note('STORE', new URL(store).password)
 }
 
 /** Nothing of the caller's environment: no setting, proxy or home of this machine gets into a test. */

@@ -1,0 +1,34 @@
+# The server and nothing else: `docker build -t drawbridge .`; docs/deploy.md says how to run it.
+ARG NODE_IMAGE=node:22-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+COPY shared/package.json shared/
+COPY server/package.json server/
+COPY bridge/package.json bridge/
+COPY extension/package.json extension/
+RUN npm ci --no-audit --no-fund
+COPY rolldown.config.ts tsconfig.base.json ./
+COPY shared/ shared/
+COPY server/ server/
+RUN npm run build
+
+FROM ${NODE_IMAGE}
+COPY --from=build /src/server/launcher.cjs /app/launcher.cjs
+COPY --from=build /src/server/dist/ /app/dist/
+COPY LICENSE /app/
+# For a SQLite store and a key file. Nothing else is ever written: the root may be read-only.
+RUN mkdir /data && chown 1000:1000 /data && ln -s /app/launcher.cjs /usr/local/bin/drawbridge-server
+WORKDIR /data
+VOLUME /data
+ENV NODE_ENV=production \
+    DRAWBRIDGE_LISTEN=0.0.0.0:8787 \
+    DRAWBRIDGE_STORE=sqlite:/data/server.db
+USER 1000:1000
+EXPOSE 8787
+STOPSIGNAL SIGTERM
+# Liveness only. Where requests go is for /readyz and the load balancer.
+HEALTHCHECK --interval=15s --timeout=3s --start-period=10s CMD ["node", "-e", "const {DRAWBRIDGE_LISTEN: listen = '', DRAWBRIDGE_BASE_URL: base = 'http://localhost'} = process.env; const path = new URL(base).pathname.replace(/\\/$/, ''); fetch(`http://127.0.0.1:${listen.split(':').at(-1)}${path}/healthz`, {signal: AbortSignal.timeout(2500)}).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# Node is process 1: the server listens for SIGTERM and SIGINT itself, and starts no other process.
+ENTRYPOINT ["node", "/app/launcher.cjs"]

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startPostgres, type PostgresServer } from '../../server/testing/postgres-server.ts'
+import { startPostgrest } from '../../server/testing/postgrest.ts'
+import { type AuthServer, startAuthServer } from './auth-server.ts'
+import { createPerson, type Person } from './person.ts'
+import { callTool, type PlainClient, postMcp, registerPlainClient } from './plain-client.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+const example = fileURLToPath(new URL('../../examples/supabase-notes/', import.meta.url))
+
+/** The example as it is in the repository, in front of a real Postgres with its policies. */
+let postgres: PostgresServer
+let database: string
+let auth: AuthServer
+let server: ServerProcess
+let client: PlainClient
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  database = await postgres.createDatabase()
+  auth = await startAuthServer({
+    startDataApi: ({ url, apiKey }) =>
+      startPostgrest({
+        databaseUrl: database,
+        jwksUrl: `${url}/.well-known/jwks.json`,
+        issuer: url,
+        apiKey,
+      }),
+  })
+  await postgres.query(database, readFileSync(`${example}notes.sql`, 'utf8'))
+  server = await startServer({ ...auth.settings, TOOLS: `${example}my-tools.mjs` })
+  client = await registerPlainClient(server)
+  client.authorizationUrl.searchParams.set('scope', 'mcp notes:write')
+})
+afterAll(async () => {
+  await server?.close()
+  await auth?.close()
+  await postgres?.close()
+})
+
+/** Somebody with an account, known to the database, and connected. */
+async function connect(): Promise<{ person: Person; token: string; id: string }> {
+  const person = await createPerson(server)
+  const id = auth.admin.findUser(person.email)?.id ?? ''
+  await postgres.query(database, `insert into auth.users values ('${id}')`)
+  const { access_token: token } = await client.connect(person)
+  return { person, token, id }
+}
+
+interface Note {
+  id: string
+  text: string
+}
+
+async function listNotes(token: string, input: Record<string, unknown> = {}): Promise<Note[]> {
+  const text = await callTool(server, token, 'list_notes', input)
+  return (JSON.parse(text) as { notes: Note[] }).notes
+}
+
+describe('the example for Supabase, with row-level security in a real Postgres', () => {
+  it('two people each see, change and delete notes of their own, and nothing of the other', async () => {
+    const [ada, bob] = [await connect(), await connect()]
+    await callTool(server, ada.token, 'add_note', { text: 'of Ada' })
+    await callTool(server, bob.token, 'add_note', { text: 'of Bob' })
+    await callTool(server, bob.token, 'add_note', { text: 'of Bob too' })
+    const [ofAda] = await listNotes(ada.token)
+    expect((await listNotes(ada.token)).map(({ text }) => text)).toEqual(['of Ada'])
+    expect((await listNotes(bob.token)).map(({ text }) => text)).toEqual(['of Bob too', 'of Bob'])
+    for (const [name, input] of Object.entries({ change_note: { text: 'mine' }, delete_note: {} })) {
+      await expect(callTool(server, bob.token, name, { id: ofAda?.id, ...input })).rejects.toThrow(
+        /There is no such note/,
+      )
+    }
+    expect(await listNotes(ada.token)).toEqual([ofAda])
+    expect(await callTool(server, ada.token, 'change_note', { id: ofAda?.id, text: 'anew' })).toContain(
+      ofAda?.id ?? '?',
+    )
+    expect(await listNotes(ada.token)).toEqual([{ ...ofAda, text: 'anew' }])
+    await callTool(server, ada.token, 'delete_note', { id: ofAda?.id })
+    expect(await listNotes(ada.token)).toEqual([])
+    // All of them are there: it was the policies that hid them.
+    expect(await postgres.query(database, 'select user_id from notes')).toEqual([
+      { user_id: bob.id },
+      { user_id: bob.id },
+    ])
+  })
+
+  it('searches, and takes what the model writes for data', async () => {
+    const { token } = await connect()
+    for (const text of ['milk & eggs', 'rent', "o'clock; drop table notes"]) {
+      await callTool(server, token, 'add_note', { text })
+    }
+    const found = async (search: string): Promise<string[]> =>
+      (await listNotes(token, { search })).map(({ text }) => text)
+    expect(await found('MILK & e')).toEqual(['milk & eggs'])
+    expect(await found("o'clock;")).toEqual(["o'clock; drop table notes"])
+    expect(await found('nothing.eq')).toEqual([])
+    expect(await listNotes(token, { limit: 2 })).toHaveLength(2)
+  })
+
+  it('lists without the scope to write, and asks for it when it is needed', async () => {
+    const person = await createPerson(server)
+    const reader = await registerPlainClient(server)
+    const { access_token: token } = await reader.connect(person)
+    expect(await listNotes(token)).toEqual([])
+    const refused = await postMcp(
+      server,
+      { method: 'tools/call', params: { name: 'add_note', arguments: { text: 'a' } } },
+      { authorization: `Bearer ${token}` },
+    )
+    expect(refused.status).toBe(403)
+    expect(refused.headers.get('www-authenticate')).toMatch(
+      /scope="mcp notes:write", error="insufficient_scope"/,
+    )
+  })
+
+  it('says on the login page what notes:write allows', async () => {
+    const person = await createPerson(server)
+    const { html } = await person.browser.visit(client.authorizationUrl)
+    expect(html).toContain('Add, change and delete your notes')
+  })
+
+  it('refuses arguments before anything is sent', async () => {
+    const { token } = await connect()
+    await expect(callTool(server, token, 'delete_note', { id: 'eq.1' })).rejects.toThrow(/do not fit/)
+    await expect(callTool(server, token, 'add_note', { text: '' })).rejects.toThrow(/do not fit/)
+  })
+})
+
+describe('the stand-in for the data API decides like the real one', () => {
+  const path = '/rest/v1/notes?select=id'
+
+  async function ask(headers: Record<string, string>, row?: object): Promise<Response> {
+    return fetch(auth.appUrl + path, {
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(row && { method: 'POST', body: JSON.stringify(row) }),
+    })
+  }
+
+  async function tokenOf({ email, password }: Person): Promise<string> {
+    const response = await server.fetch(`${auth.url}/token?grant_type=password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password }),
+    })
+    return ((await response.json()) as { access_token: string }).access_token
+  }
+
+  it('a note for somebody else is refused by the policy', async () => {
+    const [ada, bob] = [await connect(), await connect()]
+    const headers = { apikey: 'sb_publishable_test', authorization: `Bearer ${await tokenOf(bob.person)}` }
+    expect((await ask(headers, { text: 'a', user_id: bob.id })).status).toBe(201)
+    expect((await ask(headers, { text: 'a', user_id: ada.id })).status).toBe(403)
+  })
+
+  it('nobody gets in without the key, with a forged token, or as nobody', async () => {
+    const { person } = await connect()
+    const token = await tokenOf(person)
+    const apikey = 'sb_publishable_test'
+    const forged = `${token.slice(0, -8)}AAAAAAAA`
+    expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(401)
+    expect((await ask({ apikey, authorization: `Bearer ${forged}` })).status).toBe(401)
+    expect((await ask({ apikey })).status).toBe(401)
+    expect((await ask({ apikey, authorization: `Bearer ${token}` })).status).toBe(200)
+  })
+})
