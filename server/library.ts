@@ -1,12 +1,15 @@
 import { pino } from 'pino'
 import { type App, createApp } from './app.ts'
-import { createConfig } from './config.ts'
+import { ConfigError, createConfig } from './config.ts'
 import type { Settings } from './setting.ts'
 import { createLog } from './log.ts'
+import type { ToolModule } from './mcp/tool-module.ts'
 import { systemRuntime } from './system-runtime.ts'
 
 export { ConfigError } from './config.ts'
+export type { ToolModule } from './mcp/tool-module.ts'
 export type { Settings } from './setting.ts'
+export { ToolModuleError } from './tool-module.ts'
 
 /** Drawbridge inside another server. */
 export interface Drawbridge {
@@ -18,15 +21,25 @@ export interface Drawbridge {
   close(): Promise<void>
 }
 
+/** What is handed over as values, and not as settings. */
+export interface DrawbridgeOptions {
+  /** What /mcp offers, as a file of TOOLS exports it; instead of the tools for trying out. */
+  tools?: ToolModule
+}
+
 /**
  * Creates a Drawbridge to mount in a server of your own. `config` has the settings of the command line as text, by
  * field name (`{ baseUrl: 'http://localhost:3000', store: 'sqlite:data/server.db' }`); what is left out has its
- * default. Logs JSON lines to stderr. Throws `ConfigError` with every fault, or what opening the store throws.
+ * default. Logs JSON lines to stderr. Throws `ConfigError` or `ToolModuleError` with every
+ * fault, or what opening the store throws.
  */
-export function createDrawbridge(config: Settings = {}): Drawbridge {
+export function createDrawbridge(config: Settings = {}, { tools }: DrawbridgeOptions = {}): Drawbridge {
   const production = process.env['NODE_ENV'] === 'production'
   const checked = createConfig(config, { production })
-  const app: App = createApp(checked, systemRuntime, createLog(checked.log, pino.destination(2)))
+  if (checked.tools !== undefined) {
+    throw new ConfigError(['tools: import the file and hand it over, createDrawbridge(config, { tools }).'])
+  }
+  const app: App = createApp(checked, systemRuntime, createLog(checked.log, pino.destination(2)), tools)
   const { embedded } = app
   return {
     fetch: app.fetch,

@@ -6,7 +6,9 @@ import { askBaseUrl, checkBaseUrl, checkTransport } from './base-url-check.ts'
 import { checkClock } from './clock-check.ts'
 import { checkCookieName, checkCookieReach } from './cookie-check.ts'
 import { type Finding, fail } from './finding.ts'
+import { checkFiles } from './file-check.ts'
 import { checkKeySource } from './key-ring-check.ts'
+import { checkProxies } from './own-check.ts'
 import { askOidc, checkDiscovery, checkOidcFeatures } from './oidc-check.ts'
 import {
   noteEmbedded,
@@ -34,9 +36,14 @@ export async function* examine(
 ): Findings {
   const keys = checkKeySource(keySourceOf(config))
   yield keys.findings
+  yield await checkFiles(config, runtime)
   const store = await lookAtStore(config, keys.kids)
   yield store.findings
-  yield [checkTransport(config), ...checkBaseUrl(config, await askBaseUrl(config, runtime), store.isRunning)]
+  yield [
+    checkTransport(config),
+    checkProxies(config),
+    ...checkBaseUrl(config, await askBaseUrl(config, runtime), store.isRunning),
+  ]
   if (config.provider === 'oidc') yield* examineOidc(config, runtime)
   else yield* examineSupabase(config, runtime)
   yield [...noteSessionLimits(config), ...noteRateLimit(config), noteSessionTokens(config)]

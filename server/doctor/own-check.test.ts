@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkConfiguration, checkNode } from './own-check.ts'
+import { checkConfiguration, checkNode, checkProxies } from './own-check.ts'
 
 describe('Node', () => {
   it.each([
@@ -30,5 +30,15 @@ describe('the configuration', () => {
     ],
   ])('%j: %s', (given, message) => {
     expect(checkConfiguration([], given)).toEqual([{ name: 'configuration', state: 'ok', message }])
+  })
+})
+
+describe('addresses of clients', () => {
+  it.each<[baseUrl: string, trustedProxies: string[], state: string]>([
+    ['http://localhost:8787', [], 'ok'],
+    ['https://mcp.example.com', [], 'warn'],
+    ['https://mcp.example.com', ['10.0.0.0/8'], 'ok'],
+  ])('%s behind %j: %s', (baseUrl, trustedProxies, state) => {
+    expect(checkProxies({ baseUrl, trustedProxies }).state).toBe(state)
   })
 })

@@ -1,4 +1,6 @@
-import { fail, type Finding, ok } from './finding.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import type { ServerConfig } from '../setting.ts'
+import { fail, type Finding, ok, warn } from './finding.ts'
 
 const oldestNode = [22, 13] as const
 
@@ -10,6 +12,26 @@ export function checkNode(version: string): Finding {
   return isEnough
     ? ok('node', `Node ${version}.`)
     : fail('node', `Node ${version} is too old.`, `Install Node ${oldestNode.join('.')} or newer.`)
+}
+
+/** Whether clients are told apart by their addresses: behind a proxy only when it is named. */
+export function checkProxies({
+  baseUrl,
+  trustedProxies,
+}: Pick<ServerConfig, 'baseUrl' | 'trustedProxies'>): Finding {
+  const name = 'trusted-proxies'
+  if (trustedProxies.length > 0) {
+    return ok(name, `X-Forwarded-For of ${trustedProxies.join(', ')} names the address of a client.`)
+  }
+  const { protocol, hostname } = new URL(baseUrl)
+  if (protocol === 'http:' && isLoopbackHostname(hostname)) {
+    return ok(name, 'Clients connect without a proxy, as BASE_URL is on this computer.')
+  }
+  return warn(
+    name,
+    'Something in front of this server speaks https, and none is trusted to name the address of a client: limits per address do not hold.',
+    'Set DRAWBRIDGE_TRUSTED_PROXIES to its address, such as 127.0.0.1 or 10.0.0.0/8.',
+  )
 }
 
 /** Where a setting came from. */

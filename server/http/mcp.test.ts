@@ -441,7 +441,7 @@ describe('the message', () => {
     })
     expect(await (await send(call('nothing', {}))).json()).toMatchObject({
       id: 7,
-      error: { message: expect.stringContaining('tools/list') },
+      error: { code: -32_602, message: expect.stringContaining('nothing') as string },
     })
     expect(await (await send(call('add_note', { text: '' }))).json()).toMatchObject({
       id: 7,

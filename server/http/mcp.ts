@@ -10,7 +10,8 @@ import {
   type CallerResult,
   createCallerReader,
 } from '../core/caller.ts'
-import { resourceScopes, toolScope } from '../core/scope.ts'
+import type { GrantUses } from '../core/grant-use.ts'
+import { toolScope } from '../core/scope.ts'
 import { json } from './answer.ts'
 import { mediaType, readBody } from './body.ts'
 import { type CorsAudience, requestedHeaders } from './cors.ts'
@@ -26,7 +27,13 @@ export interface McpPorts {
   urls: PublicUrls
   allowedOrigins: readonly string[]
   callers: CallerPorts
+  /** Methods that `serve` takes; POST always. */
+  methods: readonly string[]
+  /** `body` is undefined for methods other than POST. */
   serve: (request: Request, body: unknown, caller: Caller) => Promise<Response>
+  /** Scopes that a message or a batch needs beside that of all tools. */
+  scopesOfMessage: (body: unknown) => readonly string[]
+  grantUse: Pick<GrantUses, 'note'>
 }
 
 /**
@@ -40,7 +47,7 @@ export function createMcpGate(ports: McpPorts): Endpoint {
   return {
     path: `${ports.urls.basePath}/mcp`,
     cors: (request) => audienceOf(request, ports.allowedOrigins),
-    methods: { POST: handler },
+    methods: Object.fromEntries(ports.methods.map((method) => [method, handler])),
     otherMethods: handler,
   }
 }
@@ -95,7 +102,7 @@ function refuseCaller(
   context: RequestContext,
   urls: PublicUrls,
 ): Response {
-  const challenge = { resourceMetadata: urls.resourceMetadata, scope: resourceScopes.join(' ') }
+  const challenge = { resourceMetadata: urls.resourceMetadata, scope: toolScope }
   switch (found.kind) {
     case 'missing':
       // RFC 6750 section 3.1: no error attribute when no credential came.
@@ -121,21 +128,51 @@ async function serve(
   context: RequestContext,
   ports: McpPorts,
 ): Promise<Response> {
-  if (!caller.scope.split(' ').includes(toolScope)) {
-    const error = new OAuthError(
-      'insufficient_scope',
-      `The access token lacks the scope ${toolScope}. Ask for it.`,
-    )
-    return refuseToken(error, { resourceMetadata: ports.urls.resourceMetadata, scope: toolScope })
-  }
-  if (request.method !== 'POST') return httpError('method_not_allowed', { allow: 'POST' })
+  if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
+  const refusedCaller = refuseScope(caller, [toolScope], ports)
+  if (refusedCaller) return refusedCaller
+  if (request.method === 'POST') return servePost(request, caller, context, ports)
+  if (!ports.methods.includes(request.method))
+    return httpError('method_not_allowed', { allow: ports.methods.join(', ') })
+  context.report('mcp_request', { credential: caller.credential })
+  return ports.serve(request, undefined, caller)
+}
+
+/**
+ * The refusal of a caller who lacks one of the scopes `needed`. It asks for all that the operation takes, and for what
+ * the token has already: a client that signs in for exactly these loses nothing (MCP 2026-07-28 authorization).
+ */
+function refuseScope(
+  { scope }: Caller,
+  needed: readonly string[],
+  { urls, callers }: McpPorts,
+): Response | undefined {
+  if (needed.length === 0) return undefined
+  const held = scope.split(' ')
+  const missing = needed.filter((name) => !held.includes(name))
+  if (missing.length === 0) return undefined
+  const asked = callers.scopes.resource.filter((name) => held.includes(name) || needed.includes(name))
+  const error = new OAuthError(
+    'insufficient_scope',
+    `The access token lacks the scope ${missing.join(' ')}. Sign in again and ask for it.`,
+  )
+  const all = [...new Set([toolScope, ...asked])].join(' ')
+  return refuseToken(error, { resourceMetadata: urls.resourceMetadata, scope: all })
+}
+
+async function servePost(
+  request: Request,
+  caller: Caller,
+  context: RequestContext,
+  ports: McpPorts,
+): Promise<Response> {
   if (mediaType(request) !== 'application/json') return httpError('unsupported_media_type')
   const body = await readBody(request, maxBodyBytes)
   if (body.kind === 'too_large') return httpError('content_too_large')
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
   if (message === undefined)
     return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not JSON.'), 400)
-  const refused = refuseMessage(message)
+  const refused = refuseMessage(message) ?? refuseScope(caller, ports.scopesOfMessage(message), ports)
   if (refused) return refused
   context.report('mcp_request', { credential: caller.credential })
   return ports.serve(request, message, caller)

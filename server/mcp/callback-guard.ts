@@ -1,4 +1,10 @@
-import { type McpServer, ProtocolError, SdkError, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { toolError } from './tool.ts'
 
@@ -21,39 +27,46 @@ function askingOnItsStream(context: ServerContext): ServerContext {
   }
 }
 
+const failureText = 'failed on the server. Try again; if it stays, tell the people who run it.'
+
 /**
- * Wraps every callback that is registered from now on: the SDK would tell the client the message of whatever it throws.
- * Errors of the protocol, and of asking the client, are meant for it and pass.
+ * Wraps every callback and handler that is registered from now on: the SDK would tell the client the message of whatever it
+ * throws. Errors of the protocol, and of asking the client, are meant for it and pass.
  */
 export function guardCallbacks(server: McpServer, report: McpEndpointConfig['report']): void {
   const guarded =
     (callback: Callback, answer: (error: unknown) => unknown): Callback =>
     async (...given) => {
-      const context = given.at(-1) as ServerContext
       try {
-        return await callback(...given.slice(0, -1), askingOnItsStream(context))
+        return await callback(...given)
       } catch (error) {
         if (error instanceof ProtocolError || error instanceof SdkError) throw error
         // A call that was cancelled fails because of that.
-        if (!context.mcpReq.signal.aborted) report('tool_failed', error)
+        const { mcpReq } = given.at(-1) as ServerContext
+        if (!mcpReq.signal.aborted) report('tool_failed', error)
         return answer(error)
       }
     }
+  const asking =
+    (callback: Callback): Callback =>
+    (...given) =>
+      callback(...given.slice(0, -1), askingOnItsStream(given.at(-1) as ServerContext))
   const wrap = (method: 'registerTool' | 'registerPrompt' | 'registerResource', answer: Callback): void => {
     const register = (server[method] as Callback).bind(server)
     const wrapped: Callback = (...given) =>
-      register(...given.slice(0, -1), guarded(given.at(-1) as Callback, answer))
+      register(...given.slice(0, -1), guarded(asking(given.at(-1) as Callback), answer))
     Object.assign(server, { [method]: wrapped })
   }
   const fail = (): never => {
-    throw new ProtocolError(
-      -32_603,
-      'It failed on the server. Try again; if it stays, tell the people who run it.',
-    )
+    throw new ProtocolError(ProtocolErrorCode.InternalError, `It ${failureText}`)
   }
-  wrap('registerTool', () =>
-    toolError('The tool failed on the server. Try again; if it stays, tell the people who run it.'),
-  )
+  wrap('registerTool', () => toolError(`The tool ${failureText}`))
   wrap('registerPrompt', fail)
   wrap('registerResource', fail)
+  // Completions, lists of templates, and whatever a module handles itself.
+  const handle = server.server.setRequestHandler.bind(server.server) as Callback
+  Object.assign(server.server, {
+    setRequestHandler: (...given: unknown[]) =>
+      handle(...given.slice(0, -1), guarded(given.at(-1) as Callback, fail)),
+  })
 }

@@ -10,6 +10,8 @@ export interface StreamTerms {
    * outlast the token that it began with, but not the end of the grant.
    */
   kind: 'notices' | 'call'
+  /** Ends the stream when it is aborted. */
+  until?: AbortSignal
   /** What is written before the server ends the stream by itself. */
   farewell?: string
   /** Called once, however the stream ends; `refused`: because the caller's credential is no longer good. */
@@ -20,8 +22,6 @@ export interface StreamTerms {
 export interface OpenStreams {
   /** The same answer, looked after until its body ends. Only for event streams. */
   keep(response: Response, terms: StreamTerms): Response
-  /** How many streams wait for notices on behalf of that grant or, without one, that user. */
-  waiting(caller: Caller): number
   /** Ends every stream whose caller may no longer have it. Never rejects. */
   check(): Promise<void>
   /** Ends the streams that wait for notices, and each that is kept from now on. Calls go on. */
@@ -29,6 +29,9 @@ export interface OpenStreams {
   /** Ends all of them, and every one that is kept from now on. */
   close(): void
 }
+
+/** How often a stream without news says that it is still there. */
+export const keepAliveMs = 15_000
 
 /** What a client may leave unread of a stream of notices before it is cut. */
 const mostUnreadBytes = 1024 * 1024
@@ -57,12 +60,10 @@ export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
       if (!response.body) return response
       const { stream, readable } = watch(response.body, terms, () => void open.delete(stream))
       open.add(stream)
-      if (ending.has(terms.kind)) stream.end('over')
+      if (ending.has(terms.kind) || terms.until?.aborted) stream.end('over')
+      terms.until?.addEventListener('abort', () => stream.end('over'), { once: true })
       return new Response(readable, response)
     },
-    waiting: (caller) =>
-      [...open].filter(({ terms }) => terms.kind === 'notices' && ownerOf(terms.caller) === ownerOf(caller))
-        .length,
     async check() {
       const streams = [...open]
       for (let first = 0; first < streams.length; first += checkedAtOnce) {
@@ -79,6 +80,11 @@ export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
       endAll('call')
     },
   }
+}
+
+/** Whether an answer is one that {@link OpenStreams.keep} looks after. */
+export function isEventStream(response: Response): boolean {
+  return response.headers.get('content-type') === 'text/event-stream'
 }
 
 /** Names user and grant, for what belongs to both. A credential of the provider's own has no grant. */

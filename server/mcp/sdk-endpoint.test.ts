@@ -67,7 +67,7 @@ beforeEach(() => {
   runtime = createFakeRuntime(start)
   endpoint = createSdkEndpoint(
     { ...endpointConfigSample(module), runtime },
-    { sessions: { total: 1, perUser: 1, idleSeconds: 1 }, subscriptions: { total: 3, perGrant: 2 } },
+    { sessions: { total: 1, perUser: 1, idleSeconds: 1 }, subscriptions: { total: 3, perUser: 2 } },
   )
 })
 afterEach(async () => {
@@ -133,18 +133,50 @@ describe('subscriptions/listen (MCP 2026-07-28)', () => {
     })
   })
 
-  it('is bounded for each grant and for all', async () => {
-    const other = { ...ada(), grantId: 'grant-2' }
+  const of = (sub: string): Caller => ({ ...ada(), user: { ...ada().user, id: `https://provider#${sub}` } })
+  const isStream = (response: Response): boolean =>
+    response.headers.get('content-type') === 'text/event-stream'
+
+  it('is bounded for each user, whatever their grants', async () => {
     const first = readMessages(await listen())
     await listen()
-    expect(await (await listen()).json()).toMatchObject({
+    expect(await (await listen(everything, { ...ada(), grantId: 'grant-2' })).json()).toMatchObject({
       id: 1,
-      error: { message: expect.stringMatching(/limit/i) as string },
+      error: { code: -32_603, message: expect.stringMatching(/limit/i) as string },
     })
-    readMessages(await listen(everything, other))
-    expect(await (await listen(everything, other)).json()).toMatchObject({ error: { code: -32_603 } })
     await first.cancel()
-    expect((await listen()).headers.get('content-type')).toBe('text/event-stream')
+    expect(isStream(await listen())).toBe(true)
+  })
+
+  it('is bounded for many requests at once as well', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => listen()))
+    expect(answers.filter(isStream)).toHaveLength(2)
+  })
+
+  it('is bounded for all: whoever has the most makes room, politely, and nobody else', async () => {
+    const first = readMessages(await listen())
+    await listen()
+    expect(isStream(await listen(everything, of('bob')))).toBe(true)
+    expect(isStream(await listen(everything, of('cy')))).toBe(true)
+    expect((await first.rest()).at(-1)?.message).toMatchObject({ id: 1, result: { resultType: 'complete' } })
+    expect(isStream(await listen(everything, of('dee')))).toBe(false)
+  })
+
+  it('gives its place back when it is refused or asks for nothing', async () => {
+    for (let time = 0; time < 3; time += 1) {
+      expect(await (await send('subscriptions/listen', {})).json()).toMatchObject({
+        error: { code: -32_602 },
+      })
+      await readMessages(await listen({})).rest()
+    }
+    expect(isStream(await listen())).toBe(true)
+  })
+
+  it('is refused when its filter is too long to keep', async () => {
+    const resourceSubscriptions = Array.from({ length: 10_000 }, (_each, index) => `test://${index}`)
+    const refused = await listen({ resourceSubscriptions })
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toMatchObject({ id: 1, error: { code: -32_602 } })
   })
 
   it.each<[string, () => void]>([

@@ -1,14 +1,12 @@
-import {
-  createMcpHandler,
-  isLegacyRequest,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server'
+import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, type JsonRpcMessage, jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
-import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { type JsonRpcMessage, jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
+import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
 import { authInfoOf, type Incoming } from './incoming.ts'
-import { createOpenStreams, type OpenStreams } from './open-streams.ts'
+import type { ListenLimits } from './listen-places.ts'
+import { createModernLeg } from './modern-leg.ts'
+import { createOpenStreams, isEventStream, keepAliveMs, type OpenStreams } from './open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
 import { createSessionLeg, type SessionLeg } from './session-leg.ts'
 import { type SessionLimits, sessionLimits } from './session-table.ts'
@@ -16,18 +14,16 @@ import { type SessionLimits, sessionLimits } from './session-table.ts'
 /** How much may stay open at once. */
 export interface EndpointLimits {
   sessions: SessionLimits
-  /** Streams of `subscriptions/listen`, all together and those of one grant. */
-  subscriptions: { total: number; perGrant: number }
+  subscriptions: ListenLimits
 }
 
 const standardLimits: EndpointLimits = {
   sessions: sessionLimits,
-  subscriptions: { total: 1024, perGrant: 32 },
+  subscriptions: { total: 1024, perUser: 64 },
 }
 
 /** How often open streams are looked at, and so how late one ends whose grant is gone. */
 const checkEveryMs = 15_000
-const keepAliveMs = 15_000
 
 /**
  * Creates the endpoint for both protocol eras by the MCP SDK.
@@ -42,7 +38,7 @@ export function createSdkEndpoint(
 ): McpEndpoint {
   const streams = createOpenStreams(config.runtime)
   const createServer = createServerFactory(config)
-  const modern = createModernLeg(config, limits, createServer, streams)
+  const modern = createModernLeg({ config, limits: limits.subscriptions, createServer, streams })
   const stateless = createStatelessLeg(config, createServer, streams)
   const sessions: SessionLeg | undefined = config.module.asksClient
     ? createSessionLeg({ config, limits: limits.sessions, createServer, streams })
@@ -85,61 +81,6 @@ export function createSdkEndpoint(
       streams.close()
       await modern.close()
       await sessions?.close()
-    },
-  }
-}
-
-interface ModernLeg extends Pick<McpEndpoint, 'notify' | 'close'> {
-  handle(request: Request, incoming: Incoming): Promise<Response>
-}
-
-/** Serves revision 2026-07-28, where nothing outlasts a request. */
-function createModernLeg(
-  config: McpEndpointConfig,
-  { subscriptions }: EndpointLimits,
-  createServer: ServerFactory,
-  streams: OpenStreams,
-): ModernLeg {
-  // The handler makes the server of a request while it is handed over, so that nothing is between the two.
-  const { serverInfo, resourceMetadata } = config
-  const handler = createMcpHandler(
-    ({ authInfo }) => createServer({ kind: 'modern', incoming: () => incomingOf(authInfo?.extra) }),
-    {
-      legacy: 'reject',
-      onerror: (error) => config.report('mcp_rejected', error),
-      maxSubscriptions: subscriptions.total,
-      keepAliveMs,
-    },
-  )
-  return {
-    notify: handler.notify,
-    close: () => handler.close(),
-    async handle(request, incoming) {
-      const { caller, body } = incoming
-      const listenId = listenIdOf(body)
-      if (listenId !== undefined && streams.waiting(caller) >= subscriptions.perGrant) {
-        return Response.json(jsonRpcError(listenId, jsonRpcCode.internalError, 'Subscription limit reached'))
-      }
-      const authInfo = authInfoOf(caller, resourceMetadata)
-      const response = await handler.fetch(request, {
-        parsedBody: body,
-        authInfo: { ...authInfo, extra: { ...authInfo.extra, body } },
-      })
-      if (!isEventStream(response)) return response
-      if (listenId === undefined) return streams.keep(response, { caller, kind: 'call' })
-      const farewell = {
-        jsonrpc: '2.0',
-        id: listenId,
-        result: {
-          resultType: 'complete',
-          _meta: { [mcpMetaKey.subscriptionId]: listenId, [mcpMetaKey.serverInfo]: serverInfo },
-        },
-      }
-      return streams.keep(response, {
-        caller,
-        kind: 'notices',
-        farewell: `event: message\ndata: ${JSON.stringify(farewell)}\n\n`,
-      })
     },
   }
 }
@@ -193,21 +134,6 @@ function repeat(work: () => Promise<void>): () => void {
   }, checkEveryMs)
   timer.unref()
   return () => clearInterval(timer)
-}
-
-function incomingOf(extra: Record<string, unknown> | undefined): Incoming {
-  if (!extra || !('caller' in extra))
-    throw new TypeError('An MCP request reached the endpoint without a caller.')
-  return extra as unknown as Incoming
-}
-
-function isEventStream(response: Response): boolean {
-  return response.headers.get('content-type') === 'text/event-stream'
-}
-
-function listenIdOf(body: unknown): string | number | undefined {
-  if (!isJsonObject(body) || body['method'] !== 'subscriptions/listen') return undefined
-  return body['id'] as string | number | undefined
 }
 
 function asksForProgress(body: unknown): boolean {

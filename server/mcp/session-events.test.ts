@@ -42,11 +42,15 @@ describe('the events of a session (MCP 2025-11-25 resumability)', () => {
     expect((await replay(store, first)).map((sent) => (sent as string[])[1])).toEqual(['3', '4'])
   })
 
-  it('keep the newest however large it is', async () => {
-    const store = createEventStore({ events: 10, bytes: 10 })
-    const first = await store.storeEvent('a', message('1'))
-    await store.storeEvent('a', message('large'))
-    expect((await replay(store, first)).map((sent) => (sent as string[])[1])).toEqual(['large'])
+  it('larger than all that is kept are not, and their stream cannot be taken up from before them', async () => {
+    const store = createEventStore({ events: 10, bytes: 2 * JSON.stringify(message('1')).length })
+    const other = await store.storeEvent('b', message('1'))
+    const before = await store.storeEvent('a', message('2'))
+    const large = await store.storeEvent('a', message('x'.repeat(1000)))
+    for (const id of [before, large]) expect(await store.getStreamIdForEventId?.(id)).toBeUndefined()
+    expect(await store.getStreamIdForEventId?.(other)).toBe('b')
+    const after = await store.storeEvent('a', message('3'))
+    expect(await replay(store, large)).toEqual([[after, '3']])
   })
 
   it.each(['', '1', '1_b', 'x_a', '1_a_', `1_${'a'.repeat(200)}`, '99999999999999999_a'])(

@@ -17,13 +17,13 @@ interface StoredEvent {
  * Keeps the latest messages of one session, so that a client whose stream broke off can ask for what came after the last
  * one that it saw (MCP 2025-11-25 transports, resumability and redelivery).
  *
- * Over `limits` the oldest go, and are not sent again: what is left of the stream is. An id whose stream has nothing left
- * is unknown. Ids are unique in the session and mean nothing outside it.
+ * Over `limits` the oldest go, and are not sent again: what is left of the stream is. A message that is over them by itself
+ * is not kept, nor anything before it on its stream, which would look as if it were all. An id whose stream has nothing
+ * left is unknown. Ids are unique in the session and mean nothing outside it.
  */
 export function createEventStore(limits: EventLimits): EventStore {
-  const events: StoredEvent[] = []
+  let events: StoredEvent[] = []
   let sequence = 0
-  let bytes = 0
 
   const streamOf = (eventId: string): string | undefined => {
     const streamId = parseEventId(eventId)?.streamId
@@ -34,11 +34,13 @@ export function createEventStore(limits: EventLimits): EventStore {
     storeEvent: async (streamId, message) => {
       sequence += 1
       const event = { streamId, sequence, message, bytes: JSON.stringify(message).length }
-      events.push(event)
-      bytes += event.bytes
-      while (events.length > limits.events || (bytes > limits.bytes && events.length > 1)) {
-        bytes -= events.shift()?.bytes ?? 0
+      if (event.bytes > limits.bytes) {
+        events = events.filter((other) => other.streamId !== streamId)
+      } else {
+        events.push(event)
       }
+      let bytes = events.reduce((sum, each) => sum + each.bytes, 0)
+      while (events.length > limits.events || bytes > limits.bytes) bytes -= events.shift()?.bytes ?? 0
       return `${sequence}_${streamId}`
     },
     getStreamIdForEventId: async (eventId) => streamOf(eventId),

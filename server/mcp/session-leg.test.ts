@@ -67,7 +67,7 @@ beforeEach(() => {
   runtime = createFakeRuntime(1_000_000)
   endpoint = createSdkEndpoint(
     { ...endpointConfigSample(module), runtime },
-    { sessions: { total: 10, perUser: 2, idleSeconds: 1800 }, subscriptions: { total: 10, perGrant: 2 } },
+    { sessions: { total: 10, perUser: 2, idleSeconds: 1800 }, subscriptions: { total: 10, perUser: 2 } },
   )
 })
 afterEach(() => endpoint.close())
@@ -297,6 +297,21 @@ describe('how many sessions there are', () => {
     runtime.advance(1)
     const third = await open()
     expect([await isOpen(first), await isOpen(second), await isOpen(third)]).toEqual([true, false, true])
+  })
+
+  it('is bounded for many that are opened at once, too', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(endpoint, ada, initialize)))
+    const opened = answers.map(({ headers }) => headers.get('mcp-session-id')).filter((id) => id !== null)
+    const open = await Promise.all(opened.map((id) => isOpen(id)))
+    expect(open.filter(Boolean)).toHaveLength(2)
+  })
+
+  it('has no room for one that opens with more than is worth keeping', async () => {
+    const clientInfo = { name: 'x'.repeat(70_000), version: '1' }
+    const large = { ...initialize, params: { ...initialize.params, clientInfo } }
+    const refused = await exchange(endpoint, ada, large)
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toMatchObject({ id: 0, error: { code: -32_602 } })
   })
 
   it('never costs a call that runs: there is 503 instead', async () => {

@@ -7,11 +7,12 @@ import {
 } from '@modelcontextprotocol/server'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
+import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { authInfoOf, type Incoming } from './incoming.ts'
-import { type OpenStreams, ownerOf } from './open-streams.ts'
+import { isTooLongToKeep, longestKept } from './kept-message.ts'
+import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from './open-streams.ts'
 import type { ServerFactory } from './sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
 import { createSessionTable, type SessionEntry, type SessionLimits } from './session-table.ts'
@@ -37,7 +38,6 @@ export interface SessionLegPorts {
 }
 
 const eventLimits: EventLimits = { events: 256, bytes: 256 * 1024 }
-const keepAliveMs = 15_000
 /** How long a client waits before it takes up a stream that a tool closed on purpose. */
 const retryMs = 1000
 const mostSubscriptions = 256
@@ -48,6 +48,7 @@ interface Session {
   server: McpServer
   transport: WebStandardStreamableHTTPServerTransport
   subscriptions: Set<string>
+  isInitialized: boolean
 }
 
 /**
@@ -67,41 +68,53 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
     await server.close().catch((error: unknown) => config.report('mcp_rejected', error))
   }
 
-  async function open(opening: Incoming): Promise<Session> {
-    const { caller } = opening
+  function create({ caller }: Incoming): SessionEntry<Session> {
     const id = encodeBase64url(runtime.randomBytes(24))
+    // Without the message that opened it: as long as the session lives, that would be kept with it.
+    const opening = { caller, body: undefined }
     const server = createServer({ kind: 'session', incoming: () => serving.getStore() ?? opening })
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
-      onsessioninitialized: () =>
-        void table.add(id, { userId: caller.user.id, owner: ownerOf(caller) }, session),
+      onsessioninitialized: () => void (session.isInitialized = true),
       onsessionclosed: () => table.remove(id),
       eventStore: createEventStore(eventLimits),
       keepAliveMs,
       retryInterval: retryMs,
     })
-    const session: Session = { id, server, transport, subscriptions: new Set() }
+    const session: Session = { id, server, transport, subscriptions: new Set(), isInitialized: false }
     serveSubscriptions(session)
-    await server.connect(transport)
-    return session
+    return table.add(id, { userId: caller.user.id, owner: ownerOf(caller) }, session)
   }
 
   async function begin(request: Request, incoming: Incoming): Promise<Response> {
+    if (isTooLongToKeep(incoming.body)) return tooLong(incoming.body)
     if (!table.makeRoom(incoming.caller.user.id)) return tooMany(incoming.body)
-    const session = await open(incoming)
-    const response = await exchange(request, incoming, session)
-    // It is initialized by now, or never will be.
-    const entry = entryOf(session)
-    if (!entry) await endSession(session)
-    return entry ? look(response, request, incoming, entry) : response
+    // In the table before anything is awaited: of many that open one at once, no more get in than there is room for.
+    const entry = create(incoming)
+    const { session } = entry
+    try {
+      const response = await during(entry, async () => {
+        await session.server.connect(session.transport)
+        return exchange(request, incoming, session)
+      })
+      return session.isInitialized ? look(response, request, incoming, entry) : response
+    } finally {
+      // It is initialized by now, or never will be.
+      if (!session.isInitialized) await endSession(session)
+    }
   }
 
   async function resume(id: string, request: Request, incoming: Incoming): Promise<Response> {
     const entry = table.find(id, ownerOf(incoming.caller))
     if (!entry) return notFound(incoming.body)
-    entry.calls += 1
-    const response = await exchange(request, incoming, entry.session).finally(() => (entry.calls -= 1))
+    const response = await during(entry, () => exchange(request, incoming, entry.session))
     return look(response, request, incoming, entry)
+  }
+
+  /** Counts `work` as a call of the session. */
+  function during<T>(entry: SessionEntry<Session>, work: () => Promise<T>): Promise<T> {
+    entry.calls += 1
+    return work().finally(() => (entry.calls -= 1))
   }
 
   function exchange(request: Request, incoming: Incoming, { transport }: Session): Promise<Response> {
@@ -117,7 +130,7 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
     { caller }: Incoming,
     entry: SessionEntry<Session>,
   ): Response {
-    if (response.headers.get('content-type') !== 'text/event-stream') return response
+    if (!isEventStream(response)) return response
     const kind = request.method === 'GET' ? 'notices' : 'call'
     const counter = kind === 'notices' ? 'listening' : 'calls'
     entry[counter] += 1
@@ -131,10 +144,6 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
         if (how === 'refused' && kind === 'call') void endSession(entry.session)
       },
     })
-  }
-
-  function entryOf(session: Session): SessionEntry<Session> | undefined {
-    return table.all().find((entry) => entry.session === session)
   }
 
   const tell = (send: (session: Session) => Promise<void>): void => {
@@ -185,6 +194,11 @@ function opensSession(body: unknown): boolean {
   return (Array.isArray(body) ? body : [body]).some(
     (message) => isJsonObject(message) && message['method'] === 'initialize',
   )
+}
+
+function tooLong(body: unknown): Response {
+  const text = `An initialize message has at most ${longestKept} characters.`
+  return Response.json(jsonRpcError(idOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
 }
 
 function notFound(body: unknown): Response {

@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { largestGroup } from './largest-group.ts'
 
 /** How many sessions there may be, and how long one is kept that nobody uses. */
 export interface SessionLimits {
@@ -105,10 +106,4 @@ export function createSessionTable<Session>(
 function busyness({ calls, listening }: SessionEntry<unknown>): number {
   if (calls > 0) return 2
   return listening > 0 ? 1 : 0
-}
-
-function largestGroup<Entry extends SessionOwner>(entries: readonly Entry[]): Entry[] {
-  const groups = new Map<string, Entry[]>()
-  for (const entry of entries) groups.set(entry.userId, [...(groups.get(entry.userId) ?? []), entry])
-  return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most), [])
 }

@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ToolModule } from '../mcp/tool-module.ts'
+import {
+  account,
+  appUrl,
+  baseUrl,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../testing/drawbridge-fixture.ts'
+
+let ran: string[]
+let drawbridge: DrawbridgeFixture
+
+const module: ToolModule = {
+  scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Change your notes' },
+  tools: [
+    { name: 'hello', call: () => log('hello') },
+    { name: 'read', scope: 'notes:read', call: () => log('read') },
+    { name: 'write', scope: 'notes:write', call: () => log('write') },
+  ],
+}
+
+function log(name: string): string {
+  ran.push(name)
+  return name
+}
+
+beforeEach(async () => {
+  ran = []
+  drawbridge = await startDrawbridge({}, undefined, module)
+})
+afterEach(() => drawbridge.close())
+
+/** Signs in for `scope` and answers the access token. */
+async function tokenFor(scope: string): Promise<string> {
+  const { client_id: clientId } = await drawbridge.register()
+  const { url } = await drawbridge.signIn(clientId, undefined, { scope })
+  const response = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+const call = (name: string, id = 1): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: {} },
+})
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+const eras: [string, (name: string, token: string) => Promise<Response>][] = [
+  ['2025-11-25', (name, token) => drawbridge.mcp(call(name), { authorization: `Bearer ${token}` })],
+  [
+    '2025-03-26, in a batch',
+    (name, token) => drawbridge.mcp([call('hello'), call(name, 2)], { authorization: `Bearer ${token}` }),
+  ],
+  [
+    '2026-07-28',
+    (name, token) =>
+      drawbridge.mcp(
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, _meta: meta } },
+        {
+          authorization: `Bearer ${token}`,
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': name,
+        },
+      ),
+  ],
+  [
+    '2026-07-28, as a stream',
+    (name, token) =>
+      drawbridge.mcp(
+        {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name, arguments: {}, _meta: { ...meta, progressToken: 1 } },
+        },
+        {
+          authorization: `Bearer ${token}`,
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': name,
+        },
+      ),
+  ],
+]
+
+describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, send) => {
+  it.each([
+    ['mcp', 'write', 'mcp notes:write'],
+    ['mcp notes:read', 'write', 'mcp notes:read notes:write'],
+    ['notes:write', 'read', 'mcp notes:read notes:write'],
+    ['mcp offline_access', 'read', 'mcp notes:read'],
+  ])(
+    'with %s, %s is refused before anything runs, and %s is asked for (RFC 6750 section 3.1, MCP step-up)',
+    async (held, tool, asked) => {
+      const response = await send(tool, await tokenFor(held))
+      expect(response.status).toBe(403)
+      const challenge = response.headers.get('www-authenticate')
+      expect(challenge).toContain('error="insufficient_scope"')
+      expect(challenge).toContain(` scope="${asked}"`)
+      expect(challenge).toContain(`resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp"`)
+      expect(await response.json()).toMatchObject({ error: 'insufficient_scope' })
+      expect(ran).toEqual([])
+    },
+  )
+
+  it('works once the scope was granted', async () => {
+    const response = await send('write', await tokenFor('mcp notes:write'))
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('write')
+    expect(ran).toContain('write')
+  })
+})
+
+describe('scopes of tools', () => {
+  it('hide nothing from the list: what is not seen is never asked for', async () => {
+    const response = await drawbridge.mcp(
+      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      { authorization: `Bearer ${await tokenFor('mcp')}` },
+    )
+    const { result } = (await response.json()) as { result: { tools: { name: string }[] } }
+    expect(result.tools.map(({ name }) => name)).toEqual(['hello', 'read', 'write'])
+  })
+
+  it('are in the metadata of the resource (RFC 9728 section 2)', async () => {
+    const response = await drawbridge.fetch('/.well-known/oauth-protected-resource/mcp')
+    expect(await response.json()).toMatchObject({ scopes_supported: ['mcp', 'notes:read', 'notes:write'] })
+  })
+
+  it('are all held by a token of the session provider', async () => {
+    const { embedded } = drawbridge.app
+    if (!embedded) throw new Error('There is no embedded provider.')
+    const response = await embedded.fetch(
+      new Request(`${appUrl}/auth/v1/token?grant_type=password`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(account),
+      }),
+    )
+    const { access_token: token } = (await response.json()) as { access_token: string }
+    const answer = await drawbridge.mcp(call('write'), { authorization: `Bearer ${token}` })
+    expect(answer.status).toBe(200)
+  })
+})
+
+describe('the use of a grant', () => {
+  it('is noted with each call, and written at the end at the latest', async () => {
+    const other = await startDrawbridge({}, undefined, module)
+    const { tokens } = await other.connect()
+    other.runtime.advance(600)
+    await other.mcp(call('hello'), { authorization: `Bearer ${tokens.access_token}` })
+    const written: unknown[] = []
+    other.app.store.recordGrantUses = async (uses) => void written.push(...uses)
+    await other.close()
+    expect(written).toEqual([expect.objectContaining({ usedAt: other.runtime.now() })])
+  })
+})

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod/v4'
+import { exchange, modernMessage } from '../testing/mcp-exchange.ts'
+import { callerSample, endpointConfigSample } from '../testing/tool-fixture.ts'
+import { createSdkEndpoint } from './sdk-endpoint.ts'
+import type { ToolModule } from './tool-module.ts'
+
+const secret = 'the password is 1234'
+const fail = (): never => {
+  throw new Error(secret)
+}
+
+const module: ToolModule = {
+  register(server, _context, { ResourceTemplate, completable }) {
+    const argsSchema = z.object({ of: completable(z.string(), fail) })
+    server.registerPrompt('prompt', { argsSchema }, fail)
+    const template = new ResourceTemplate('test://{name}', { list: fail, complete: { name: fail } })
+    server.registerResource('resource', template, {}, fail)
+    server.registerTool('tool', { inputSchema: z.object({}) }, fail)
+    server.server.registerCapabilities({ logging: {} })
+    server.server.setRequestHandler('logging/setLevel', fail)
+  },
+}
+
+const argument = { name: 'of', value: 'x' }
+const calls: [what: string, method: string, params: Record<string, unknown>][] = [
+  ['a tool', 'tools/call', { name: 'tool', arguments: {} }],
+  ['a prompt', 'prompts/get', { name: 'prompt', arguments: { of: 'x' } }],
+  ['a resource', 'resources/read', { uri: 'test://a' }],
+  ['a list of resources', 'resources/list', {}],
+  ['a completion', 'completion/complete', { ref: { type: 'ref/prompt', name: 'prompt' }, argument }],
+  [
+    'a completion of a template',
+    'completion/complete',
+    { ref: { type: 'ref/resource', uri: 'test://{name}' }, argument: { ...argument, name: 'name' } },
+  ],
+]
+
+async function answerTo(method: string, params: Record<string, unknown>, era: string): Promise<string[]> {
+  const reported: string[] = []
+  const endpoint = createSdkEndpoint({
+    ...endpointConfigSample(module),
+    report: (event, error) => void reported.push(`${event}: ${(error as Error).message}`),
+  })
+  const modern = modernMessage(method, params)
+  const response =
+    era === '2026-07-28'
+      ? await exchange(endpoint, callerSample, modern.message, {
+          headers: { ...modern.headers, ...(params['uri'] !== undefined && { 'mcp-name': 'test://a' }) },
+        })
+      : await exchange(endpoint, callerSample, { jsonrpc: '2.0', id: 1, method, params })
+  const text = await response.text()
+  await endpoint.close()
+  return [text, ...reported]
+}
+
+describe.each(['2026-07-28', '2025-11-25'])('what registered code throws (%s)', (era) => {
+  it.each(calls)(
+    'in %s goes to the log, and the client reads the next step instead',
+    async (_what, ...call) => {
+      const [text, ...reported] = await answerTo(...call, era)
+      expect(text).toContain('failed on the server. Try again')
+      expect(text).not.toContain(secret)
+      expect(reported).toEqual([`tool_failed: ${secret}`])
+    },
+  )
+})
+
+it('nor in a handler that a module sets itself', async () => {
+  const [text, ...reported] = await answerTo('logging/setLevel', { level: 'info' }, '2025-11-25')
+  expect(text).toContain('failed on the server')
+  expect(text).not.toContain(secret)
+  expect(reported).toEqual([`tool_failed: ${secret}`])
+})

@@ -1,0 +1,155 @@
+import { access } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from './mcp/tool.ts'
+import type { ToolDeclaration, ToolModule } from './mcp/tool-module.ts'
+
+/** A tool module that cannot be used. Each fault names the member and what to do about it. */
+export class ToolModuleError extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[], options: { cause?: unknown } = {}) {
+    super(`The tools cannot be used.\n${faults.map((fault) => `  ${fault}`).join('\n')}`, options)
+    this.name = 'ToolModuleError'
+    this.faults = faults
+  }
+}
+
+/**
+ * Loads the file of TOOLS, an ES module whose path is relative to `directory`. Its exports are the module, or its default
+ * export is. They are checked when the module is opened. Throws {@link ToolModuleError} when it is not there or does not load.
+ */
+export async function loadToolModule(path: string, directory: string = process.cwd()): Promise<ToolModule> {
+  const file = resolve(directory, path)
+  try {
+    await access(file)
+  } catch (cause) {
+    throw new ToolModuleError([`TOOLS: there is no file ${file}. Give the path of an ES module.`], {
+      cause,
+    })
+  }
+  try {
+    const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+    const { default: whole } = exports
+    const isNamed = Object.hasOwn(exports, 'tools') || Object.hasOwn(exports, 'register')
+    return isNamed || !isJsonObject(whole) ? exports : whole
+  } catch (cause) {
+    throw new ToolModuleError(
+      [`TOOLS: ${file} does not load: ${describe(cause)}. Run it with node to see more.`],
+      {
+        cause,
+      },
+    )
+  }
+}
+
+/** A tool module that was checked, and its plain tools ready to serve. */
+export interface OpenToolModule extends ToolModule {
+  definitions: readonly ToolDefinition[]
+}
+
+/**
+ * Checks `module` and prepares its plain tools. `reserved` are scopes that mean something already. Throws
+ * {@link ToolModuleError} with every fault at once. What the functions do is not checked.
+ */
+export function openToolModule(
+  module: ToolModule,
+  reserved: readonly string[],
+  report: ReportToolFailure,
+): OpenToolModule {
+  const faults = moduleFaults(module, reserved)
+  const tools: unknown = module.tools ?? []
+  if (!Array.isArray(tools)) throw new ToolModuleError([...faults, 'tools: must be an array of tools.'])
+  const names = new Set<unknown>()
+  const definitions = tools.flatMap((tool: unknown, index) => {
+    const where = `tools[${index}]${isJsonObject(tool) && typeof tool['name'] === 'string' ? ` (${tool['name']})` : ''}`
+    const found = isJsonObject(tool) ? toolFaults(tool, names, module.scopes) : ['must be an object.']
+    if (isJsonObject(tool)) names.add(tool['name'])
+    const opened = found.length === 0 ? open(tool as ToolDeclaration, report) : found
+    if (!Array.isArray(opened)) return [opened]
+    faults.push(...opened.map((fault) => `${where}: ${fault}`))
+    return []
+  })
+  if (faults.length > 0) throw new ToolModuleError(faults)
+  return { ...module, definitions }
+}
+
+function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {
+  try {
+    const definition = prepareTool(tool, report)
+    const faults = listingFaults(definition.listing)
+    return faults.length > 0 ? faults : definition
+  } catch (error) {
+    return [`${describe(error)}.`]
+  }
+}
+
+function moduleFaults(module: ToolModule, reserved: readonly string[]): string[] {
+  if (module.tools === undefined && module.register === undefined) {
+    const names = Object.keys(module)
+    const seen = names.length > 0 ? `exports only ${names.join(', ')}` : 'exports nothing'
+    return [`The module ${seen}. Export tools, an array, or register, a function.`]
+  }
+  const faults = [
+    ...kindFault('instructions', module.instructions, 'string'),
+    ...kindFault('register', module.register, 'function'),
+    ...kindFault('asksClient', module.asksClient, 'boolean'),
+    ...kindFault('start', module.start, 'function'),
+    ...scopeFaults(module.scopes, reserved),
+  ]
+  if (module.serverInfo !== undefined && !isTextRecord(module.serverInfo))
+    faults.push('serverInfo: must be an object with name, title, version or websiteUrl, each a string.')
+  return faults
+}
+
+function kindFault(member: string, value: unknown, kind: 'string' | 'function' | 'boolean'): string[] {
+  if (value === undefined || typeof value === kind) return []
+  return [`${member}: must be a ${kind}, or be left out.`]
+}
+
+function isTextRecord(value: unknown): value is Record<string, string> {
+  return isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string')
+}
+
+function scopeFaults(scopes: unknown, reserved: readonly string[]): string[] {
+  if (scopes === undefined) return []
+  if (!isJsonObject(scopes)) return ['scopes: must be an object of scope: description.']
+  return Object.entries(scopes).flatMap(([name, description]) => {
+    const faults = []
+    // RFC 6749 section 3.3.
+    if (!/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(name))
+      faults.push(`scopes["${name}"]: a scope is printable ASCII without blanks, quotes and backslashes.`)
+    if (reserved.includes(name))
+      faults.push(`scopes["${name}"]: this name is taken. Choose another, such as ${name}:more.`)
+    if (typeof description !== 'string' || description.trim() === '')
+      faults.push(
+        `scopes["${name}"]: needs a text that says what it allows; people read it on the login page.`,
+      )
+    return faults
+  })
+}
+
+function toolFaults(
+  tool: Record<string, unknown>,
+  names: ReadonlySet<unknown>,
+  scopes: ToolModule['scopes'],
+): string[] {
+  const { name, call, scope } = tool
+  const faults = []
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name))
+    faults.push('name: must be 1 to 128 letters, digits, _, - or dots.')
+  if (names.has(name)) faults.push('name: another tool has it. Rename one of them.')
+  if (typeof call !== 'function')
+    faults.push('call: must be a function (input, context) that answers a result.')
+  if (
+    scope !== undefined &&
+    (typeof scope !== 'string' || !isJsonObject(scopes) || !Object.hasOwn(scopes, scope))
+  )
+    faults.push(`scope: ${JSON.stringify(scope)} is not one of scopes. Add it there with what it allows.`)
+  return faults
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
