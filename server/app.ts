@@ -1,58 +1,84 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Logger } from 'pino'
 import type { ServerConfig } from './setting.ts'
-import type { AuthorizationCodePorts } from './core/authorization-code.ts'
-import type { CallerPorts } from './core/caller.ts'
+import { createGrantUse } from './core/grant-use.ts'
+import { createScopeCatalogue } from './core/scope.ts'
 import { createSealer, type KeyRing } from './core/seal.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
 import { createSignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './embedded.ts'
-import { createAuthorizeEndpoint } from './http/authorize.ts'
-import { createBindingCookie } from './http/browser-binding.ts'
-import { createCallbackEndpoint } from './http/callback.ts'
-import { createHealthEndpoints } from './http/health.ts'
-import type { LoginPorts } from './http/login.ts'
-import { createMcpGate } from './http/mcp.ts'
-import { createMetadataEndpoints, publicUrls } from './http/metadata.ts'
-import { createRegisterEndpoint } from './http/register.ts'
+import { createEndpoints } from './endpoint-table.ts'
+import { createAddressChain } from './http/client-address.ts'
+import type { RequestGate } from './http/guarded-server.ts'
+import { observeRequests } from './http/request-metrics.ts'
+import { publicUrls } from './http/metadata.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
-import { createTokenEndpoint } from './http/token.ts'
-import { reportTo } from './log.ts'
-import { createMcpEndpoint } from './mcp/endpoint.ts'
-import { createNotesTools } from './mcp/notes-tools.ts'
-import { whoamiTool } from './mcp/whoami-tool.ts'
+import { createLoadShedding } from './load-shedding.ts'
+import { type Log, nameTokenRefusals, reportTo } from './log.ts'
+import { observeFetch, observeStore } from './metrics-observer.ts'
+import type { ToolModule } from './mcp/tool-module.ts'
+import { openClients } from './open-clients.ts'
 import { openKeyRing } from './open-key-ring.ts'
 import { openProvider } from './open-provider.ts'
 import { openStore } from './open-store.ts'
+import { defaultToolModule, openTools } from './open-tools.ts'
 import { startUpkeep } from './upkeep.ts'
-import { version } from './version.ts'
 
 /** A running Drawbridge without its sockets. */
 export interface App {
   /** Serves BASE_URL. */
   fetch: FetchHandler
+  /** Stands before {@link fetch}: sheds load that is only refused, for the sake of good clients. */
+  gate: RequestGate
   /** What lives at APP_URL, while the embedded provider is in use. */
   embedded: Embedded | undefined
   store: Store
   /** Rejects when the store cannot be used. Requests find that out by themselves; a start should not succeed first. */
   prepare(): Promise<void>
+  /** From now on `/readyz` says that no more requests should come. They are served all the same. */
+  drain(): void
+  /** Ends the answers of `/mcp` that only wait for notices: whoever waits for the answers to end would wait for long. */
+  endStreams(): void
   close(): Promise<void>
 }
 
-/** The composition root: opens the store, picks the provider, and hands each endpoint the functions it needs. */
-export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): App {
-  const store = openStore(config.store)
+/**
+ * The composition root: opens the store, picks the provider, and hands each endpoint the functions it needs. `module` is
+ * what /mcp offers instead of the tools for trying out; `ToolModuleError` is thrown when it cannot be used.
+ */
+export function createApp(
+  config: ServerConfig,
+  runtime: Runtime,
+  log: Log,
+  module: ToolModule = defaultToolModule(config),
+): App {
+  const store = observeStore(openStore(config.store), log.metrics)
+  try {
+    return compose(store, config, runtime, log, module)
+  } catch (error) {
+    // Nothing runs on it yet, and a faulty file should not keep the database locked.
+    store.close().catch(() => {})
+    throw error
+  }
+}
+
+function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log, module: ToolModule): App {
   const report = reportTo(log)
   const ring = openKeyRing(config, runtime, report)
   const sealer = createSealer(ring, runtime.randomBytes)
   const embedded = config.provider === 'embedded' ? createEmbedded(config, runtime) : undefined
-  const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : runtime
+  const targets = {
+    [new URL(config.appUrl).origin]: 'app',
+    [new URL(config.providerUrl).origin]: 'provider',
+  }
+  const outward = observeFetch(runtime, targets, log.metrics)
+  const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : outward
   const provider = openProvider(config, inward)
   // Names this process: among the instances that share a store, and in the request ids of its log.
   const instance = encodeBase64url(runtime.randomBytes(9))
   let requests = 0
+  let isDraining = false
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
     report(event, { grant_id: grantId, error })
   const keeper = createSessionKeeper({
@@ -73,85 +99,78 @@ export function createApp(config: ServerConfig, runtime: Runtime, log: Logger): 
     runtime,
     report: reportAboutGrant,
   })
+  const grantUses = createGrantUse({ store, runtime })
   const urls = publicUrls(config.baseUrl)
-  const codes: AuthorizationCodePorts = {
-    store,
+  const scopes = createScopeCatalogue(module.scopes)
+  const tools = openTools(module, {
+    config,
+    runtime: inward,
     sealer,
-    runtime,
-    providerIssuer: provider.issuer,
-    sessionTtlSeconds: config.sessionTtl,
-    accessTokenTtlSeconds: config.accessTokenTtl,
-    reportGrantEnd: ({ id, clientId, user }, reason) =>
-      report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
-  }
-  const login: LoginPorts = {
-    urls,
-    appUrl: config.appUrl,
-    clients: store,
-    codes,
-    signIn: {
-      store,
-      provider,
-      sealer,
-      runtime,
-      callbackUrl: `${urls.issuer}/oauth/callback`,
-      limitPerMinute: config.signInLimit,
-    },
-    bindingCookie: createBindingCookie(config.baseUrl),
-  }
-  const callers: CallerPorts = {
-    store,
-    keeper,
-    provider,
-    runtime,
-    // A provider whose tokens cannot be verified here has no cookie either.
-    sessionTokens: config.sessionTokens && provider.verify !== undefined,
-    cookieName: config.cookieName,
-    checkSeconds: config.sessionCheck,
-  }
-  const mcp = createMcpEndpoint({
-    serverInfo: { name: 'drawbridge', title: 'Drawbridge', version },
-    instructions: 'Tools of the web app, called as the user who signed in. Start with whoami.',
-    tools: [whoamiTool, ...(embedded ? createNotesTools(config.appUrl, inward) : [])],
-    report: (event, error) => report(event, { error }),
+    resourceMetadata: urls.resourceMetadata,
+    report,
   })
-  const fetch = createRouter(
-    [
-      ...createMetadataEndpoints(urls, 'Drawbridge'),
-      createRegisterEndpoint(urls.basePath, {
-        store,
-        runtime,
-        policy: { privateUseRedirectUris: config.privateUseRedirectUris },
-      }),
-      createAuthorizeEndpoint(login),
-      createCallbackEndpoint(login),
-      createTokenEndpoint(urls.basePath, { ...codes, clients: store }),
-      createMcpGate({ urls, allowedOrigins: config.allowedOrigins, callers, serve: mcp.handle }),
-      ...createHealthEndpoints(urls.basePath, {
-        store: () => store.findClient(''),
-        keys: () => checkKeys(store, ring),
-        provider: () => provider.capabilities(),
-      }),
-    ],
-    {
-      baseUrl: config.baseUrl,
-      createContext: () => {
-        requests += 1
-        const id = `${instance}-${requests.toString(36)}`
-        return { id, report: reportTo(log, { request_id: id }) }
-      },
+  const clients = openClients(config, runtime, store, report)
+  const endpoints = createEndpoints({
+    config,
+    runtime,
+    store,
+    provider,
+    sealer,
+    keeper,
+    urls,
+    scopes,
+    clients,
+    tools,
+    grantUses,
+    readiness: {
+      store: () => store.findClient(''),
+      keys: () => checkKeys(store, ring),
+      provider: () => provider.capabilities(),
     },
-  )
-  const upkeep = startUpkeep({ store, signOuts, keeper }, runtime, report)
+    isDraining: () => isDraining,
+    report,
+  })
+  // Behind TLS only a proxy can be what connects.
+  const addressOf = createAddressChain(config.trustedProxies, {
+    onlyByProxy: config.baseUrl.startsWith('https:'),
+  })
+  const tokenPath = `${urls.basePath}/oauth/token`
+  const gate = createLoadShedding({
+    addressOf,
+    runtime,
+    report,
+    tokenPath,
+    provingPaths: ['/mcp', '/oauth/token', '/oauth/introspect'].map((path) => urls.basePath + path),
+  })
+  const router = createRouter(endpoints, {
+    baseUrl: config.baseUrl,
+    allowedHosts: config.allowedHosts,
+    createContext: (request, peer) => {
+      requests += 1
+      const id = `${instance}-${requests.toString(36)}`
+      const address = addressOf(request.headers.get('x-forwarded-for'), peer?.address)
+      const reportOf = reportTo(log, { request_id: id, address })
+      return { id, address, report: nameTokenRefusals(reportOf, request.url, tokenPath) }
+    },
+  })
+  const fetch = log.metrics ? observeRequests(router, endpoints, log.metrics) : router
+  const upkeep = startUpkeep({ store, signOuts, keeper, grantUses }, runtime, report)
 
   return {
     fetch,
+    gate,
     embedded,
     store,
-    prepare: () => store.prepare(),
+    async prepare() {
+      await store.prepare()
+      await tools.started
+    },
+    drain: () => void (isDraining = true),
+    endStreams: () => tools.endpoint.endStreams(),
     async close() {
       await upkeep.stop()
-      await mcp.close()
+      await grantUses.flush().catch((error: unknown) => report('upkeep_failed', { error }))
+      await tools.close()
       // The provider may still be answering, and what it says has to be stored.
       await keeper.settle()
       embedded?.close()

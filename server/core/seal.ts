@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto'
 import { decodeBase64url, decodeUtf8, encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 
 const ivLength = 12
@@ -88,7 +88,7 @@ export function openUnderSecret(sealed: string, secret: string, context: string)
 
 /** SHA-256 of a high-entropy secret as base64url: the only form in which tokens, codes and client secrets are stored. */
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url')
+  return hash('sha256', secret, 'base64url')
 }
 
 function keyFromSecret(secret: string, context: string): Uint8Array {
