@@ -21,6 +21,8 @@ export interface Bench extends RivalSite {
   /** Grants in the small and in the large store. */
   storeSizes: readonly [small: number, large: number]
   startRounds: number
+  /** How long the flood of bad requests lasts. */
+  floodSeconds: number
 }
 
 /** A running Drawbridge and the connection that its store began with. */

@@ -42,19 +42,10 @@ const port = typeof address === 'object' && address !== null ? address.port : 0
 const origin = `http://localhost:${port}`
 const resource = `${origin}/mcp`
 
+const names = ['user', 'session', 'account', 'verification', 'jwks', 'rateLimit']
+const oauthNames = ['Client', 'AccessToken', 'RefreshToken', 'Consent', 'Resource', 'ClientResource']
 const tables = Object.fromEntries(
-  [
-    ...['user', 'session', 'account', 'verification', 'jwks', 'rateLimit'],
-    ...[
-      'Client',
-      'AccessToken',
-      'RefreshToken',
-      'Consent',
-      'Resource',
-      'ClientResource',
-      'ClientAssertion',
-    ].map((name) => `oauth${name}`),
-  ].map((name) => [name, []]),
+  [...names, ...oauthNames.map((name) => `oauth${name}`), 'oauthClientAssertion'].map((name) => [name, []]),
 )
 const auth = betterAuth({
   baseURL: origin,
@@ -139,7 +130,9 @@ async function connect(): Promise<{ access_token: string; refresh_token: string 
     resource,
   })
   let to =
-    (await call(`/oauth2/authorize?${query}`, { headers: { cookie, origin } })).headers.get('location') ?? ''
+    (await call(`/oauth2/authorize?${query.toString()}`, { headers: { cookie, origin } })).headers.get(
+      'location',
+    ) ?? ''
   if (to.startsWith('/consent')) {
     const consent = await call('/oauth2/consent', {
       method: 'POST',

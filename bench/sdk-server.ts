@@ -68,14 +68,22 @@ app.use(
     tokenOptions: { rateLimit: false },
   }),
 )
-app.post('/mcp', requireBearerAuth({ verifier: provider }), async (request, response) => {
+app.post('/mcp', requireBearerAuth({ verifier: provider }), (request, response) => {
+  void serveMcp(request, response)
+})
+
+/** As the handlers of the app have them. */
+type Transport = StreamableHTTPServerTransport
+type Exchange = Parameters<Transport['handleRequest']>
+
+async function serveMcp(request: Exchange[0] & { body?: unknown }, response: Exchange[1]): Promise<void> {
   const server = new Server({ name: 'bench', version: '1' }, { capabilities: { tools: {} } })
   server.setRequestHandler(ListToolsRequestSchema, () => listing)
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
   response.on('close', () => void server.close())
-  await server.connect(transport as Parameters<typeof server.connect>[0])
+  await server.connect(transport)
   await transport.handleRequest(request, response, request.body)
-})
+}
 
 const listener = app.listen(0, '127.0.0.1', () => {
   const address = listener.address()

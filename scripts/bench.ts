@@ -1,7 +1,7 @@
 // Measures the built server beside a bare node:http server and its peers, in one run. Needs Linux: times come from /proc.
 //   --json FILE     also writes the figures as JSON
 //   --quick         shorter, with a tenth of the large store: to see that it works
-//   --only AREA     one of refresh, store, metadata, tools/list, start; may be repeated
+//   --only AREA     one of refresh, store, metadata, tools/list, start, flood; may be repeated
 //   --server FILE   the launcher of another built checkout, to compare two
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Bench } from '../bench/bench.ts'
 import { type BarredFigure, figureJson, figureTable } from '../bench/figure.ts'
+import { measureFlood } from '../bench/flood-area.ts'
 import { measureMetadata, measureToolsList } from '../bench/read-area.ts'
 import { measureRefresh } from '../bench/refresh-area.ts'
 import { measureStart } from '../bench/start-area.ts'
@@ -20,6 +21,7 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   metadata: measureMetadata,
   'tools/list': measureToolsList,
   start: measureStart,
+  flood: measureFlood,
 }
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
@@ -55,6 +57,7 @@ const bench: Bench = {
   connections: 64,
   storeSizes: [1000, values.quick ? 100_000 : 1_000_000],
   startRounds: values.quick ? 3 : 7,
+  floodSeconds: values.quick ? 5 : 30,
   say: (text) => console.error(text),
 }
 

@@ -9,23 +9,34 @@ import { type LogEvent, logEvents } from '../server/log-event.ts'
 import { metricTable } from '../server/metrics.ts'
 import { signInMessages } from '../server/http/sign-in-message.ts'
 import { strandedTexts } from '../server/http/stranded-page.ts'
+import { conformancePage } from '../tests/conformance/requirement-page.ts'
 
-/** The OAuth codes that the server gives today, with what a client does about each. */
-const oauthNextSteps: Partial<Record<OAuthErrorCode, string>> = {
+/** What a client does about each OAuth code. Undefined: not given here, or told with the refusals that no registry names. */
+const oauthNextSteps: Readonly<Record<OAuthErrorCode, string | undefined>> = {
   access_denied: 'The user refused. Ask again only when they want to.',
+  authorization_pending: 'Ask again after the interval: nobody has decided yet.',
+  expired_token: 'Start the device anew: its code is over.',
   insufficient_scope: 'Authorize again with the scope that the challenge names.',
   invalid_client: 'Register again, or check the secret.',
   invalid_client_metadata: 'Correct the member that the description names.',
   invalid_grant: 'Authorize again: the code, token or connection is over.',
   invalid_redirect_uri: 'Use https, or http on a loopback host.',
   invalid_request: 'Correct what the description names.',
+  invalid_scope: 'Send scopes of the characters that RFC 6749 allows, separated by blanks.',
+  invalid_software_statement: undefined,
   invalid_target: 'Use the resource of the protected resource metadata.',
   invalid_token: 'Refresh the token; if that fails, authorize again.',
   login_required: 'Ask without prompt=none.',
   request_not_supported: 'Send the parameters themselves.',
   request_uri_not_supported: 'Send the parameters themselves.',
-  unsupported_grant_type: 'Use authorization_code or refresh_token.',
+  server_error: undefined,
+  slow_down: 'Wait five seconds longer between two requests, from now on.',
+  temporarily_unavailable: undefined,
+  unapproved_software_statement: undefined,
+  unauthorized_client: 'Register with the grant type that is to be used.',
+  unsupported_grant_type: 'Use authorization_code, refresh_token or the grant type of devices.',
   unsupported_response_type: 'Use code.',
+  unsupported_token_type: undefined,
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -126,11 +137,11 @@ JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), or the sam
 ${table(
   ['code', 'status', 'next step'],
   [
-    ...Object.entries(oauthNextSteps).map(([code, nextStep]) => [
-      `\`${code}\``,
-      String(oauthErrorStatus[code as OAuthErrorCode]),
-      nextStep,
-    ]),
+    ...Object.entries(oauthNextSteps).flatMap(([code, nextStep]) =>
+      nextStep === undefined
+        ? []
+        : [[`\`${code}\``, String(oauthErrorStatus[code as OAuthErrorCode]), nextStep]],
+    ),
     ...Object.entries(httpErrors).map(([code, { status, nextStep }]) => [
       `\`${code}\``,
       String(status),
@@ -140,6 +151,8 @@ ${table(
 )}
 `,
 )
+
+write('conformance.md', conformancePage())
 
 fill(
   'observability.md',

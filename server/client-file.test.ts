@@ -180,4 +180,15 @@ describe('readDocumentFile', () => {
       expect.stringMatching(/entry 4: client_id .* is there twice\.$/),
     ])
   })
+
+  it.each([
+    'HTTPS://client.example/client.json',
+    'https://client.example',
+    'https://client.example/a/../c',
+    'quill',
+    '',
+  ])('fault: %j would never be looked up', (client_id) => {
+    const found = problems(() => readDocumentFile(write([{ ...document, client_id }]), policy))
+    expect(found).toEqual([expect.stringMatching(/entry 1: client_id must be .* URL/)])
+  })
 })

@@ -2,16 +2,18 @@ import { readFileSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { ConfigError } from './config.ts'
-import { type DocumentClient, readClientDocument } from './core/client-id-metadata-document.ts'
-import { readKeys } from './core/client-key-metadata.ts'
+import { type DocumentClient, isDocumentUrl, readClientDocument } from './core/client-id-metadata-document.ts'
+import { readKeys, requireKeys } from './core/client-key-metadata.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
+  introspectsOnly,
   readClientMetadata,
 } from './core/client-metadata.ts'
 import { readAuthMethod, usesSecret } from './core/client-registration.ts'
 import type { Client, ClientAuthMethod } from './core/client.ts'
 import { hashSecret } from './core/seal.ts'
+import { invalidMetadata } from './core/invalid-metadata.ts'
 
 const fewestSecretCharacters = 16
 
@@ -65,7 +67,11 @@ export function readDocumentFile(
   policy: ClientMetadataPolicy,
 ): ReadonlyMap<string, DocumentClient> {
   return readEntries(path, 'CLIENT_DOCUMENT_FILE', (entry): Reading<DocumentClient> => {
-    const reading = readClientDocument(String(entry['client_id']), entry, policy)
+    const { client_id: url } = entry
+    if (typeof url !== 'string' || !isDocumentUrl(url, policy.allowLoopback)) {
+      return faulty('client_id must be the https URL of the document, as a browser writes it.')
+    }
+    const reading = readClientDocument(url, entry, policy)
     return reading.kind === 'client'
       ? { kind: 'read', value: reading.client }
       : { kind: 'faulty', fault: reading.reason }
@@ -145,14 +151,10 @@ function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, n
 function describe(entry: JsonObject, introspects: boolean, policy: ClientMetadataPolicy): DescribedClient {
   const signsIn = entry['redirect_uris'] !== undefined || entry['grant_types'] !== undefined
   if (signsIn || !introspects) return readClientMetadata(entry, policy)
-  // A resource server that only asks about tokens signs nobody in.
   const name = entry['client_name']
   return {
+    ...introspectsOnly,
     name: typeof name === 'string' ? name : undefined,
-    uri: undefined,
-    redirectUris: [],
-    grantTypes: [],
-    scope: undefined,
     keys: readKeys(entry, policy.allowLoopback),
   }
 }
@@ -162,9 +164,9 @@ function readProof(entry: JsonObject, { keys }: DescribedClient): Pick<Client, '
   const usual = secretHash === undefined ? (keys ? 'private_key_jwt' : 'none') : 'client_secret_basic'
   const authMethod: ClientAuthMethod = readAuthMethod(entry['token_endpoint_auth_method'] ?? usual)
   if (usesSecret(authMethod) !== (secretHash !== undefined)) {
-    throw invalid(`${authMethod} ${secretHash === undefined ? 'needs a' : 'has no'} client_secret.`)
+    throw invalidMetadata(`${authMethod} ${secretHash === undefined ? 'needs a' : 'has no'} client_secret.`)
   }
-  if (authMethod === 'private_key_jwt' && !keys) throw invalid('private_key_jwt needs jwks or jwks_uri.')
+  requireKeys(authMethod, keys)
   return { authMethod, secretHash }
 }
 
@@ -173,26 +175,24 @@ function readSecretHash({
   client_secret_sha256: hash,
 }: JsonObject): string | undefined {
   if (secret !== undefined && hash !== undefined) {
-    throw invalid('Give client_secret or client_secret_sha256, not both.')
+    throw invalidMetadata('Give client_secret or client_secret_sha256, not both.')
   }
   if (hash !== undefined) {
     if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/i.test(hash)) {
-      throw invalid('client_secret_sha256 must be 64 hexadecimal digits.')
+      throw invalidMetadata('client_secret_sha256 must be 64 hexadecimal digits.')
     }
     return Buffer.from(hash, 'hex').toString('base64url')
   }
   if (secret === undefined) return undefined
   // What is stored is a plain hash, so a secret that can be guessed could be found from it.
   if (typeof secret !== 'string' || secret.length < fewestSecretCharacters) {
-    throw invalid(`client_secret must be random text of at least ${fewestSecretCharacters} characters.`)
+    throw invalidMetadata(
+      `client_secret must be random text of at least ${fewestSecretCharacters} characters.`,
+    )
   }
   return hashSecret(secret)
 }
 
 function faulty(fault: string): { kind: 'faulty'; fault: string } {
   return { kind: 'faulty', fault }
-}
-
-function invalid(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description)
 }

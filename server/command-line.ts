@@ -3,7 +3,8 @@ import { type CommandInput, type ExitCode, exitCode } from './commands/command.t
 import { commandGroups, type CommandRow, commandTable } from './commands/command-table.ts'
 import { failureJson, failureText } from './commands/failure-text.ts'
 import { systemTerminal } from './commands/terminal.ts'
-import { flagOf, settings, variablePrefix } from './setting.ts'
+import { flagOf, variablePrefix } from './setting.ts'
+import { settings } from './setting-table.ts'
 import { systemRuntime } from './system-runtime.ts'
 import { version } from './version.ts'
 
@@ -19,7 +20,7 @@ const examples = `Examples:
 Every flag has a variable: --base-url is ${variablePrefix}BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.
 `
 
-type Options = Record<string, string | boolean | undefined>
+type Options = Record<string, string | string[] | boolean | undefined>
 
 /** Runs one command line and answers its exit code. A wrong configuration prints every fault and is 2. */
 export async function run(
@@ -92,10 +93,11 @@ async function runCommand(
   options: Options,
   environment: CommandInput['environment'],
 ): Promise<ExitCode> {
-  const value = (flag: string): string | boolean | undefined => options[new Option(flag).attributeName()]
+  const value = (flag: string): string | string[] | boolean | undefined =>
+    options[new Option(flag).attributeName()]
   const flags = settings.map((setting) => [setting.field, value(flagOf(setting))])
   const json = value('--json') === true
-  const name = row.usage.replace(/ <.*/, '')
+  const name = row.usage.replace(/ [<[].*/, '')
   try {
     const input = {
       flags: Object.fromEntries(flags) as CommandInput['flags'],
@@ -104,7 +106,18 @@ async function runCommand(
       runtime: systemRuntime,
       terminal: systemTerminal,
     }
-    return await row.run(input, { operands, isOn: (flag) => value(flag) === true })
+    return await row.run(input, {
+      operands,
+      isOn: (flag) => value(flag) === true,
+      valueOf(flag) {
+        const given = value(flag)
+        return typeof given === 'string' ? given : undefined
+      },
+      valuesOf(flag) {
+        const given = value(flag)
+        return Array.isArray(given) ? given : []
+      },
+    })
   } catch (error) {
     const { text, code } = failureText(name, error)
     systemTerminal.note(text)

@@ -9,6 +9,7 @@ import {
   parseDurationOrOff,
   parseHeaderValue,
   parseHosts,
+  parseHostsWithPort,
   parseList,
   parseListenAddress,
   parseListenAddressOrOff,
@@ -320,5 +321,23 @@ describeParser(
     '! claude.ai',
     'a..b@c',
     '*.*.example.com',
+  ],
+)
+
+describeParser(
+  'parseHostsWithPort',
+  parseHostsWithPort,
+  [
+    ['', []],
+    ['mcp.internal:8787, MCP.example.com', ['mcp.internal:8787', 'mcp.example.com']],
+    ['[::1]:8787', ['[::1]:8787']],
+  ],
+  [
+    'https://mcp.internal',
+    'mcp.internal/path',
+    'user@mcp.internal',
+    'mcp.internal:99999',
+    'a b',
+    'mcp.internal:443',
   ],
 )

@@ -59,6 +59,18 @@ export function parseAddressRanges(text: string): string[] {
   })
 }
 
+/** Hosts as the `Host` header has them, comma-separated, with a port unless it is the one of the scheme. */
+export function parseHostsWithPort(text: string): string[] {
+  return parseList(text.toLowerCase()).map((host) => {
+    const url = `https://${host}`
+    // A default port is dropped by the parser, and no header has it either.
+    if (!URL.canParse(url) || new URL(url).host !== host) {
+      throw new TypeError(`expected hosts such as mcp.internal:8787, not ${JSON.stringify(host)}`)
+    }
+    return host
+  })
+}
+
 /** Host names in lower case, comma-separated, each perhaps with `!`, `*.` or both in front. No port. */
 export function parseHosts(text: string): string[] {
   return parseList(text.toLowerCase()).map((host) => {

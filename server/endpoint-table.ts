@@ -137,7 +137,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     ...(config.registration
       ? [
           createRegisterEndpoint(urls.basePath, registration),
-          createRegisterManagementEndpoint(urls.basePath, registration),
+          createRegisterManagementEndpoint(urls.basePath, { ...registration, clients: clients.finder }),
         ]
       : []),
     createAuthorizeEndpoint(login),

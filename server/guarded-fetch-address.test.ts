@@ -38,6 +38,8 @@ describe('isPublicAddress (RFC 6890; MCP security best practices, SSRF)', () => 
     ['benchmarking', '198.18.0.1'],
     ['multicast', '224.0.0.1'],
     ['multicast', '239.255.255.255'],
+    ['the host of a virtual machine in Azure', '168.63.129.16'],
+    ['the same, mapped', '::ffff:168.63.129.16'],
     ['reserved', '240.0.0.1'],
     ['broadcast', '255.255.255.255'],
     ['unspecified', '::'],

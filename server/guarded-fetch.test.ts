@@ -3,7 +3,7 @@ import { createServer as createPlainServer, type RequestListener, type Server } 
 import { createServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { FetchFailure, FetchOutcome } from './core/client-fetch.ts'
 import { createGuardedFetch, type GuardedFetchConfig } from './guarded-fetch.ts'
 import { createSelfSignedCertificate } from './testing/self-signed-certificate.ts'
@@ -216,15 +216,44 @@ describe('createGuardedFetch', () => {
     expect(asked).toBe(1)
   })
 
-  it('in production nothing connects to loopback, also when the name server changes its mind', async () => {
-    let connections = 0
-    const port = await listen(createTcpServer(() => (connections += 1)))
-    const answers = [['127.0.0.1'], ['192.0.9.9']]
-    const resolve = async (): Promise<string[]> => answers.shift() ?? ['127.0.0.1']
-    const production = { allowLoopback: false, resolve, timeLimitMs: 150 }
-    expect(await failure(fetchFrom(`https://client.example:${port}/c`, production))).toBe('forbidden_address')
-    await fetchFrom(`https://client.example:${port}/c`, production)
-    expect(connections).toBe(0)
+  it('in production nothing connects to loopback', async () => {
+    const production = { allowLoopback: false, timeLimitMs: 150 }
+    expect(await failure(fetchFrom('https://client.example/c', production))).toBe('forbidden_address')
+  })
+
+  it.each([
+    'https://client.example:25/c',
+    'https://client.example:6379/c',
+    'https://client.example:8443/c',
+    'https://client.example:80/c',
+    'https://93.184.216.34:22/c',
+  ])(
+    'in production only the port of https is asked, or this server would be a scanner of ports: %s',
+    async (url) => {
+      const resolve = (): Promise<string[]> => Promise.reject(new Error('A name server was asked.'))
+      expect(await failure(fetchFrom(url, { allowLoopback: false, resolve }))).toBe('forbidden_url')
+    },
+  )
+
+  it.each(['', '/', '/oauth/authorize?client_id=x', '//oauth/authorize', '?x'])(
+    'does not ask itself, and so itself again: BASE_URL with %j behind',
+    async (rest) => {
+      const ownUrl = 'https://client.example/base'
+      const resolve = async (): Promise<string[]> => []
+      expect(await failure(fetchFrom(`${ownUrl}${rest}`, { ownUrl, resolve }))).toBe('forbidden_url')
+      expect(await failure(fetchFrom(`${ownUrl}-other/c`, { ownUrl, resolve }))).toBe('unknown_host')
+    },
+  )
+
+  it('who a host is stays proven when the process was told not to look at certificates', async () => {
+    const port = await serve(answerDocument)
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    try {
+      const url = `https://client.example:${port}/c`
+      expect(await failure(fetchFrom(url, { certificateAuthority: undefined }))).toBe('unreachable')
+    } finally {
+      vi.unstubAllEnvs()
+    }
   })
 
   it.each<[rule: string, addresses: string[]]>([

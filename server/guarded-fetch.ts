@@ -10,8 +10,10 @@ import { FetchError, readResponse } from './guarded-fetch-response.ts'
 /** How documents of clients are fetched. */
 export interface GuardedFetchConfig {
   userAgent: string
-  /** In development, when this server itself is on loopback: loopback may be reached too, also by http. */
+  /** In development, when this server itself is on loopback: loopback may be reached too, also by http, and any port. */
   allowLoopback: boolean
+  /** Base URL of this server, without a slash at its end: it has no documents for itself, and would ask itself again. */
+  ownUrl?: string
   /** Name resolution, connection and body together. */
   timeLimitMs?: number
   resolve?: ResolveHost
@@ -24,8 +26,9 @@ export interface GuardedFetchConfig {
  * metadata service of the cloud, this very host.
  *
  * The name is resolved once, every address of the answer must be public, and the connection goes to one of exactly those
- * addresses, so that a second answer of the name server changes nothing (DNS rebinding). Redirects are not followed, nothing
- * is decompressed, no cookie or credential is sent, and the body is cut off at its limit.
+ * addresses, so that a second answer of the name server changes nothing (DNS rebinding). Only the port of https is asked:
+ * others may believe this server more than they believe the stranger. Redirects are not followed, nothing is
+ * decompressed, no cookie or credential is sent, and the body is cut off at its limit.
  */
 export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
   const { timeLimitMs = 5000, resolve = createHostResolver(), allowLoopback } = config
@@ -51,7 +54,7 @@ export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
   }
 
   async function fetchOnce(query: FetchQuery, signal: AbortSignal): Promise<FetchOutcome> {
-    const url = readUrl(query.url, allowLoopback)
+    const url = readUrl(query.url, config)
     const hostname = url.hostname.replaceAll(/^\[|\]$/g, '')
     const addresses = await findAddresses(hostname, signal)
     const response = await send(url, addresses, query, signal, config)
@@ -73,14 +76,22 @@ export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
   }
 }
 
-function readUrl(text: string, allowLoopback: boolean): URL {
+function readUrl(text: string, { allowLoopback, ownUrl }: GuardedFetchConfig): URL {
   if (!URL.canParse(text)) throw new FetchError('forbidden_url')
   const url = new URL(text)
   const plainAllowed = allowLoopback && url.protocol === 'http:' && isLoopbackHostname(url.hostname)
-  if ((url.protocol !== 'https:' && !plainAllowed) || url.username !== '' || url.password !== '') {
-    throw new FetchError('forbidden_url')
-  }
+  const isAllowed =
+    (url.protocol === 'https:' || plainAllowed) &&
+    (url.port === '' || allowLoopback) &&
+    url.username === '' &&
+    url.password === '' &&
+    !(ownUrl !== undefined && isBelow(url, ownUrl))
+  if (!isAllowed) throw new FetchError('forbidden_url')
   return url
+}
+
+function isBelow({ href }: URL, base: string): boolean {
+  return href.startsWith(base) && /^(?:$|[/?#])/.test(href.slice(base.length))
 }
 
 function send(
@@ -97,6 +108,8 @@ function send(
       agent: false,
       signal,
       lookup: pinnedLookup(addresses),
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says, for the sake of a provider perhaps: the host is all that is proven here.
+      rejectUnauthorized: true,
       ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
       headers: {
         accept: 'application/json',

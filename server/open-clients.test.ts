@@ -103,7 +103,7 @@ describe('a client with a metadata document, from end to end', () => {
     const drawbridge = await start()
     const response = await drawbridge.refresh(`${origin}/client.json`, 'mcpr_x')
     expect(response.status).toBe(503)
-    expect(response.headers.get('retry-after')).toMatch(/^\d+$/)
+    expect(response.headers.get('retry-after')).toBe('60')
     expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
   })
 
@@ -115,6 +115,14 @@ describe('a client with a metadata document, from end to end', () => {
       openClients(configSample({ baseUrl: base }), createFakeRuntime(), store, () => {}).finder.findClient(id)
     expect(await find('https://mcp.example.com')).toBeUndefined()
     expect(await find(baseUrl)).toMatchObject({ name: 'Quill' })
+  })
+
+  it('the server does not ask itself, and so itself again', async () => {
+    const config = configSample({ baseUrl })
+    const { finder } = openClients(config, createFakeRuntime(), createMemoryStore(), () => {})
+    await expect(finder.findClient(`${baseUrl}/oauth/authorize?client_id=x`)).rejects.toThrow(
+      'not one that documents are fetched from',
+    )
   })
 
   it('CLIENT_DOCUMENTS off: an id that is a URL is unknown', async () => {

@@ -50,6 +50,7 @@ export function openClients(
   const guarded = createGuardedFetch({
     userAgent: `drawbridge-server/${version}`,
     allowLoopback: policy.allowLoopback,
+    ownUrl: config.baseUrl,
   })
   const fetch = limitFetches(guarded, runtime)
   const copies = file === undefined ? new Map() : readDocumentFile(file, policy)

@@ -34,7 +34,7 @@ export async function serve(config: ServerConfig, output: { json: boolean }): Pr
   const listeners = []
   try {
     await app.prepare()
-    listeners.push(await listen(app.fetch, config.listen))
+    listeners.push(await listen(app.fetch, config.listen, { gate: app.gate, report: reportTo(log) }))
     if (metrics && config.metricsListen) {
       listeners.push(await listen(createMetricsEndpoint(metrics), config.metricsListen))
     }

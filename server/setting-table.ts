@@ -7,6 +7,7 @@ import {
   parseDuration,
   parseDurationOrOff,
   parseHosts,
+  parseHostsWithPort,
   parseListenAddressOrOff,
   parseList,
   parseListenAddress,
@@ -173,7 +174,7 @@ export const settings: readonly Setting[] = [
   {
     field: 'allowedHosts',
     variable: 'ALLOWED_HOSTS',
-    parse: parseList,
+    parse: parseHostsWithPort,
     defaultText: 'the host of BASE_URL',
     doc: 'Further hosts that requests may be for, comma-separated, with their port: for a proxy that does not pass the Host header on.',
   },

@@ -72,10 +72,11 @@ function refusal(text: string, privateUse: readonly string[]): RedirectUriRefusa
 }
 
 function webRefusal(text: string): RedirectUriRefusal | undefined {
-  // A URL parser repairs `https:host` and `https:///host`; other software does not, so both are refused.
-  if (!/^https?:\/\/[^/?]/i.test(text)) return 'not-absolute'
-  const { protocol, hostname } = new URL(text)
-  return protocol === 'https:' || isLoopbackHostname(hostname) ? undefined : 'insecure-http'
+  // A URL parser repairs `https:host` and `https:///host`, and reads `2130706433` and `%6cocalhost` as loopback. Other
+  // software does not: the host counts as it is written.
+  const [, scheme, host] = /^(https?):\/\/(\[[^\]]*\]|[^/?:]+)/i.exec(text) ?? []
+  if (scheme === undefined || host === undefined) return 'not-absolute'
+  return scheme.toLowerCase() === 'https' || isLoopbackHostname(host) ? undefined : 'insecure-http'
 }
 
 /**

@@ -4,6 +4,7 @@ import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
+  introspectsOnly,
   readClientMetadata,
 } from '../core/client-metadata.ts'
 import { newSecret } from '../core/client-registration.ts'
@@ -72,8 +73,7 @@ export async function addClient(input: CommandInput, options: ClientsAddOptions)
 function describe(options: ClientsAddOptions, policy: ClientMetadataPolicy): DescribedClient {
   const { name, redirectUris, grantTypes } = options
   if (options.introspects && redirectUris.length === 0 && grantTypes === undefined) {
-    // A resource server that only asks about tokens signs nobody in.
-    return { name, uri: undefined, redirectUris: [], grantTypes: [], scope: undefined, keys: undefined }
+    return { ...introspectsOnly, name, keys: undefined }
   }
   const metadata: JsonObject = {
     client_name: name,

@@ -1,4 +1,4 @@
-import { unusedClientSeconds } from '../core/client-registration.ts'
+import { isExpired, isInUse } from '../core/client-life.ts'
 import type { Client } from '../core/client.ts'
 import { readConfiguredClients } from '../open-clients.ts'
 import { listStoredClients } from './clients-choice.ts'
@@ -19,8 +19,9 @@ export async function listClients(input: CommandInput, options: { all: boolean }
   const stored = await withStore(config, async (store) =>
     store ? listStoredClients(store, mostListed + 1) : [],
   )
-  const known = stored.filter((client) => !isExpired(client, now) && (options.all || !isUnused(client)))
-  const unused = stored.filter((client) => !isExpired(client, now) && isUnused(client)).length
+  const alive = stored.filter((client) => !isExpired(client, now))
+  const known = alive.filter((client) => options.all || isInUse(client))
+  const unused = alive.filter((client) => !isInUse(client)).length
   const rows = [...readConfiguredClients(config, now).values(), ...known].slice(0, mostListed).map(rowOf)
   const { terminal } = input
   if (input.json) terminal.print(JSON.stringify({ ok: true, clients: rows, unused }))
@@ -70,15 +71,6 @@ function clientTable(rows: readonly ClientRow[]): string {
       row.expires_at === undefined ? '-' : dayText(row.expires_at),
     ]),
   )
-}
-
-function isExpired({ expiresAt }: Client, now: number): boolean {
-  return expiresAt !== undefined && expiresAt <= now
-}
-
-/** Whoever signs in moves the end far beyond the first one. */
-function isUnused({ kind, createdAt, expiresAt }: Client): boolean {
-  return kind === 'registered' && expiresAt !== undefined && expiresAt <= createdAt + unusedClientSeconds
 }
 
 /** A client chooses its name itself: nothing in it may steer the terminal. */

@@ -223,6 +223,14 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     )
   })
 
+  it('a grant that has ended is not reported again, however often its code comes back', async () => {
+    await redeem()
+    runtime.advance(11)
+    for (let index = 0; index < 3; index += 1)
+      await expect(redeem()).rejects.toMatchObject({ code: 'invalid_grant' })
+    expect(ended).toHaveLength(1)
+  })
+
   it.each<[who: string, changes: Partial<CodeRedemptionRequest>]>([
     ['without the verifier', { codeVerifier: undefined }],
     ['with another verifier', { codeVerifier: 'x'.repeat(43) }],

@@ -1,6 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { isCodeVerifier, matchesCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Client } from './client.ts'
@@ -139,16 +140,24 @@ export async function redeemGrantCode(
     case 'redeemed':
       return { grant, response: tokenResponse(pair, now) }
     case 'used':
-      if (now - redemption.redeemedAt > reuseGraceSeconds) {
-        await store.endGrant(grant.id, 'code_reuse', now)
-        ports.reportGrantEnd(grant, 'code_reuse')
-        throw unusableCode('already used, so the connection was ended for safety')
-      }
-      throw unusableCode('already used')
+      if (now - redemption.redeemedAt <= reuseGraceSeconds) throw unusableCode('already used')
+      await endReused(grant, ports)
+      throw unusableCode('already used, so the connection was ended for safety')
     case 'expired':
     case 'unknown':
       throw unusableCode('expired')
   }
+}
+
+/** Once: whoever has the code and its verifier could otherwise fill the log with the end of one grant. */
+async function endReused(
+  { id }: Grant,
+  { store, runtime, reportGrantEnd }: AuthorizationCodePorts,
+): Promise<void> {
+  const record = await store.findGrant(id)
+  if (!record || record.end !== undefined) return
+  await store.endGrant(id, 'code_reuse', runtime.now())
+  reportGrantEnd(record.grant, 'code_reuse')
 }
 
 async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemptionRequest): Promise<void> {
@@ -162,6 +171,16 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
   // OAuth 2.1 dropped the parameter here; a client that still sends it must send the one it used (RFC 6749 section 4.1.3).
   if (request.redirectUri !== undefined && request.redirectUri !== record.redirectUri) {
     throw new OAuthError('invalid_grant', 'redirect_uri is not the one of the authorization request.')
+  }
+  // A registration may have been changed since the request was made. Of documents, instances know different ages.
+  if (
+    request.client.kind === 'registered' &&
+    !matchRedirectUri(request.client.redirectUris, record.redirectUri)
+  ) {
+    throw new OAuthError(
+      'invalid_grant',
+      'This client took the redirect_uri back. Start the authorization again.',
+    )
   }
   if (!areOurResources(request.resources, record.grant.resource)) {
     throw new OAuthError('invalid_target', `This code is for ${record.grant.resource}`)

@@ -37,6 +37,33 @@ describe('createBoundedMap', () => {
     expect(map.get('9999')).toBe(9999)
   })
 
+  it('forgets the oldest whatever was deleted and set again before', () => {
+    const map = createBoundedMap<number>(3)
+    const expected: string[] = []
+    for (let index = 0; index < 2000; index += 1) {
+      const key = String((index * 7919) % 11)
+      const at = expected.indexOf(key)
+      if (at !== -1) expected.splice(at, 1)
+      if (index % 5 === 0) {
+        map.delete(key)
+        continue
+      }
+      map.set(key, index)
+      expected.push(key)
+      if (expected.length > 3) expected.shift()
+      expect(map.values()).toHaveLength(expected.length)
+      for (const held of expected) expect(map.get(held)).toBeDefined()
+    }
+  })
+
+  it('forgetting takes no longer the more is held', () => {
+    const map = createBoundedMap<number>(10_000)
+    const before = process.cpuUsage()
+    for (let index = 0; index < 200_000; index += 1) map.set(String(index), index)
+    // Looking for the oldest from the start each time took ten times as long.
+    expect(process.cpuUsage(before).user / 200_000).toBeLessThan(8)
+  })
+
   it('knows no members that every object has', () => {
     expect(createBoundedMap(1).get('constructor')).toBeUndefined()
   })

@@ -12,13 +12,15 @@ export interface BoundedMap<Value> {
 export function createBoundedMap<Value>(most: number): BoundedMap<Value> {
   // A Map keeps the order of insertion.
   const entries = new Map<string, Value>()
+  // Goes on where it was: whatever is before it has been deleted. A new one would have to pass all of that each time.
+  const ages = entries.keys()
   return {
     get: (key) => entries.get(key),
     set(key, value) {
       entries.delete(key)
       entries.set(key, value)
-      const [oldest] = entries.keys()
-      if (entries.size > most && oldest !== undefined) entries.delete(oldest)
+      const oldest = entries.size > most ? ages.next().value : undefined
+      if (oldest !== undefined) entries.delete(oldest)
     },
     delete: (key) => void entries.delete(key),
     values: () => [...entries.values()],

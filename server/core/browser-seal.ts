@@ -30,9 +30,9 @@ export function sealForBrowser(
   return sealer.seal(JSON.stringify({ value, bindingHash: hashSecret(binding), expiresAt }), use)
 }
 
-/** What opening a value found. A foreign browser learns nothing about its end. */
+/** What opening a value found, with the `binding` that it was opened by. A foreign browser learns nothing about its end. */
 export type BrowserSealOpening =
-  | { kind: 'open'; value: unknown; expiresAt: number }
+  | { kind: 'open'; value: unknown; binding: string }
   | { kind: 'invalid' }
   | { kind: 'expired' }
   | { kind: 'foreign_browser' }
@@ -56,5 +56,5 @@ export function openForBrowser(
   if (binding === undefined || !constantTimeEqual(hashSecret(binding), bindingHash)) {
     return { kind: 'foreign_browser' }
   }
-  return expiresAt > runtime.now() ? { kind: 'open', value, expiresAt } : { kind: 'expired' }
+  return expiresAt > runtime.now() ? { kind: 'open', value, binding } : { kind: 'expired' }
 }

@@ -1,3 +1,4 @@
+import { createHash, generatePrimeSync } from 'node:crypto'
 import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
@@ -5,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime } from '../testing/fake-runtime.ts'
 import { start } from '../testing/grant-sample.ts'
+import { publicClient } from '../testing/sign-in-sample.ts'
 import { assertedClientId, type AssertionPorts, verifyClientAssertion } from './client-assertion.ts'
 import type { ClientKeys } from './client.ts'
 
@@ -49,8 +51,50 @@ function createPorts(overrides: Partial<AssertionPorts> = {}): AssertionPorts {
   }
 }
 
+/** An RSA key of so many primes of 512 bits each, and an assertion that is signed with it (RFC 8017 section 8.2.1). */
+function rsaOf(primeCount: number, exponent: bigint): { jwk: JsonObject; assertion: string } {
+  const primes = Array.from({ length: primeCount }, () => generatePrimeSync(512, { bigint: true }))
+  const modulus = primes.reduce((product, prime) => product * prime)
+  const order = primes.reduce((product, prime) => product * (prime - 1n), 1n)
+  const text = [{ alg: 'RS256' }, claims]
+    .map((part) => encodeBase64url(encodeUtf8(JSON.stringify(part))))
+    .join('.')
+  const digest = createHash('sha256').update(text).digest('hex')
+  const length = Math.ceil(modulus.toString(16).length / 2)
+  const padded = `0001${'ff'.repeat(length - 54)}003031300d060960864801650304020105000420${digest}`
+  const signature = power(BigInt(`0x${padded}`), inverse(exponent, order), modulus)
+  return {
+    jwk: { kty: 'RSA', n: bytesOf(modulus, length), e: bytesOf(exponent) },
+    assertion: `${text}.${bytesOf(signature, length)}`,
+  }
+}
+
+function bytesOf(number: bigint, length = Math.ceil(number.toString(16).length / 2)): string {
+  return Buffer.from(number.toString(16).padStart(2 * length, '0'), 'hex').toString('base64url')
+}
+
+function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  let [result, square] = [1n, base]
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = (result * square) % modulus
+    square = (square * square) % modulus
+  }
+  return result
+}
+
+/** Of two numbers without a common divisor. */
+function inverse(number: bigint, modulus: bigint): bigint {
+  let [one, other, factor, next] = [number, modulus, 1n, 0n]
+  while (other !== 0n) {
+    const times = one / other
+    ;[one, other] = [other, one - times * other]
+    ;[factor, next] = [next, factor - times * next]
+  }
+  return ((factor % modulus) + modulus) % modulus
+}
+
 const verify = (assertion: string, ports = createPorts(), keys: ClientKeys | undefined = jwks) =>
-  verifyClientAssertion({ id, keys }, assertion, ports)
+  verifyClientAssertion(publicClient({ id, keys }), assertion, ports)
 
 const refused = { name: 'OAuthError', code: 'invalid_client', status: 401 }
 
@@ -164,23 +208,43 @@ describe('verifyClientAssertion (RFC 7523 section 3)', () => {
     await expect(verify(await sign(), createPorts(), keys)).resolves.toBeUndefined()
   })
 
+  it.each<[rule: string, primes: number, exponent: bigint]>([
+    ['an exponent as long as those of private keys', 5, generatePrimeSync(512, { bigint: true })],
+    ['a modulus of 5120 bits', 10, 65_537n],
+  ])(
+    'a key that takes long to check proves nothing, or strangers could keep this server busy: %s',
+    async (_rule, primes, exponent) => {
+      const { jwk, assertion } = rsaOf(primes, exponent)
+      const keys: ClientKeys = { kind: 'jwks', keys: [jwk] }
+      await expect(verify(assertion, createPorts(), keys)).rejects.toMatchObject(refused)
+    },
+  )
+
+  it('the same kind of key with usual numbers does', async () => {
+    const { jwk, assertion } = rsaOf(5, 65_537n)
+    await expect(verify(assertion, createPorts(), { kind: 'jwks', keys: [jwk] })).resolves.toBeUndefined()
+  })
+
   it('a client without keys proves nothing', async () => {
     const ports = createPorts()
-    await expect(verifyClientAssertion({ id, keys: undefined }, await sign(), ports)).rejects.toMatchObject(
+    await expect(verifyClientAssertion(publicClient({ id }), await sign(), ports)).rejects.toMatchObject(
       refused,
     )
   })
 
   it('fetches the keys of a jwks_uri by kid, and only for an assertion that could be good', async () => {
     const asked: unknown[] = []
-    const fetchKeys: AssertionPorts['fetchKeys'] = async (...key) => {
-      asked.push(key)
+    const fetchKeys: AssertionPorts['fetchKeys'] = async (query) => {
+      asked.push(query)
       return [pairs.ES256.jwk]
     }
     const keys: ClientKeys = { kind: 'jwks_uri', uri: 'https://client.example/jwks' }
     await verify(await sign(), createPorts({ fetchKeys }), keys)
     await expect(verify(await sign({ exp: start - 99 }), createPorts({ fetchKeys }), keys)).rejects.toThrow()
-    expect(asked).toEqual([['https://client.example/jwks', 'ec']])
+    expect(asked).toEqual([{ uri: 'https://client.example/jwks', kid: 'ec', known: true }])
+    const unused = publicClient({ id, keys, expiresAt: start + 86_400 })
+    await verifyClientAssertion(unused, await sign(), createPorts({ fetchKeys }))
+    expect(asked[1]).toMatchObject({ known: false })
   })
 })
 
@@ -227,7 +291,8 @@ describe('replay of assertions (RFC 7523 section 3 item 7)', () => {
     const other = 'https://other.example/c'
     await verify(await sign(), ports)
     const assertion = await sign({ iss: other, sub: other })
-    await expect(verifyClientAssertion({ id: other, keys: jwks }, assertion, ports)).resolves.toBeUndefined()
+    const client = publicClient({ id: other, keys: jwks })
+    await expect(verifyClientAssertion(client, assertion, ports)).resolves.toBeUndefined()
   })
 })
 

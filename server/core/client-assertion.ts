@@ -5,6 +5,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, errors, importJWK, type JWK, jwtVerify } from 'jose'
 import type { AttemptStore } from './attempt.ts'
 import type { Client } from './client.ts'
+import { isInUse } from './client-life.ts'
 import type { FetchClientKeys } from './client-keys.ts'
 import { hashSecret } from './seal.ts'
 
@@ -20,6 +21,9 @@ export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-be
 const maxLength = 8192
 const maxLifeSeconds = 600
 const clockToleranceSeconds = 30
+// Of 4096 bits and of 32 bits, in base64url: a signature under larger numbers takes up to a second to check.
+const maxModulusLength = 684
+const maxExponentLength = 6
 // RFC 8725 section 3.11: a JWT that says it is for something else is not for this.
 const acceptedTypes = new Set(['jwt', 'client-authentication+jwt'])
 
@@ -48,7 +52,7 @@ export function assertedClientId(assertion: string): string | undefined {
  * of the key uses one up.
  */
 export async function verifyClientAssertion(
-  client: Pick<Client, 'id' | 'keys'>,
+  client: Client,
   assertion: string,
   ports: AssertionPorts,
 ): Promise<void> {
@@ -58,7 +62,7 @@ export async function verifyClientAssertion(
   const { jti, expiresAt } = checkClaims(jwt, client.id, ports, now)
   await checkSignature(client, assertion, jwt.header, ports, now)
   const key = `client-assertion ${hashSecret(JSON.stringify([client.id, jti]))}`
-  const { count } = await ports.store.countAttempt(key, expiresAt - now + clockToleranceSeconds + 1, now)
+  const { count } = await ports.store.countAttempt(key, expiresAt - now + 2 * clockToleranceSeconds, now)
   if (count > 1) throw refusal('was used before; make a new one, with a new jti, for every request')
 }
 
@@ -112,7 +116,7 @@ function checkTimes({ claims, expiresAt }: UnverifiedJwt, now: number): number {
 }
 
 async function checkSignature(
-  client: Pick<Client, 'id' | 'keys'>,
+  client: Client,
   assertion: string,
   { alg, kid }: JsonObject,
   { fetchKeys }: AssertionPorts,
@@ -120,7 +124,10 @@ async function checkSignature(
 ): Promise<void> {
   const name = typeof kid === 'string' ? kid : undefined
   if (!client.keys) throw refusal('cannot be checked: this client has no keys')
-  const keys = client.keys.kind === 'jwks' ? client.keys.keys : await fetchKeys(client.keys.uri, name)
+  const keys =
+    client.keys.kind === 'jwks'
+      ? client.keys.keys
+      : await fetchKeys({ uri: client.keys.uri, kid: name, known: isInUse(client) })
   const candidates = keys.filter((key) => (name === undefined || key['kid'] === name) && fits(key, alg))
   for (const candidate of candidates) {
     if (await isSignedWith(candidate, assertion, String(alg), now)) return
@@ -130,13 +137,21 @@ async function checkSignature(
 
 /** Whether a key is for signatures of that algorithm; its own members say so (RFC 7517 section 4). */
 function fits(key: JsonObject, alg: unknown): boolean {
-  const { kty, crv, use, alg: only, key_ops: operations } = key
+  const { use, alg: only, key_ops: operations } = key
   if (use !== undefined && use !== 'sig') return false
   if (only !== undefined && only !== alg) return false
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return false
+  return isOfKind(key, alg)
+}
+
+function isOfKind({ kty, crv, n, e }: JsonObject, alg: unknown): boolean {
   if (alg === 'ES256') return kty === 'EC' && crv === 'P-256'
   if (alg === 'EdDSA') return kty === 'OKP' && crv === 'Ed25519'
-  return kty === 'RSA'
+  return kty === 'RSA' && isOfLength(n, maxModulusLength) && isOfLength(e, maxExponentLength)
+}
+
+function isOfLength(value: unknown, most: number): boolean {
+  return typeof value === 'string' && value.length <= most
 }
 
 async function isSignedWith(

@@ -20,6 +20,12 @@ describe('freshnessOf (RFC 9111 sections 4.2 and 5.2.2)', () => {
     ['not less than 30 seconds: no-store', { 'cache-control': 'no-store' }, 30],
     ['not less than 30 seconds: older than its life', { 'cache-control': 'max-age=60', age: '90' }, 30],
     ['not more than a day', { 'cache-control': 'max-age=31536000' }, 86_400],
+    [
+      'numbers beyond all numbers',
+      { 'cache-control': `max-age=${'9'.repeat(400)}`, age: '9'.repeat(400) },
+      30,
+    ],
+    ['a max-age beyond all numbers', { 'cache-control': `max-age=${'9'.repeat(400)}` }, 86_400],
     ['a max-age that is no number', { 'cache-control': 'max-age=soon' }, 30],
     ['a negative max-age', { 'cache-control': 'max-age=-1' }, 30],
     ['a cache of others has its own s-maxage', { 'cache-control': 's-maxage=600' }, 300],

@@ -39,7 +39,8 @@ function cacheDirectives(header: string): Map<string, string> {
 }
 
 function wholeSeconds(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined
+  // RFC 9111 section 1.2.2: what is too large to be counted is a large number, and never an endless one.
+  return text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text), 2 ** 31) : undefined
 }
 
 /** The entity tag, when it is one (RFC 9110 section 8.8.3): it is sent back as it came. */

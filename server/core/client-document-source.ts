@@ -2,9 +2,10 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import { freshnessOf } from './client-document-life.ts'
-import { fetchFailureText } from './client-fetch.ts'
+import { type FetchFailure, fetchFailureText } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
+import { isExpired } from './client-life.ts'
 import type { ClientMetadataPolicy } from './client-metadata.ts'
 import { type Client, type ClientPurpose, type ClientStore, ClientUnavailableError } from './client.ts'
 
@@ -17,7 +18,7 @@ const mostDocuments = 1000
 
 /** What looking up metadata documents needs. */
 export interface DocumentSourcePorts {
-  store: Pick<ClientStore, 'findClient' | 'putClient'>
+  store: Pick<ClientStore, 'findClient' | 'replaceClient'>
   fetch: LimitedFetch
   runtime: Pick<Runtime, 'now'>
   policy: ClientMetadataPolicy
@@ -26,10 +27,13 @@ export interface DocumentSourcePorts {
   report: (event: string, fields: Record<string, unknown>) => void
 }
 
-/** Why there is no document right now; `permanent` when it was fetched, or its host says that there is none. */
+/** Why there is no document, and until when nobody asks again. */
 interface Failure {
   text: string
+  /** It was fetched, or its host says that there is none: trying again does not help. */
   permanent: boolean
+  /** The host says that there is none. */
+  isGone: boolean
   until: number
 }
 
@@ -48,7 +52,8 @@ interface Entry {
  * after a failure not again for a minute. It is stored for as long as somebody is connected with it. While it cannot be
  * fetched, or is faulty, these take its place, in this order: what was fetched within the last day; the copy of the
  * operator; and for a client that is already connected whatever was fetched last, as an outage at its host must not end
- * anybody's connection. Else it rejects with {@link ClientUnavailableError}.
+ * anybody's connection. A host that says that there is no such document has withdrawn the client: nobody signs in with what
+ * was fetched before (RFC 5861 section 4 has no such error). Else it rejects with {@link ClientUnavailableError}.
  */
 export function createDocumentSource(
   ports: DocumentSourcePorts,
@@ -66,14 +71,13 @@ export function createDocumentSource(
     })
     switch (outcome.kind) {
       case 'failed':
-        fail(url, entry, fetchFailureText[outcome.reason], outcome.reason === 'not_found')
-        // Our own limit says nothing about the host: the next one who asks may have more luck.
-        if (outcome.reason === 'too_many_fetches' && entry.failure) entry.failure.until = runtime.now()
+        return failFetch(url, entry, outcome.reason)
+      case 'not_modified': {
+        const fresh = freshnessOf(outcome.headers, runtime.now())
+        const document = { ...fresh, etag: fresh.etag ?? last?.document?.etag }
+        if (last) await accept(entry, { ...last, document }, stored)
         return
-      case 'not_modified':
-        if (last)
-          await accept(entry, { ...last, document: freshnessOf(outcome.headers, runtime.now()) }, stored)
-        return
+      }
       case 'fetched':
         return take(url, entry, outcome, stored)
     }
@@ -87,22 +91,35 @@ export function createDocumentSource(
   ): Promise<void> {
     const now = runtime.now()
     const reading = readClientDocument(url, parseJsonObject(text), policy)
-    if (reading.kind === 'invalid') return fail(url, entry, `it is faulty: ${reading.reason}`, true)
+    if (reading.kind === 'invalid') {
+      const failure = { text: `it is faulty: ${reading.reason}`, permanent: true, isGone: false }
+      return fail(url, entry, failure, `faulty: ${reading.reason}`)
+    }
     const document = freshnessOf(headers, now)
     await accept(entry, documentClient(reading.client, document, stored?.createdAt ?? now), stored)
   }
 
-  function fail(url: string, entry: Entry, text: string, permanent: boolean): void {
+  function failFetch(url: string, entry: Entry, reason: FetchFailure): void {
+    const isGone = reason === 'not_found'
+    const { failure: before } = entry
+    fail(url, entry, { text: fetchFailureText[reason], permanent: isGone, isGone }, reason)
+    // Our own limit says nothing about the host: what it said stays, and the next one who asks may have more luck.
+    if (reason === 'too_many_fetches' && entry.failure) {
+      entry.failure = { ...(before ?? entry.failure), until: runtime.now() }
+    }
+  }
+
+  function fail(url: string, entry: Entry, failure: Omit<Failure, 'until'>, reason: string): void {
     const pause = copies.has(url) ? failurePauseWithCopySeconds : failurePauseSeconds
-    entry.failure = { text, permanent, until: runtime.now() + pause }
-    report('client_document_unavailable', { client_id: url, reason: text })
+    entry.failure = { ...failure, until: runtime.now() + pause }
+    report('client_document_unavailable', { client_id: url, reason })
   }
 
   async function accept(entry: Entry, client: Client, stored: Client | undefined): Promise<void> {
     entry.failure = undefined
     entry.client = { ...client, expiresAt: stored?.expiresAt }
-    // What nobody is connected with is not stored: anybody could fill the store with it.
-    if (stored) await store.putClient(entry.client)
+    // What nobody is connected with is not stored, or anybody could fill the store; what was removed meanwhile stays so.
+    if (stored) await store.replaceClient(entry.client)
   }
 
   function entryOf(url: string): Entry {
@@ -115,18 +132,12 @@ export function createDocumentSource(
   function fallback(url: string, entry: Entry, purpose: ClientPurpose): Client {
     const { client, failure } = entry
     const now = runtime.now()
-    if (client?.document && now - client.document.fetchedAt < staleSeconds) return client
+    const isWithdrawn = failure?.isGone === true && purpose === 'sign_in'
+    if (client?.document && !isWithdrawn && now - client.document.fetchedAt < staleSeconds) return client
     const copy = copies.get(url)
     if (copy) return documentClient(copy, undefined, now)
     if (client && purpose === 'connected') return client
-    throw new ClientUnavailableError(
-      `The document of this client could not be used: ${failure?.text ?? ''} ${
-        failure?.permanent === true
-          ? 'Tell the people who make it.'
-          : 'Try again in a minute; if it stays, tell whoever runs this server.'
-      }`,
-      { permanent: failure?.permanent === true },
-    )
+    throw unavailable(failure, now)
   }
 
   return async (url, purpose) => {
@@ -157,14 +168,24 @@ function documentClient(described: DocumentClient, document: Client['document'],
   }
 }
 
+function unavailable(failure: Failure | undefined, now: number): ClientUnavailableError {
+  const { text = '', permanent = false, until = now } = failure ?? {}
+  const nextStep = permanent
+    ? 'Tell the people who make it.'
+    : 'Try again in a minute; if it stays, tell whoever runs this server.'
+  return new ClientUnavailableError(`The document of this client could not be used: ${text} ${nextStep}`, {
+    permanent,
+    retryAfterSeconds: until > now ? until - now : undefined,
+  })
+}
+
 async function findStored(
   store: Pick<ClientStore, 'findClient'>,
   url: string,
   now: number,
 ): Promise<Client | undefined> {
   const client = await store.findClient(url)
-  const isAlive = client?.kind === 'metadata_document' && (client.expiresAt ?? Infinity) > now
-  return isAlive ? client : undefined
+  return client?.kind === 'metadata_document' && !isExpired(client, now) ? client : undefined
 }
 
 function isFresh(client: Client | undefined, now: number): client is Client {

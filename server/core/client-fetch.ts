@@ -31,11 +31,14 @@ export interface FetchQuery {
  */
 export type GuardedFetch = (query: FetchQuery) => Promise<FetchOutcome>
 
-/** The sentence that ends "Its document could not be fetched: ...", per failure. */
+/**
+ * The sentence that ends "Its document could not be fetched: ...", per failure. Strangers read it, so a name that leads inside
+ * reads like one that leads nowhere: otherwise they could ask which names there are inside. The log has the difference.
+ */
 export const fetchFailureText: Readonly<Record<FetchFailure, string>> = {
   forbidden_url: 'the address is not one that documents are fetched from.',
-  forbidden_address: 'the host is not on the public internet.',
-  unknown_host: 'the host name cannot be resolved.',
+  forbidden_address: 'its host has no address on the public internet.',
+  unknown_host: 'its host has no address on the public internet.',
   unreachable: 'the host cannot be reached.',
   too_slow: 'the host answers too slowly.',
   redirected: 'the host redirects to another address.',

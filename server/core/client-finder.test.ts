@@ -5,8 +5,9 @@ import { start } from '../testing/grant-sample.ts'
 import { publicClient } from '../testing/sign-in-sample.ts'
 import type { FetchFailure, FetchOutcome } from './client-fetch.ts'
 import type { LimitedFetchQuery } from './client-fetch-limit.ts'
-import { createClientFinder, isAcceptedHost, keepUsedClient } from './client-finder.ts'
+import { createClientFinder, isAcceptedHost } from './client-finder.ts'
 import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
+import { createClientKeeper } from './client-life.ts'
 import type { Client } from './client.ts'
 
 const url = 'https://client.example/client.json'
@@ -67,9 +68,10 @@ function createFixture(setup: Setup = {}) {
   const name = async (purpose?: 'sign_in' | 'connected'): Promise<string | undefined> =>
     (await finder.findClient(url, purpose))?.name
   /** Somebody signs in now, for a grant of 30 days. */
+  const keep = createClientKeeper(store)
   const connect = async (): Promise<void> => {
     const client = await finder.findClient(url)
-    if (client) await keepUsedClient(client, runtime.now() + 30 * day, store)
+    if (client) await keep(client, runtime.now() + 30 * day)
   }
   return { finder, runtime, store, host, reports, name, connect }
 }
@@ -160,6 +162,17 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Two')
   })
 
+  it('RFC 9110 15.4.5: the entity tag stays when the answer that nothing has changed does not repeat it', async () => {
+    const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
+    await name()
+    host.answer = { kind: 'not_modified', headers: new Headers() }
+    for (let round = 0; round < 2; round += 1) {
+      runtime.advance(300)
+      await name()
+    }
+    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"', '"1"'])
+  })
+
   it('asks by entity tag, and goes on when nothing has changed', async () => {
     const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
     await name()
@@ -198,6 +211,13 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Quill')
   })
 
+  it('says after how many seconds the host is asked again', async () => {
+    const { name, runtime } = createFixture({ answer: failed('unreachable') })
+    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 60 })
+    runtime.advance(45)
+    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 15 })
+  })
+
   it('our own limit is no failure of the host: the next one may try at once', async () => {
     const { name, host } = createFixture({ answer: failed('too_many_fetches') })
     await expect(name()).rejects.toMatchObject(unavailable)
@@ -228,9 +248,27 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
   it('the log learns which document failed, and why', async () => {
     const { name, reports } = createFixture({ answer: failed('redirected') })
     await expect(name()).rejects.toThrow()
-    expect(reports).toEqual([
-      ['client_document_unavailable', { client_id: url, reason: 'the host redirects to another address.' }],
+    expect(reports).toEqual([['client_document_unavailable', { client_id: url, reason: 'redirected' }]])
+    const faulty = createFixture({ answer: { kind: 'fetched', text: '{}', headers: new Headers() } })
+    await expect(faulty.name()).rejects.toThrow()
+    expect(faulty.reports).toEqual([
+      [
+        'client_document_unavailable',
+        { client_id: url, reason: expect.stringMatching(/^faulty: .*client_id/) },
+      ],
     ])
+  })
+
+  it('strangers do not learn which names exist inside: a private address and none read the same', async () => {
+    const messages = await Promise.all(
+      (['forbidden_address', 'unknown_host'] as const).map((reason) =>
+        createFixture({ answer: failed(reason) })
+          .name()
+          .catch((error: Error) => error.message),
+      ),
+    )
+    expect(messages[0]).toContain('no address on the public internet')
+    expect(messages[1]).toBe(messages[0])
   })
 })
 
@@ -243,6 +281,36 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(await name()).toBe('Quill')
     runtime.advance(1)
     await expect(name()).rejects.toMatchObject(unavailable)
+  })
+
+  it('RFC 5861 4: a host that says there is none any more is no outage: nobody signs in anew', async () => {
+    const { name, host, runtime } = createFixture()
+    await name()
+    host.answer = failed('not_found')
+    runtime.advance(300)
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: true })
+    expect(await name('connected')).toBe('Quill')
+    host.answer = failed('too_many_fetches')
+    runtime.advance(60)
+    await expect(name()).rejects.toMatchObject({ permanent: true })
+    host.answer = served('Back')
+    expect(await name()).toBe('Back')
+  })
+
+  it('what the operator removed while the document was fetched does not come back', async () => {
+    const { store, connect, host, runtime, name } = createFixture()
+    await connect()
+    runtime.advance(300)
+    const { findClient } = store
+    // The document is read from the store, and removed before the fetched one is stored.
+    store.findClient = async (id) => {
+      const found = await findClient(id)
+      await store.removeClient(id)
+      return found
+    }
+    host.answer = served('Renamed')
+    expect(await name()).toBe('Renamed')
+    expect(await findClient(url)).toBeUndefined()
   })
 
   it('a document that became faulty counts as an outage', async () => {
@@ -369,38 +437,5 @@ describe('isAcceptedHost', () => {
     ['b.example', ['!*.b.example'], true],
   ])('%s with %j: %s', (hostname, patterns, expected) => {
     expect(isAcceptedHost(hostname, patterns)).toBe(expected)
-  })
-})
-
-describe('keepUsedClient', () => {
-  it('a registration lives 90 days longer than the grant, and is not trimmed', async () => {
-    const store = createMemoryStore()
-    await store.addClient(publicClient({ expiresAt: start + day }))
-    await keepUsedClient(publicClient({ expiresAt: start + day }), start + 30 * day, store)
-    expect((await store.findClient('mcpc_public'))?.expiresAt).toBe(start + 120 * day)
-    expect(await store.trimClients(0, 10)).toBe(0)
-  })
-
-  it('what does not expire stays as it is', async () => {
-    const store = createMemoryStore()
-    for (const client of [publicClient(), publicClient({ id: 'mine', kind: 'configured' })]) {
-      await store.addClient(client)
-      await keepUsedClient(client, start, store)
-      expect((await store.findClient(client.id))?.expiresAt).toBeUndefined()
-    }
-  })
-
-  it('a client of the file is not stored', async () => {
-    const store = createMemoryStore()
-    await keepUsedClient(publicClient({ id: 'mine', kind: 'configured' }), start, store)
-    expect(await store.findClient('mine')).toBeUndefined()
-  })
-
-  it('an older grant does not shorten its life', async () => {
-    const { store, connect, runtime } = createFixture()
-    await connect()
-    const client = await store.findClient(url)
-    if (client) await keepUsedClient(client, runtime.now(), store)
-    expect((await store.findClient(url))?.expiresAt).toBe(start + 120 * day)
   })
 })

@@ -1,10 +1,8 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createDocumentSource, type DocumentSourcePorts } from './client-document-source.ts'
 import { isDocumentUrl, looksLikeDocumentUrl } from './client-id-metadata-document.ts'
+import { isExpired } from './client-life.ts'
 import type { Client, ClientFinder, ClientStore } from './client.ts'
-
-/** How long a client is kept after the last connection with it has ended. */
-const keptSeconds = 90 * 86_400
 
 /** Where clients are looked for. */
 export interface ClientFinderPorts {
@@ -37,7 +35,7 @@ export function createClientFinder({
         return isAcceptedHost(new URL(id).hostname, documents.hosts) ? findDocument(id, purpose) : undefined
       }
       const client = await store.findClient(id)
-      return client && (client.expiresAt ?? Infinity) > runtime.now() ? client : undefined
+      return client && !isExpired(client, runtime.now()) ? client : undefined
     },
   }
 }
@@ -52,28 +50,4 @@ export function isAcceptedHost(hostname: string, patterns: readonly string[]): b
   const refused = patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1))
   const accepted = patterns.filter((pattern) => !pattern.startsWith('!'))
   return !refused.some(matches) && (accepted.length === 0 || accepted.some(matches))
-}
-
-/**
- * Notes that somebody signed in with `client`, for a grant that ends at `grantEndsAt` (epoch seconds): a registration no
- * longer expires unused, and a document is stored from now on. To be called whenever a grant begins.
- */
-export async function keepUsedClient(
-  client: Client,
-  grantEndsAt: number,
-  store: Pick<ClientStore, 'keepClient' | 'putClient'>,
-): Promise<void> {
-  const until = grantEndsAt + keptSeconds
-  switch (client.kind) {
-    case 'configured':
-      return
-    case 'registered':
-      if (client.expiresAt !== undefined) await store.keepClient(client.id, until)
-      return
-    case 'metadata_document':
-      // A copy of the operator has no document behind it, and is at hand anyway.
-      if (!client.document) return
-      await store.putClient({ ...client, expiresAt: client.expiresAt ?? until })
-      await store.keepClient(client.id, until)
-  }
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import type { Client, ClientAuthMethod } from './client.ts'
+import { requireKeys } from './client-key-metadata.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
@@ -9,6 +10,7 @@ import {
   readMetadataObject,
   readStrings,
 } from './client-metadata.ts'
+import { invalidMetadata } from './invalid-metadata.ts'
 
 const maxUrlLength = 1024
 
@@ -63,32 +65,33 @@ export function readClientDocument(
 }
 
 function describe(url: string, given: JsonObject, policy: ClientMetadataPolicy): DocumentClient {
-  if (given['client_id'] !== url) throw invalid('client_id must be the URL of the document, to the letter.')
+  if (given['client_id'] !== url)
+    throw invalidMetadata('client_id must be the URL of the document, to the letter.')
   if ('client_secret' in given || 'client_secret_expires_at' in given) {
-    throw invalid('A public document must not hold a client_secret.')
+    throw invalidMetadata('A public document must not hold a client_secret.')
   }
   const described = readClientMetadata(given, policy)
   const { name, redirectUris, keys } = described
-  if (name === undefined) throw invalid('client_name is missing.')
+  if (name === undefined) throw invalidMetadata('client_name is missing.')
   if (redirectUris.length === 0) {
     throw new OAuthError('invalid_redirect_uri', 'redirect_uris is missing.')
   }
   const authMethod = readAuthMethod(given)
-  if (authMethod === 'private_key_jwt' && !keys) throw invalid('private_key_jwt needs jwks or jwks_uri.')
+  requireKeys(authMethod, keys)
   return { ...described, id: url, name, authMethod }
 }
 
 function readAuthMethod(given: JsonObject): ClientAuthMethod {
   // There is no shared secret, so what is omitted cannot mean client_secret_basic here.
   const preferred = given['token_endpoint_auth_method'] ?? 'none'
-  if (typeof preferred !== 'string') throw invalid('token_endpoint_auth_method must be a string.')
+  if (typeof preferred !== 'string') throw invalidMetadata('token_endpoint_auth_method must be a string.')
   if (preferred.startsWith('client_secret_')) {
-    throw invalid('token_endpoint_auth_method must not be one with a shared secret.')
+    throw invalidMetadata('token_endpoint_auth_method must not be one with a shared secret.')
   }
   const listed = methodLists.flatMap((name) => readStrings(given, name) ?? [])
   if (preferred === 'none' || listed.includes('none')) return 'none'
   if (preferred === 'private_key_jwt') return 'private_key_jwt'
-  throw invalid('token_endpoint_auth_method must be none or private_key_jwt.')
+  throw invalidMetadata('token_endpoint_auth_method must be none or private_key_jwt.')
 }
 
 /** Whether it is a name of the public DNS in form: one without a dot is of the own network, one that ends in a number an address. */
@@ -99,8 +102,4 @@ function isHostName(hostname: string): boolean {
     labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label)) &&
     /^[a-z]/.test(labels.at(-1) ?? '')
   )
-}
-
-function invalid(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description)
 }

@@ -23,8 +23,8 @@ function createSource(first: FetchOutcome) {
       return state.answer
     },
   })
-  const kids = async (kid?: string): Promise<unknown[]> =>
-    (await fetchKeys(uri, kid)).map((jwk) => jwk['kid'])
+  const kids = async (kid?: string, known = true): Promise<unknown[]> =>
+    (await fetchKeys({ uri, kid, known })).map((jwk) => jwk['kid'])
   return { runtime, state, kids, fetchKeys }
 }
 
@@ -34,7 +34,7 @@ describe('createClientKeySource', () => {
     expect(await kids('a')).toEqual(['a'])
     runtime.advance(599)
     expect(await kids('a')).toEqual(['a'])
-    expect(state.fetches).toEqual([[uri, false, 65_536]])
+    expect(state.fetches).toEqual([[uri, true, 65_536]])
     runtime.advance(1)
     state.answer = setOf('b')
     expect(await kids('a')).toEqual(['b'])
@@ -54,6 +54,17 @@ describe('createClientKeySource', () => {
     expect(await kids('b')).toEqual(['a', 'b'])
     for (let index = 0; index < 10; index += 1) await kids('c')
     expect(state.fetches).toHaveLength(2)
+  })
+
+  it('of a client in use also the first time: strangers do not keep it out after a restart', async () => {
+    const used = createSource(setOf('a'))
+    await used.kids('a', true)
+    const unused = createSource(setOf('a'))
+    await unused.kids('a', false)
+    expect([...used.state.fetches, ...unused.state.fetches]).toMatchObject([
+      [uri, true, 65_536],
+      [uri, false, 65_536],
+    ])
   })
 
   it('fetches once for everybody who waits', async () => {
@@ -91,9 +102,9 @@ describe('createClientKeySource', () => {
     expect(state.fetches).toHaveLength(1)
   })
 
-  it('asks again after 30 seconds when the first try failed', async () => {
+  it('asks again after 30 seconds when the first try failed, and says so', async () => {
     const { runtime, state, kids } = createSource(down)
-    await expect(kids()).rejects.toThrow()
+    await expect(kids()).rejects.toMatchObject({ retryAfterSeconds: 30 })
     state.answer = setOf('a')
     runtime.advance(30)
     expect(await kids()).toEqual(['a'])

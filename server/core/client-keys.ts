@@ -12,11 +12,18 @@ const refetchPauseSeconds = 30
 const maxBytes = 64 * 1024
 const mostKeySets = 1000
 
-/**
- * The public keys under a `jwks_uri`, cached. `kid` is the key that is wanted: when it is not among them they may be
- * fetched again. Rejects with `ClientUnavailableError` when they cannot be fetched and were not lately.
- */
-export type FetchClientKeys = (uri: string, kid: string | undefined) => Promise<readonly JsonObject[]>
+/** Which keys are wanted. */
+export interface ClientKeyQuery {
+  /** A `jwks_uri`. */
+  uri: string
+  /** The very key: when it is not among the ones that are known they may be fetched again. */
+  kid: string | undefined
+  /** The client is in use, and its keys must be had however many strangers ask for theirs. */
+  known: boolean
+}
+
+/** The public keys of a client, cached. Rejects with `ClientUnavailableError` when they cannot be fetched and were not lately. */
+export type FetchClientKeys = (query: ClientKeyQuery) => Promise<readonly JsonObject[]>
 
 interface KeySet {
   keys: readonly JsonObject[] | undefined
@@ -37,9 +44,9 @@ export function createClientKeySource(ports: {
   const { fetch, runtime } = ports
   const sets = createBoundedMap<KeySet>(mostKeySets)
 
-  async function load(uri: string, set: KeySet): Promise<void> {
+  async function load({ uri, known }: ClientKeyQuery, set: KeySet): Promise<void> {
     set.triedAt = runtime.now()
-    const outcome = await fetch({ url: uri, maxBytes, known: set.keys !== undefined })
+    const outcome = await fetch({ url: uri, maxBytes, known })
     if (outcome.kind === 'fetched') {
       const keys = publicKeysOf(parseJsonObject(outcome.text))
       if (keys) {
@@ -54,7 +61,8 @@ export function createClientKeySource(ports: {
         : 'what the host sends is no set of public keys.'
   }
 
-  return async (uri, kid) => {
+  return async (query) => {
+    const { uri, kid } = query
     const set: KeySet = sets.get(uri) ?? {
       keys: undefined,
       fetchedAt: Number.NEGATIVE_INFINITY,
@@ -67,12 +75,13 @@ export function createClientKeySource(ports: {
     const hasKey = kid === undefined || set.keys?.some((key) => key['kid'] === kid) === true
     const isPaused = runtime.now() - set.triedAt < refetchPauseSeconds
     if (!(hasKey && age() < freshSeconds) && (set.loading !== undefined || !isPaused)) {
-      set.loading ??= load(uri, set).finally(() => (set.loading = undefined))
+      set.loading ??= load(query, set).finally(() => (set.loading = undefined))
       await set.loading
     }
     if (set.keys && age() < staleSeconds) return set.keys
     throw new ClientUnavailableError(
       `The keys of this client could not be fetched: ${set.failure} Try again in a minute.`,
+      { retryAfterSeconds: set.triedAt + refetchPauseSeconds - runtime.now() },
     )
   }
 }

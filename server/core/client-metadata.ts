@@ -3,6 +3,7 @@ import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { checkRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
 import { type Client, deviceGrantType, type GrantType, grantTypes } from './client.ts'
 import { readKeys } from './client-key-metadata.ts'
+import { invalidMetadata } from './invalid-metadata.ts'
 
 const maxRedirectUris = 20
 const maxNameLength = 200
@@ -24,6 +25,14 @@ export interface ClientMetadataPolicy {
 /** What metadata says about a client, apart from how it proves itself. */
 export type DescribedClient = Pick<Client, 'name' | 'uri' | 'redirectUris' | 'grantTypes' | 'scope' | 'keys'>
 
+/** What there is to say about a resource server that only asks what tokens are worth: it signs nobody in. */
+export const introspectsOnly: Pick<DescribedClient, 'uri' | 'redirectUris' | 'grantTypes' | 'scope'> = {
+  uri: undefined,
+  redirectUris: [],
+  grantTypes: [],
+  scope: undefined,
+}
+
 /**
  * Reads client metadata (RFC 7591 section 2), the same for a registration, a metadata document and a configured client.
  *
@@ -39,7 +48,7 @@ export function readClientMetadata(given: JsonObject, policy: ClientMetadataPoli
   // First, as a client that registers with nothing at all has to be told what it is that it needs.
   const redirectUris = readRedirectUris(given['redirect_uris'], policy, deviceOnly ? 0 : 1)
   if (!asksForCode && !deviceOnly) {
-    throw invalid(`grant_types must include authorization_code or ${deviceGrantType}.`)
+    throw invalidMetadata(`grant_types must include authorization_code or ${deviceGrantType}.`)
   }
   readResponseTypes(given['response_types'], asksForCode)
   return {
@@ -54,7 +63,7 @@ export function readClientMetadata(given: JsonObject, policy: ClientMetadataPoli
 
 /** `value` as a JSON object. Throws `invalid_client_metadata`. */
 export function readMetadataObject(value: unknown): JsonObject {
-  if (!isJsonObject(value)) throw invalid('Client metadata must be a JSON object.')
+  if (!isJsonObject(value)) throw invalidMetadata('Client metadata must be a JSON object.')
   return value
 }
 
@@ -66,7 +75,7 @@ export function readStrings(given: JsonObject, name: string): string[] | undefin
 function stringsOf(value: unknown, name: string): string[] | undefined {
   if (value === undefined || value === null) return undefined
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === 'string')) {
-    throw invalid(`${name} must be an array of strings.`)
+    throw invalidMetadata(`${name} must be an array of strings.`)
   }
   return value
 }
@@ -96,14 +105,15 @@ function readGrantTypes(value: unknown): GrantType[] {
 function readResponseTypes(value: unknown, asksForCode: boolean): void {
   const types = stringsOf(value, 'response_types')
   // RFC 7591 section 2.1: the two lists have to agree; without the code grant there is no response type.
-  if (types && asksForCode && !types.includes('code')) throw invalid('response_types must include code.')
+  if (types && asksForCode && !types.includes('code'))
+    throw invalidMetadata('response_types must include code.')
 }
 
 function readText(given: JsonObject, name: string, maxLength = maxNameLength): string | undefined {
   const value = given[name]
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string' || value.length > maxLength) {
-    throw invalid(`${name} must be a string of at most ${maxLength} characters.`)
+    throw invalidMetadata(`${name} must be a string of at most ${maxLength} characters.`)
   }
   return value
 }
@@ -114,8 +124,4 @@ function readLink(given: JsonObject, name: string): string | undefined {
   return link !== undefined && URL.canParse(link) && /^https?:$/.test(new URL(link).protocol)
     ? link
     : undefined
-}
-
-function invalid(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description)
 }

@@ -43,6 +43,19 @@ describe('countRegistration', () => {
     expect(await most(loopback, '2001:db8:1:3::1')).toBe(2)
   })
 
+  it('no address is in the store as such, and what is refused again is not written again', async () => {
+    const { store, count } = createLimit()
+    const keys: string[] = []
+    const { countAttempt } = store
+    store.countAttempt = (key, ...rest) => {
+      keys.push(key)
+      return countAttempt(key, ...rest)
+    }
+    for (let index = 0; index < 9; index += 1) await count(loopback)
+    expect(keys).toHaveLength(2)
+    expect(keys.join(' ')).not.toContain('192.0.2.1')
+  })
+
   it('whoever has no address shares one limit', async () => {
     const anonymous = { redirectUris: loopback, address: undefined }
     const { store, runtime } = createLimit()

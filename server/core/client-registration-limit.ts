@@ -1,6 +1,4 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { addressBlock } from './address-block.ts'
-import type { AttemptStore } from './attempt.ts'
+import { addressKey, type AttemptLimitPorts, countWithin } from './attempt-limit.ts'
 
 const windowSeconds = 3600
 const hostedFactor = 10
@@ -19,9 +17,7 @@ const hostedAssistants: ReadonlySet<string> = new Set([
 ])
 
 /** What the limit needs from outside. */
-export interface RegistrationLimitPorts {
-  store: AttemptStore
-  runtime: Pick<Runtime, 'now'>
+export interface RegistrationLimitPorts extends AttemptLimitPorts {
   /** Registrations an hour from one address. */
   limitPerHour: number
 }
@@ -38,19 +34,17 @@ export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryA
  */
 export async function countRegistration(
   { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },
-  { store, runtime, limitPerHour }: RegistrationLimitPorts,
+  ports: RegistrationLimitPorts,
 ): Promise<RegistrationPermit> {
-  const source = address === undefined ? 'unknown' : addressBlock(address)
   const assistant = hostedAssistantOf(redirectUris)
-  const [key, limit] =
-    assistant === undefined
-      ? [`registration ${source}`, limitPerHour]
-      : [`registration ${assistant} ${source}`, limitPerHour * hostedFactor]
-  const now = runtime.now()
-  const { count, windowEndsAt } = await store.countAttempt(key, windowSeconds, now)
-  return count <= limit
-    ? { kind: 'allowed' }
-    : { kind: 'limited', retryAfterSeconds: Math.max(1, windowEndsAt - now) }
+  const kind = assistant === undefined ? 'registration' : `registration ${assistant}`
+  const limit = {
+    key: address === undefined ? `${kind} unknown` : addressKey(kind, address),
+    most: assistant === undefined ? ports.limitPerHour : ports.limitPerHour * hostedFactor,
+    windowSeconds,
+  }
+  const retryAfterSeconds = await countWithin([limit], ports)
+  return retryAfterSeconds === 0 ? { kind: 'allowed' } : { kind: 'limited', retryAfterSeconds }
 }
 
 /** The assistant that all of the redirect URIs belong to. */

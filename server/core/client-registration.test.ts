@@ -69,6 +69,13 @@ describe('registerClient (RFC 7591)', () => {
     })
   })
 
+  it('RFC 7517 4: members of a key that nobody understands are left out, however deep they are', () => {
+    const key = { ...publicKey, key_ops: ['verify'], x5t: 'AAAA', use: { a: 1 }, deep: [[[[]]]] }
+    const { client, response } = register({ redirect_uris, jwks: { keys: [key] } })
+    expect(response.jwks).toEqual({ keys: [{ ...publicKey, key_ops: ['verify'] }] })
+    expect(client.keys).toEqual({ kind: 'jwks', keys: [{ ...publicKey, key_ops: ['verify'] }] })
+  })
+
   it('2: an omitted method is client_secret_basic; the secret is in the answer only, its hash in the record', () => {
     const { client, response } = register({ redirect_uris })
     expect(response).toMatchObject({

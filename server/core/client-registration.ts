@@ -1,15 +1,14 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import type { ClientInformation } from '@drawbridge/shared/oauth-metadata.ts'
 import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Client, type ClientAuthMethod, clientAuthMethods } from './client.ts'
+import { requireKeys } from './client-key-metadata.ts'
+import { unusedClientSeconds } from './client-life.ts'
 import { type ClientMetadataPolicy, readClientMetadata, readMetadataObject } from './client-metadata.ts'
 import { hashSecret } from './seal.ts'
-
-/** How long a registration lives that nobody signs in with. */
-export const unusedClientSeconds: number = 24 * 3600
+import { invalidMetadata } from './invalid-metadata.ts'
 
 /** What registration decides: the client to store, and the answer, which alone carries the secrets. */
 export interface Registration {
@@ -125,9 +124,7 @@ type RegisteredDescription = ReturnType<typeof readClientMetadata> & Pick<Client
 function describe(given: JsonObject, policy: RegistrationPolicy): RegisteredDescription {
   const described = readClientMetadata(given, policy)
   const authMethod = readAuthMethod(given['token_endpoint_auth_method'])
-  if (authMethod === 'private_key_jwt' && !described.keys) {
-    throw invalid('private_key_jwt needs jwks or jwks_uri.')
-  }
+  requireKeys(authMethod, described.keys)
   return { ...described, authMethod }
 }
 
@@ -136,7 +133,8 @@ export function readAuthMethod(value: unknown): ClientAuthMethod {
   // RFC 7591 section 2: an omitted method means client_secret_basic.
   const method = value ?? 'client_secret_basic'
   const known = clientAuthMethods.find((candidate) => candidate === method)
-  if (!known) throw invalid(`token_endpoint_auth_method must be one of ${clientAuthMethods.join(', ')}.`)
+  if (!known)
+    throw invalidMetadata(`token_endpoint_auth_method must be one of ${clientAuthMethods.join(', ')}.`)
   return known
 }
 
@@ -162,18 +160,14 @@ const serverMembers = [
 ]
 
 function checkUpdate(client: Client, given: JsonObject): void {
-  if (given['client_id'] !== client.id) throw invalid('client_id must be the one that is updated.')
+  if (given['client_id'] !== client.id) throw invalidMetadata('client_id must be the one that is updated.')
   const own = serverMembers.find((name) => name in given)
-  if (own !== undefined) throw invalid(`${own} is set by this server; leave it out.`)
+  if (own !== undefined) throw invalidMetadata(`${own} is set by this server; leave it out.`)
   const secret = given['client_secret']
   if (secret === undefined) return
   const matches =
     typeof secret === 'string' &&
     client.secretHash !== undefined &&
     constantTimeEqual(hashSecret(secret), client.secretHash)
-  if (!matches) throw invalid('client_secret is not the one of this client; leave it out.')
-}
-
-function invalid(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description)
+  if (!matches) throw invalidMetadata('client_secret is not the one of this client; leave it out.')
 }

@@ -79,15 +79,18 @@ export interface ClientFinder {
 
 /**
  * Whether there is such a client cannot be told right now, as its document cannot be fetched; with `permanent` it was, and
- * describes no client. The message is for people and ends with the next step.
+ * describes no client. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
+ * and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(message: string, options: { permanent?: boolean; cause?: unknown } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+  constructor(message: string, options: { permanent?: boolean; retryAfterSeconds?: number | undefined } = {}) {
+    super(message)
     this.name = 'ClientUnavailableError'
     this.permanent = options.permanent ?? false
+    this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
 
@@ -96,9 +99,12 @@ export interface ClientStore {
   addClient(client: Client): Promise<void>
   /** Also one that has expired and is not collected yet. */
   findClient(id: string): Promise<Client | undefined>
-  /** Stores all of `client` again, when there is one of that id; true when there was. */
+  /**
+   * Stores all of `client` again, when there is one of that id; true when there was. The end of one that was kept moves
+   * no earlier: somebody may have signed in since the caller read it.
+   */
   replaceClient(client: Client): Promise<boolean>
-  /** Adds it, or stores all of it again. */
+  /** Adds it, or stores all of it again, as {@link ClientStore.replaceClient}. */
   putClient(client: Client): Promise<void>
   /** Deletes the client; its grants are for {@link GrantStore.endGrants}. True for the call that deleted it. */
   removeClient(id: string): Promise<boolean>

@@ -30,34 +30,26 @@ beforeEach(async () => {
 const ask = (client: Client, token: string) => introspectToken(client, token, ports)
 
 describe('introspectToken', () => {
-  it.each([owner, resourceServer])('RFC 7662 2.2: an access token, for $id', async (client) => {
+  const person = { username: 'a@example.com', sub: 'a' }
+  const about = (): object => ({
+    active: true,
+    client_id: owner.id,
+    iat: start,
+    aud: sample.grant.resource,
+    iss: 'https://mcp.example.com',
+  })
+  const access = { scope: 'mcp', token_type: 'Bearer', exp: start + 3600 }
+  const refresh = { scope: 'mcp offline_access', exp: start + grantSeconds }
+
+  it('RFC 7662 2.2: what a token is worth, for a resource server of the operator', async () => {
     runtime.advance(60)
-    expect(await ask(client, pair.accessToken)).toEqual({
-      active: true,
-      scope: 'mcp',
-      client_id: owner.id,
-      username: 'a@example.com',
-      token_type: 'Bearer',
-      exp: start + 3600,
-      iat: start,
-      sub: 'a',
-      aud: sample.grant.resource,
-      iss: 'https://mcp.example.com',
-    })
+    expect(await ask(resourceServer, pair.accessToken)).toEqual({ ...about(), ...access, ...person })
+    expect(await ask(resourceServer, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh, ...person })
   })
 
-  it.each([owner, resourceServer])('RFC 7662 2.2: a refresh token, for $id', async (client) => {
-    expect(await ask(client, pair.refreshToken ?? '')).toEqual({
-      active: true,
-      scope: 'mcp offline_access',
-      client_id: owner.id,
-      username: 'a@example.com',
-      exp: start + grantSeconds,
-      iat: start,
-      sub: 'a',
-      aud: sample.grant.resource,
-      iss: 'https://mcp.example.com',
-    })
+  it('RFC 7662 5: its own client does not learn who the person is: nobody allowed it that', async () => {
+    expect(await ask(owner, pair.accessToken)).toEqual({ ...about(), ...access })
+    expect(await ask(owner, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh })
   })
 
   it('a user without an email has no username', async () => {
@@ -67,7 +59,9 @@ describe('introspectToken', () => {
     })
     const { pair: fresh, minted } = mintTokens(anonymous.grant, 'mcp', true, 3600, runtime)
     await addGrant(store, { ...anonymous, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
-    expect(await ask(owner, fresh.accessToken)).not.toHaveProperty('username')
+    const answer = await ask(resourceServer, fresh.accessToken)
+    expect(answer).toMatchObject({ active: true, sub: 'b' })
+    expect(answer).not.toHaveProperty('username')
   })
 
   const tokens: [kind: string, token: () => string][] = [

@@ -22,7 +22,7 @@ export interface ActiveToken {
   exp: number
   iat?: number
   /** The user's id at the session provider. */
-  sub: string
+  sub?: string
   aud: string
   iss: string
 }
@@ -32,7 +32,8 @@ export type IntrospectionResponse = ActiveToken | { active: false }
 
 /**
  * Tells `client` what `token` is worth right now (RFC 7662): a client that the operator lets introspect about every token,
- * any other one about its own.
+ * any other one about its own, and not who the person is: anybody can register a client, and nobody allowed it to know that
+ * (section 5).
  *
  * An access token is active as long as `/mcp` would look at it: its grant lives, and so does the provider session as far
  * as is known here; the provider is not asked. A refresh token is active until it is used, although the same answer is given for
@@ -51,13 +52,16 @@ export async function introspectToken(
   return {
     active: true,
     client_id: grant.clientId,
-    ...(grant.user.email !== undefined && { username: grant.user.email }),
     ...members,
     ...(issuedAt !== undefined && { iat: issuedAt }),
-    sub: grant.user.sub,
+    ...(client.introspects && personOf(grant)),
     aud: grant.resource,
     iss: ports.issuer,
   }
+}
+
+function personOf({ user }: Grant): Pick<ActiveToken, 'sub' | 'username'> {
+  return { sub: user.sub, ...(user.email !== undefined && { username: user.email }) }
 }
 
 interface FoundToken {

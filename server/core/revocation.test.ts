@@ -66,6 +66,14 @@ describe('revokeToken', () => {
     expect(await accessIsLive((await refresh()).access_token)).toBe(true)
   })
 
+  it('an access token takes the grant along when the client has nothing else of it', async () => {
+    const once = publicClient({ grantTypes: ['authorization_code'] })
+    await revokeToken(once, pair.accessToken, ports)
+    expect(await accessIsLive(pair.accessToken)).toBe(false)
+    expect(ended).toEqual([[sample.grant.id, 'revoked_by_client']])
+    expect(await dueSignOuts(store, runtime.now())).toEqual([sample.session])
+  })
+
   it('an access token that was removed comes back useless in the replayed answer', async () => {
     const next = await refresh()
     await revokeToken(client, next.access_token, ports)

@@ -1,7 +1,7 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Client } from './client.ts'
-import type { GrantStore, ReportGrantEnd } from './grant.ts'
+import type { Grant, GrantStore, ReportGrantEnd } from './grant.ts'
 import { accessTokenPrefix, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
 /** What revocation needs from outside. */
@@ -15,7 +15,8 @@ export interface RevocationPorts {
  * Makes `token` useless for the client that gives it up (RFC 7009 section 2.1), at once and at every instance.
  *
  * With a refresh token its whole grant ends, other tokens included, and the provider session is signed out; also with one that
- * has its successor already, since its holder wants out. An access token goes alone. A token that is unknown, expired or
+ * has its successor already, since its holder wants out. An access token goes alone, but for a client without refresh tokens:
+ * it has nothing else of the grant, which would live on unseen. A token that is unknown, expired or
  * revoked is no error (section 2.2). Throws `invalid_grant` for a live token of another client, which stays good: in the words of
  * RFC 6749 section 5.2, it "was issued to another client".
  *
@@ -28,13 +29,15 @@ export async function revokeToken(client: Client, token: string, ports: Revocati
 }
 
 async function endGrantOf(client: Client, refreshToken: string, ports: RevocationPorts): Promise<void> {
-  const { store, runtime, reportGrantEnd } = ports
-  const now = runtime.now()
-  const found = await store.findRefreshToken(tokenKey(refreshToken))
-  if (!found || found.endReason !== undefined || found.grant.expiresAt <= now) return
+  const found = await ports.store.findRefreshToken(tokenKey(refreshToken))
+  if (!found || found.endReason !== undefined || found.grant.expiresAt <= ports.runtime.now()) return
   requireOwner(client, found.grant)
-  await store.endGrant(found.grant.id, 'revoked_by_client', now)
-  reportGrantEnd(found.grant, 'revoked_by_client')
+  await endGrant(found.grant, ports)
+}
+
+async function endGrant(grant: Grant, { store, runtime, reportGrantEnd }: RevocationPorts): Promise<void> {
+  await store.endGrant(grant.id, 'revoked_by_client', runtime.now())
+  reportGrantEnd(grant, 'revoked_by_client')
 }
 
 async function removeAccessToken(client: Client, accessToken: string, ports: RevocationPorts): Promise<void> {
@@ -43,7 +46,8 @@ async function removeAccessToken(client: Client, accessToken: string, ports: Rev
   const found = await store.findAccessToken(accessHash, runtime.now())
   if (!found) return
   requireOwner(client, found.grant)
-  await store.removeAccessToken(accessHash)
+  if (client.grantTypes.includes('refresh_token')) await store.removeAccessToken(accessHash)
+  else await endGrant(found.grant, ports)
 }
 
 function requireOwner(client: Client, grant: { clientId: string }): void {

@@ -6,6 +6,17 @@ const toolScopeLabel = 'Use the tools of the web app as you: read and change wha
 /** Asks for refresh tokens by habit of OpenID Connect; granted to whoever names it, and without effect. */
 const offlineScope = 'offline_access'
 
+/** Names that clients send to other servers by habit, or that mean something here: a tools module cannot have them. */
+export const reservedScopes: readonly string[] = [
+  toolScope,
+  offlineScope,
+  'openid',
+  'profile',
+  'email',
+  'address',
+  'phone',
+]
+
 /** The scopes of this server, in one order, and what follows from them. Scopes are joined by single spaces, as on the wire. */
 export interface ScopeCatalogue {
   /** Named in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */

@@ -290,15 +290,35 @@ describe('when nobody can judge the code', () => {
     expect(limited).toHaveLength(2)
   })
 
+  it('after a social sign-in they count for the factor, which is the account’s alone', async () => {
+    const begun = await Promise.all(Array.from({ length: 3 }, () => begin()))
+    for (const id of begun) await attemptTimes(4, id, '000000')
+    expect(asked).toHaveLength(10)
+    const other = await begin(['tablet'])
+    await attempt(other, '000000')
+    expect(asked).toHaveLength(11)
+  })
+
+  it('what was sealed for one browser opens for no other, whatever the store says', async () => {
+    const bindingHash = hashSecret(otherBinding)
+    const add = ports.store.addSecondFactor
+    ports = {
+      ...ports,
+      store: { ...ports.store, addSecondFactor: (pending) => add({ ...pending, bindingHash }) },
+    }
+    const id = await begin()
+    expect(await attempt(id, rightCode, {}, otherBinding)).toEqual({ kind: 'over', reason: 'gone' })
+    expect(asked).toEqual([])
+  })
+
   it('what another version of this server put away has to begin anew', async () => {
     const id = 'old'
     const { sealed, ...others } = secondFactorRow(id)
-    const old = ports.sealer.seal(
-      JSON.stringify([{ id: 'phone', label: '' }]),
-      `drawbridge second factor ${id}`,
-    )
+    const bindingHash = hashSecret(binding)
+    const context = `drawbridge second factor ${id} ${bindingHash}`
+    const old = ports.sealer.seal(JSON.stringify([{ id: 'phone', label: '' }]), context)
     expect(sealed).not.toBe(old)
-    await ports.store.addSecondFactor({ ...others, bindingHash: hashSecret(binding), sealed: old })
+    await ports.store.addSecondFactor({ ...others, bindingHash, sealed: old })
     expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
     expect(asked).toEqual([])
   })

@@ -46,7 +46,7 @@ export type FirstStep =
 /** What waits besides the session: sealed, and only in here. */
 interface PendingPayload {
   factors: readonly SecondFactor[]
-  /** What the attempts are counted by; undefined after a social sign-in. */
+  /** What the attempts are counted by; undefined after a social sign-in, where the factor is. */
   account?: string | undefined
 }
 
@@ -67,10 +67,10 @@ export async function afterFirstStep(
   const session = { ...step.session, issuer: provider.issuer }
   const now = runtime.now()
   const id = encodeBase64url(runtime.randomBytes(16))
+  const row = { id, bindingHash: hashSecret(binding) }
   const pending = {
-    id,
-    bindingHash: hashSecret(binding),
-    sealed: sealer.seal(JSON.stringify({ factors, account } satisfies PendingPayload), pendingContext(id)),
+    ...row,
+    sealed: sealer.seal(JSON.stringify({ factors, account } satisfies PendingPayload), contextOf(row)),
     session: sealProviderSession(session, { grantId: id, version: 1, issuedAt: now }, sealer),
     expiresAt: now + pendingTtlSeconds,
   }
@@ -141,7 +141,7 @@ export async function trySecondFactor(
   }
 }
 
-/** Ends a sign-in that waits for its code, at the person's wish. Not checked: the browser; only one knows the `id`. */
+/** Ends a sign-in that waits for its code, at the person's wish. Not checked: the browser; only that of its page knows the `id`. */
 export async function cancelSecondFactor(
   id: string,
   ports: Pick<SecondFactorPorts, 'store' | 'runtime'>,
@@ -160,7 +160,8 @@ async function verifyCode(
   if (opening.kind !== 'opened')
     throw new ProviderError('expired', `The half-way session is ${opening.kind}.`)
   if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
-  await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
+  // After a social sign-in the factor stands for the account, which has no other: its codes have the limit of a password.
+  await countSignInAttempt(attemptAt(account ?? factorId, visitor, provider.issuer), ports)
   return provider.verifySecondFactor({ session: opening.session, factorId, code })
 }
 
@@ -188,12 +189,12 @@ function openPayload(
   pending: PendingSecondFactor,
   { sealer }: Pick<SecondFactorPorts, 'sealer'>,
 ): PendingPayload | undefined {
-  const opened = sealer.open(pending.sealed, pendingContext(pending.id))
+  const opened = sealer.open(pending.sealed, contextOf(pending))
   const payload = opened === undefined ? undefined : (JSON.parse(opened) as Partial<PendingPayload>)
   // A sign-in that another version of this server put away has to begin anew.
   return Array.isArray(payload?.factors) ? { factors: payload.factors, account: payload.account } : undefined
 }
 
-function pendingContext(id: string): string {
-  return `drawbridge second factor ${id}`
+function contextOf({ id, bindingHash }: Pick<PendingSecondFactor, 'id' | 'bindingHash'>): string {
+  return `drawbridge second factor ${id} ${bindingHash}`
 }

@@ -11,6 +11,7 @@ let runtime: FakeRuntime
 let ports: BrowserSealPorts
 
 const purpose = authorizationPurpose()
+const transaction = { purpose, secondFactorId: undefined }
 const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
 const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
 
@@ -30,9 +31,9 @@ describe('createBrowserBinding', () => {
 
 describe('the login transaction', () => {
   it('opens in the browser that got it, unchanged', () => {
-    const sealed = sealTransaction(purpose, binding, ports)
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', purpose })
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', purpose })
+    const sealed = sealTransaction(transaction, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', ...transaction, binding })
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', ...transaction, binding })
   })
 
   it.each<SignInPurpose>([
@@ -52,13 +53,19 @@ describe('the login transaction', () => {
       },
     },
   ])('carries the purpose $kind as it is', (given) => {
-    const sealed = sealTransaction(given, binding, ports)
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', purpose: given })
+    const sealed = sealTransaction({ purpose: given, secondFactorId: 'waiting' }, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({
+      kind: 'open',
+      purpose: given,
+      secondFactorId: 'waiting',
+      binding,
+    })
   })
 
   it.each<[what: string, payload: object]>([
     ['of the version before, which knew one purpose', { request: purpose.request }],
-    ['of a version to come', { value: { kind: 'another' } }],
+    ['of a version to come', { value: { purpose: { kind: 'another' } } }],
+    ['of a version that sealed the purpose alone', { value: purpose }],
     ['that holds nothing', { value: null }],
   ])('one %s counts as expired', (_what, payload) => {
     const text = JSON.stringify({ ...payload, bindingHash: hashSecret(binding), expiresAt: start + 60 })
@@ -67,7 +74,7 @@ describe('the login transaction', () => {
   })
 
   it('shows nothing of the request', () => {
-    const bytes = Buffer.from(sealTransaction(purpose, binding, ports).replace(/^.*\./, ''), 'base64url')
+    const bytes = Buffer.from(sealTransaction(transaction, binding, ports).replace(/^.*\./, ''), 'base64url')
     expect(bytes.includes(purpose.request.clientId)).toBe(false)
     expect(bytes.includes(hashSecret(binding))).toBe(false)
   })
@@ -78,7 +85,7 @@ describe('the login transaction', () => {
     ['an empty cookie', ''],
     ['the hash of the binding', hashSecret(binding)],
   ])('RFC 9700 4.7: is useless in %s', (_rule, presented) => {
-    const sealed = sealTransaction(purpose, binding, ports)
+    const sealed = sealTransaction(transaction, binding, ports)
     expect(openTransaction(sealed, presented, ports)).toEqual({ kind: 'foreign_browser' })
   })
 
@@ -86,13 +93,13 @@ describe('the login transaction', () => {
     [3599, 'open'],
     [3600, 'expired'],
   ])('after %i s: %s', (after, kind) => {
-    const sealed = sealTransaction(purpose, binding, ports)
+    const sealed = sealTransaction(transaction, binding, ports)
     runtime.advance(after)
     expect(openTransaction(sealed, binding, ports).kind).toBe(kind)
   })
 
   it('a foreign browser learns nothing about expiry', () => {
-    const sealed = sealTransaction(purpose, binding, ports)
+    const sealed = sealTransaction(transaction, binding, ports)
     runtime.advance(7200)
     expect(openTransaction(sealed, otherBinding, ports).kind).toBe('foreign_browser')
   })
@@ -100,11 +107,11 @@ describe('the login transaction', () => {
   it.each<[what: string, sealed: () => string]>([
     ['nothing', () => ''],
     ['any text', () => 'k.AAAA'],
-    ['a changed one', () => `${sealTransaction(purpose, binding, ports).slice(0, -4)}AAAA`],
+    ['a changed one', () => `${sealTransaction(transaction, binding, ports).slice(0, -4)}AAAA`],
     [
       'one of another key',
       () =>
-        sealTransaction(purpose, binding, {
+        sealTransaction(transaction, binding, {
           runtime,
           sealer: createSealer(
             fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]),

@@ -16,19 +16,29 @@ export function createBrowserBinding(randomBytes: Runtime['randomBytes']): Brows
   return encodeBase64url(randomBytes(32))
 }
 
-/** The purpose of a sign-in as the login page carries it, for an hour: sealed, and bound to `binding`. */
+/** What a page of the login flow is about. */
+export interface SignInTransaction {
+  purpose: SignInPurpose
+  /** Names the sign-in that waits for its second factor; undefined on the page of the first step. */
+  secondFactorId: string | undefined
+}
+
+/**
+ * What the page is about as it carries it, for an hour: sealed, and bound to `binding`. Purpose and half-way sign-in are sealed
+ * as one, so that a code entered for one thing cannot complete another.
+ */
 export function sealTransaction(
-  purpose: SignInPurpose,
+  transaction: SignInTransaction,
   binding: BrowserBinding,
   ports: BrowserSealPorts,
 ): string {
   const expiresAt = ports.runtime.now() + pageTtlSeconds
-  return sealForBrowser(purpose, { use: transactionUse, binding, expiresAt }, ports)
+  return sealForBrowser(transaction, { use: transactionUse, binding, expiresAt }, ports)
 }
 
 /** What opening a login transaction found. */
 export type TransactionResult =
-  | { kind: 'open'; purpose: SignInPurpose }
+  | ({ kind: 'open'; binding: BrowserBinding } & SignInTransaction)
   | { kind: 'invalid' }
   | { kind: 'expired' }
   | { kind: 'foreign_browser' }
@@ -44,6 +54,8 @@ export function openTransaction(
 ): TransactionResult {
   const opening = openForBrowser(sealed, { use: transactionUse, binding }, ports)
   if (opening.kind !== 'open') return opening
-  const purpose = readPurpose(opening.value)
-  return purpose ? { kind: 'open', purpose } : { kind: 'expired' }
+  const { purpose, secondFactorId } = (opening.value ?? {}) as Partial<SignInTransaction>
+  const known = readPurpose(purpose)
+  const { binding: own } = opening
+  return known ? { kind: 'open', purpose: known, secondFactorId, binding: own } : { kind: 'expired' }
 }

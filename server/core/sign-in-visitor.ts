@@ -1,4 +1,4 @@
-import { type KnownAccounts, knowsAccount } from './known-accounts.ts'
+import { type KnownAccounts, markOfAccount } from './known-accounts.ts'
 import type { SignInAttempt } from './sign-in-limit.ts'
 import type { BrowserBinding } from './sign-in-transaction.ts'
 
@@ -10,12 +10,18 @@ export interface SignInVisitor {
   knownAccounts: KnownAccounts
 }
 
-/** The attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. */
+/**
+ * The attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers that know
+ * the account, each sign-in that made them know it is counted apart: whoever fails on purpose where the owner signed in
+ * once, on a shared computer or with a copied cookie, takes nothing from the owner's other browsers.
+ */
 export function attemptAt(
   account: string | undefined,
   { address, knownAccounts }: SignInVisitor,
   issuer: string,
 ): SignInAttempt {
-  const trusted = account !== undefined && knowsAccount(knownAccounts, account, issuer)
-  return { address, account, trusted }
+  const mark = account === undefined ? undefined : markOfAccount(knownAccounts, account, issuer)
+  return mark === undefined
+    ? { address, account, trusted: false }
+    : { address, account: `${account} ${mark}`, trusted: true }
 }

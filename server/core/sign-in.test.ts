@@ -157,18 +157,44 @@ describe('signing in with a password', () => {
     expect(step).toMatchObject({ kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } })
   })
 
+  const remember = (): ReturnType<typeof rememberAccount> =>
+    rememberAccount([], 'ada@example.com', ports.provider.issuer, runtime)
+
   it.each<[rule: string, email: string, knows: boolean, failures: number]>([
     ['five times from one address', 'ada@example.com', false, 5],
     ['however the account is typed', ' ADA@example.com', false, 5],
     ['ten times from a browser that signed in to it before', 'ada@example.com', true, 10],
   ])('an account takes wrong passwords %s in a quarter of an hour', async (_rule, email, knows, most) => {
-    const known = knows ? rememberAccount([], 'ada@example.com', ports.provider.issuer) : []
+    const known = knows ? remember() : []
     const given = visitorSample({ address: '192.0.2.1', knownAccounts: known })
     const offered = { ...offer(), limitPerMinute: 10_000 }
     for (let time = 0; time < most; time += 1) await signInWithPassword(posted, given, offered)
     const result = signInWithPassword({ ...posted, email }, given, offered)
     await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 900 })
     expect(sent).toHaveLength(most)
+  })
+
+  it('whoever has a cookie of another sign-in of the owner, copied or left behind, locks nobody out', async () => {
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const copied = visitorSample({ knownAccounts: remember() })
+    for (let time = 0; time < 10; time += 1) await signInWithPassword(posted, copied, offered)
+    await expect(signInWithPassword(posted, copied, offered)).rejects.toMatchObject({
+      failure: 'rate_limited',
+    })
+    const own = visitorSample({ knownAccounts: remember() })
+    await expect(signInWithPassword(posted, own, offered)).resolves.toBeDefined()
+  })
+
+  it('a letter that the provider takes for another one makes no other account of it', async () => {
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const result = async (): Promise<void> => {
+      for (const email of ['alice@x.example', 'al\u0130ce@x.example']) {
+        for (let time = 0; time < 6; time += 1)
+          await signInWithPassword({ ...posted, email }, visitor, offered)
+      }
+    }
+    await expect(result()).rejects.toMatchObject({ failure: 'rate_limited' })
+    expect(sent).toHaveLength(10)
   })
 
   it('over the limit nothing is sent, and what was never sent does not count', async () => {
@@ -271,11 +297,42 @@ describe('social sign-in', () => {
 
   it('what another version of this server sealed is passed over', async () => {
     const payload = JSON.stringify({ request, secret: 'verifier 1' })
-    const sealed = ports.sealer.seal(payload, 'drawbridge social sign-in')
     const bindingHash = hashSecret(binding)
+    const sealed = ports.sealer.seal(payload, `drawbridge social sign-in old ${bindingHash}`)
     await store.addSocialSignIn({ id: 'old', bindingHash, sealed, expiresAt: start + 60 }, 5)
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
     expect(tried).toEqual([])
+  })
+
+  it('what was sealed for one browser opens for no other, whatever the store says', async () => {
+    await begin('a')
+    const [pending] = await store.listSocialSignIns(hashSecret(binding), start)
+    if (!pending) throw new Error('Nothing is pending.')
+    await store.addSocialSignIn({ ...pending, bindingHash: hashSecret(otherBinding) }, 5)
+    expect(await returnWith({ code: 'code for 1' }, otherBinding)).toEqual({ kind: 'expired' })
+    expect(tried).toEqual([])
+  })
+
+  it('one that gave way to newer ones while the provider answered: its session is ended', async () => {
+    const out: unknown[] = []
+    const { socialFinish } = ports.provider
+    const provider: SessionProvider = {
+      ...ports.provider,
+      signOut: async (session) => void out.push(session),
+      async socialFinish(input) {
+        const answered = await socialFinish(input)
+        runtime.advance(600)
+        await store.collectExpired(runtime.now(), 100)
+        return answered
+      },
+    }
+    await begin('a')
+    const late = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), visitor, {
+      ...ports,
+      provider,
+    })
+    expect(late).toEqual({ kind: 'expired' })
+    expect(out).toEqual([signInSample().session])
   })
 
   it('a return without a code does not count', async () => {
@@ -394,11 +451,14 @@ describe('social sign-in', () => {
     expect(results.filter(({ kind }) => kind === 'expired')).toHaveLength(49)
   })
 
-  it('fifty returns with a code that the provider takes twice: still one signs in', async () => {
+  it('fifty returns with a code that the provider takes twice: still one signs in, and the others are ended', async () => {
     await begin('a')
-    ports = { ...ports, provider: { ...ports.provider, socialFinish: async () => signedIn() } }
+    const out: unknown[] = []
+    const signOut = async (session: unknown): Promise<void> => void out.push(session)
+    ports = { ...ports, provider: { ...ports.provider, signOut, socialFinish: async () => signedIn() } }
     const results = await race(() => returnWith({ code: 'any' }))
     expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)
+    expect(out).toHaveLength(49)
   })
 
   it('a code of nobody here is expired and uses nothing up', async () => {

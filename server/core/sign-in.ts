@@ -11,7 +11,7 @@ import {
   type SignInStep,
 } from './session-provider.ts'
 import { countSignInAttempt, type SignInLimitPorts } from './sign-in-limit.ts'
-import { keepOrSignOut } from './sign-in-orphan.ts'
+import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
 import { readPurpose, type SignInPurpose } from './sign-in-purpose.ts'
 import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
 import type { PendingSocialSignIn, SocialSignInStore } from './social-sign-in.ts'
@@ -23,8 +23,6 @@ const mostSocialSignIns = 5
 const maxEmailLength = 320
 const maxPasswordLength = 1024
 const maxCaptchaTokenLength = 16_384
-
-const socialContext = 'drawbridge social sign-in'
 
 /** What signing in needs from outside. */
 export interface SignInPorts extends SignInLimitPorts {
@@ -91,10 +89,10 @@ export async function startSocialSignIn(
   }
   await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
   const { url, secret } = await provider.socialStart({ method, callbackUrl })
+  const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(visitor.binding) }
   const pending = {
-    id: encodeBase64url(runtime.randomBytes(16)),
-    bindingHash: hashSecret(visitor.binding),
-    sealed: sealer.seal(JSON.stringify({ purpose, secret } satisfies SocialPayload), socialContext),
+    ...row,
+    sealed: sealer.seal(JSON.stringify({ purpose, secret } satisfies SocialPayload), contextOf(row)),
     expiresAt: runtime.now() + socialTtlSeconds,
   }
   await store.addSocialSignIn(pending, mostSocialSignIns)
@@ -139,7 +137,11 @@ export async function finishSocialSignIn(
       const first = await keepOrSignOut(sessionOf(answer), provider, () =>
         store.removeSocialSignIn(pending.id),
       )
-      if (!first) return { kind: 'expired' }
+      if (!first) {
+        // It expired meanwhile, or gave way to newer ones: nobody gets this session.
+        await endUnusedSession(sessionOf(answer), ports)
+        return { kind: 'expired' }
+      }
       return { kind: 'returned', step: await afterFirstStep(answer, undefined, visitor, ports), purpose }
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
@@ -156,13 +158,17 @@ export async function finishSocialSignIn(
 
 /** Undefined when no key of the ring opens it, or another version of this server sealed it. */
 function openPayload(
-  { sealed }: PendingSocialSignIn,
+  pending: PendingSocialSignIn,
   { sealer }: Pick<SignInPorts, 'sealer'>,
 ): SocialPayload | undefined {
-  const opened = sealer.open(sealed, socialContext)
+  const opened = sealer.open(pending.sealed, contextOf(pending))
   const { purpose, secret } = JSON.parse(opened ?? '{}') as Partial<SocialPayload>
   const known = readPurpose(purpose)
   return known && secret !== undefined ? { purpose: known, secret } : undefined
+}
+
+function contextOf({ id, bindingHash }: Pick<PendingSocialSignIn, 'id' | 'bindingHash'>): string {
+  return `drawbridge social sign-in ${id} ${bindingHash}`
 }
 
 function sessionOf(step: SignInStep): ProviderSession {

@@ -1,5 +1,6 @@
 import type { AttemptStore } from './attempt.ts'
 import type { ClientStore } from './client.ts'
+import type { DeviceStore } from './device-authorization-store.ts'
 import type { GrantStore } from './grant.ts'
 import type { SignOutStore } from './provider-sign-out.ts'
 import type { SealedSessionStore } from './sealed-session.ts'
@@ -15,6 +16,7 @@ export interface Store
   extends
     AttemptStore,
     ClientStore,
+    DeviceStore,
     GrantStore,
     SealedSessionStore,
     SecondFactorStore,

@@ -6,13 +6,13 @@ import {
   sealAccountForm,
   sealAccountSession,
 } from '../core/account-session.ts'
-import { type BrowserBinding, createBrowserBinding } from '../core/sign-in-transaction.ts'
+import type { BrowserBinding } from '../core/sign-in-transaction.ts'
 import { overviewOf } from '../core/connection.ts'
 import { type AccountPorts, endAllConnections, endConnection, listRecords } from './account-connections.ts'
 import { createClientNames } from './account-client-names.ts'
 import { page, redirect } from './answer.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { visitorOf } from './login.ts'
+import { bindingOf, visitorOf } from './login.ts'
 import { readOwnForm, takeLoginForm } from './login-form.ts'
 import { renderLogin } from './login-render.ts'
 import { loginPaths } from './login-view.ts'
@@ -72,9 +72,7 @@ async function showConnections(
   const { login } = ports
   const visit = findVisit(request, ports)
   if (visit) return renderConnections(visit, ports)
-  const binding =
-    login.cookies.binding.read(request) ?? createBrowserBinding(login.signIn.runtime.randomBytes)
-  const visitor = visitorOf(request, binding, context, login)
+  const visitor = visitorOf(request, bindingOf(request, login), context, login)
   return renderLogin({ kind: 'account', visitor }, {}, context, login)
 }
 

@@ -1,8 +1,7 @@
 import { parseAuthorizationRequest } from '../core/authorization-request.ts'
-import { createBrowserBinding } from '../core/sign-in-transaction.ts'
 import { answerClient } from './authorization-response.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { type LoginPorts, visitorOf } from './login.ts'
+import { bindingOf, type LoginPorts, visitorOf } from './login.ts'
 import { readOwnForm, takeLoginForm } from './login-form.ts'
 import { renderLogin } from './login-render.ts'
 import { loginPaths } from './login-view.ts'
@@ -41,9 +40,7 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
       return answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
     }
     case 'accepted': {
-      const binding =
-        ports.cookies.binding.read(request) ?? createBrowserBinding(ports.signIn.runtime.randomBytes)
-      const visitor = visitorOf(request, binding, context, ports)
+      const visitor = visitorOf(request, bindingOf(request, ports), context, ports)
       const { client, request: asked } = parsed
       const email = shownEmail(parameters, parsed.loginHint)
       return renderLogin(

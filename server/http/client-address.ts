@@ -1,9 +1,10 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { createBoundedMap } from '../core/bounded-map.ts'
 import type { Peer } from './router.ts'
 
 // A chain of proxies is short. What lies further left than this was not written by them.
-const longestHeader = 4096
+const longestHeader = 2048
 const mostHops = 32
 // Reading an address takes longer than all else that is done with it, and most come again and again.
 const mostRemembered = 10_000
@@ -88,11 +89,17 @@ function farthestTrusted(
 
 /** The entries of the header from the right, at most so many. */
 function hopsOf(header: string): string[] {
-  const tail = header.slice(-longestHeader)
-  const entries = tail.split(',', longestHeader)
-  // The first entry of a header that was cut is cut itself.
-  const whole = tail.length < header.length ? entries.slice(1) : entries
-  return whole.slice(-mostHops).toReversed()
+  const hops: string[] = []
+  let rest: string | undefined = header.slice(-longestHeader)
+  const isCut = rest.length < header.length
+  while (rest !== undefined && hops.length < mostHops) {
+    const comma: number = rest.lastIndexOf(',')
+    // The first entry of a header that was cut is cut itself.
+    if (comma === -1 && isCut) break
+    hops.push(rest.slice(comma + 1))
+    rest = comma === -1 ? undefined : rest.slice(0, comma)
+  }
+  return hops
 }
 
 /** An entry, with the port that some proxies add. */
@@ -106,10 +113,15 @@ function parseHop(entry: string): Address | undefined {
 /** IPv4 as four decimal parts only, IPv6 without its zone; IPv4 that is mapped into IPv6 as what it is. */
 function parseAddress(text: string): Address | undefined {
   if (text.length > longestAddress) return undefined
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
-  const withoutZone = text.replace(/%.*$/, '')
-  if (!withoutZone.includes(':') || !ipaddr.IPv6.isValid(withoutZone)) return undefined
-  return unwrapped(ipaddr.IPv6.parse(withoutZone))
+  // Asked first, as ipaddr.js also takes forms that other programs read otherwise, and is slow to refuse.
+  switch (isIP(text)) {
+    case 4:
+      return ipaddr.IPv4.parse(text)
+    case 6:
+      return unwrapped(ipaddr.IPv6.parse(text.replace(/%.*$/, '')))
+    default:
+      return undefined
+  }
 }
 
 function unwrapped(address: ipaddr.IPv6): Address {

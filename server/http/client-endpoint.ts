@@ -1,11 +1,11 @@
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
-import type { Client } from '../core/client.ts'
-import { json } from './answer.ts'
+import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { type Client, ClientUnavailableError } from '../core/client.ts'
 import { readForm } from './body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
+import { retryLater } from './retry-later.ts'
 
-const retryAfterSeconds = '5'
+const usualRetrySeconds = 5
 
 /** What the endpoints need that clients prove themselves to. */
 export interface ClientEndpointPorts {
@@ -39,17 +39,14 @@ export function createClientEndpoint(
           return await answer(await readClient(request, form, authentication), form, context)
         } catch (error) {
           if (error instanceof OAuthError && error.code === 'temporarily_unavailable') {
-            return unavailable(error, context)
+            const { code, description, cause } = error
+            context.report('request_refused', { code, description, error: cause })
+            const known = cause instanceof ClientUnavailableError ? cause.retryAfterSeconds : undefined
+            return retryLater(error, known ?? usualRetrySeconds)
           }
           throw error
         }
       },
     },
   }
-}
-
-/** A failure that passes by itself, with the time after which to ask again (RFC 9110 section 10.2.3). */
-function unavailable(error: OAuthError, context: RequestContext): Response {
-  context.report('request_refused', { code: error.code, description: error.description, error: error.cause })
-  return json(oauthErrorBody(error), error.status, { 'retry-after': retryAfterSeconds })
 }

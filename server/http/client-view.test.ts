@@ -26,6 +26,30 @@ describe('what is proven about a client that asks', () => {
       'http://127.0.0.1:4711/callback',
       { verifiedHost: 'claude.ai' },
     ],
+    [
+      'a document proves nothing about another host that it returns to, a subdomain included',
+      document,
+      'https://evil.claude.ai/callback',
+      { describedBy: 'claude.ai', returnsElsewhere: true },
+    ],
+    [
+      'nor about another port',
+      document,
+      'https://claude.ai:8443/callback',
+      { describedBy: 'claude.ai', returnsElsewhere: true },
+    ],
+    [
+      'nor with keys, which are in the document too',
+      { ...document, authMethod: 'private_key_jwt' },
+      'https://evil.example/callback',
+      { describedBy: 'claude.ai', returnsElsewhere: true },
+    ],
+    [
+      'the host counts however it is written',
+      document,
+      'https://CLAUDE.ai:443/callback',
+      { verifiedHost: 'claude.ai' },
+    ],
     ['a registered client: nothing', {}, web, {}],
     ['a client of the operator', { kind: 'configured' }, web, { vouched: true }],
     ['one that any program can name', { kind: 'configured' }, undefined, {}],
@@ -46,6 +70,11 @@ describe('a client in the list of connections', () => {
     [
       'a device is one of them',
       { ...document, redirectUris: [web], grantTypes: [deviceGrantType] },
+      { describedBy: 'claude.ai' },
+    ],
+    [
+      'one of them leads to another host',
+      { ...document, redirectUris: [web, 'https://evil.example/'], authMethod: 'private_key_jwt' },
       { describedBy: 'claude.ai' },
     ],
     ['it authenticates itself', { ...document, authMethod: 'private_key_jwt' }, { host: 'claude.ai' }],

@@ -6,18 +6,24 @@ import type { ClientView } from './pages/client-facts.ts'
 import type { ConnectedClient } from './pages/connections-page.ts'
 
 /**
- * A client as the pages of a sign-in show it. What its id names is proven when the browser returns to an https address that
- * its document lists, or when the client has to authenticate at the token endpoint. On a loopback address, behind an app's
- * own scheme and on a device, any program can present the id of a public client (MCP security best practices, localhost
- * redirects).
+ * A client as the pages of a sign-in show it. What its id names is proven when the browser returns to an https address of the
+ * very host that its document is on, or when the client has to authenticate at the token endpoint. On a loopback address,
+ * behind an app's own scheme and on a device, any program can present the id of a public client (MCP security best practices,
+ * localhost redirects).
+ *
+ * A document that sends the browser to another host proves nothing to a person: whoever can put one file on a host that
+ * people know would have the name of that host on this page, and the code for themselves.
  */
 export function clientView(client: Client, redirectUri: string | undefined): ClientView {
   const host = documentHost(client)
   const isProven = provesItself(client) || (redirectUri !== undefined && returnsToWeb(redirectUri))
+  const returnsElsewhere = redirectUri !== undefined && returnsToOther(redirectUri, host)
   return {
     name: clientDisplayName(client),
     ...(client.uri !== undefined && { uri: client.uri }),
-    ...(host !== undefined && (isProven ? { verifiedHost: host } : { describedBy: host })),
+    ...(host !== undefined &&
+      (isProven && !returnsElsewhere ? { verifiedHost: host } : { describedBy: host })),
+    ...(host !== undefined && returnsElsewhere && { returnsElsewhere }),
     ...(client.kind === 'configured' && isProven && { vouched: true }),
   }
 }
@@ -35,6 +41,10 @@ function returnsToWeb(uri: string): boolean {
   return /^https:/i.test(uri) && !isLoopbackUri(uri)
 }
 
+function returnsToOther(uri: string, host: string | undefined): boolean {
+  return returnsToWeb(uri) && redirectHost(uri) !== host
+}
+
 /**
  * A client as a list shows it, where nobody knows any more which of its ways was taken: its host is proven when it is on all of
  * them. Of a client that is not there any more only the id is left.
@@ -43,10 +53,11 @@ export function connectedClient(id: string, client: Client | undefined): Connect
   const host = documentHost(client ?? { id })
   const name = client ? clientDisplayName(client) : 'An app that is not registered any more'
   if (host === undefined) return { name }
-  return client && isProvenAlways(client) ? { name, host } : { name, describedBy: host }
+  return client && isProvenAlways(client, host) ? { name, host } : { name, describedBy: host }
 }
 
-function isProvenAlways(client: Client): boolean {
+function isProvenAlways(client: Client, host: string): boolean {
+  if (client.redirectUris.some((uri) => returnsToOther(uri, host))) return false
   if (provesItself(client)) return true
   return !client.grantTypes.includes(deviceGrantType) && client.redirectUris.every(returnsToWeb)
 }

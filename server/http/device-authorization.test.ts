@@ -98,7 +98,7 @@ describe('the device authorization grant (RFC 8628), from end to end', () => {
 })
 
 describe('how many devices one address may start', () => {
-  const from = (address: string): Promise<Response> =>
+  const from = (address?: string): Promise<Response> =>
     drawbridge.app.fetch(
       new Request(baseUrl + path, {
         method: 'POST',
@@ -118,5 +118,23 @@ describe('how many devices one address may start', () => {
     expect((await from('2001:db8:0:1::1')).status).toBe(200)
     drawbridge.runtime.advance(540)
     expect((await from('2001:db8::1')).status).toBe(200)
+  })
+
+  it('all addresses together, known or not, so that nobody fills the store', async () => {
+    const { store } = drawbridge.app
+    const { countAttempt } = store
+    const keys = new Set<string>()
+    // As if so many had been started before.
+    store.countAttempt = async (key, ...rest) => {
+      keys.add(key)
+      const counted = await countAttempt(key, ...rest)
+      return { ...counted, count: counted.count + (key === 'device start' ? 3000 - 2 : 0) }
+    }
+    expect((await from()).status).toBe(200)
+    expect((await from('192.0.2.1')).status).toBe(200)
+    const refused = await from()
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('600')
+    expect([...keys].join(' ')).not.toContain('192.0.2.1')
   })
 })

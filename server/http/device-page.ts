@@ -1,13 +1,12 @@
-import { addressBlock } from '../core/address-block.ts'
 import { openForBrowser, sealForBrowser } from '../core/browser-seal.ts'
 import { findDeviceByUserCode } from '../core/device-authorization.ts'
-import { hashSecret } from '../core/seal.ts'
-import { type BrowserBinding, createBrowserBinding } from '../core/sign-in-transaction.ts'
+import type { BrowserBinding } from '../core/sign-in-transaction.ts'
 import { normaliseUserCode } from '../core/user-code.ts'
+import { countUserCode } from '../core/user-code-limit.ts'
 import { page } from './answer.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { findSubject, type LoginPorts, visitorOf } from './login.ts'
-import { readOwnForm, takeLoginForm } from './login-form.ts'
+import { bindingOf, findSubject, type LoginPorts, visitorOf } from './login.ts'
+import { readOwnForm, sealRefusals, takeLoginForm } from './login-form.ts'
 import { renderLogin } from './login-render.ts'
 import { loginPaths } from './login-view.ts'
 import { type DeviceEntryView, deviceEntryPage } from './pages/device-entry-page.ts'
@@ -15,12 +14,6 @@ import { strandedPage, strandedWhenClientUnavailable } from './stranded-page.ts'
 
 const entryUse = 'drawbridge device entry'
 const entryTtlSeconds = 3600
-
-// A code has 34 random bits and lives for 15 minutes. With a thousand devices waiting, all addresses together guess one of
-// them within one of 40 thousand windows (RFC 8628 section 5.1).
-const windowSeconds = 600
-const mostOfAddress = 10
-const mostOfAll = 600
 
 /**
  * `/oauth/device` (RFC 8628 section 3.3): GET asks for the code that a device shows, and a code in the address is only filled
@@ -38,8 +31,7 @@ export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
 }
 
 function showEntry(request: Request, ports: LoginPorts): Response {
-  const binding =
-    ports.cookies.binding.read(request) ?? createBrowserBinding(ports.signIn.runtime.randomBytes)
+  const binding = bindingOf(request, ports)
   const given = new URL(request.url).searchParams.get('user_code')
   const userCode = given === null ? undefined : normaliseUserCode(given)
   return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, ports)
@@ -49,14 +41,10 @@ async function takeForm(request: Request, context: RequestContext, ports: LoginP
   const fields = await readOwnForm(request, ports)
   if (typeof fields === 'string') return strandedPage(fields, context, ports)
   if (fields.has('transaction')) return takeLoginForm(request, fields, context, ports)
-  const binding = ports.cookies.binding.read(request)
-  const opening = openForBrowser(fields.get('form') ?? '', { use: entryUse, binding }, ports.signIn)
-  if (opening.kind === 'foreign_browser') return strandedPage('foreign_browser', context, ports)
-  if (opening.kind !== 'open' || binding === undefined) {
-    const reason = opening.kind === 'expired' ? 'transaction_expired' : 'transaction_invalid'
-    return strandedPage(reason, context, ports)
-  }
-  return takeCode(request, fields.get('user_code') ?? '', binding, context, ports)
+  const terms = { use: entryUse, binding: ports.cookies.binding.read(request) }
+  const opening = openForBrowser(fields.get('form') ?? '', terms, ports.signIn)
+  if (opening.kind !== 'open') return strandedPage(sealRefusals[opening.kind], context, ports)
+  return takeCode(request, fields.get('user_code') ?? '', opening.binding, context, ports)
 }
 
 async function takeCode(
@@ -72,8 +60,8 @@ async function takeCode(
     const error = 'A code has eight letters. Type it as your device shows it.'
     return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
   }
-  const waitSeconds = await countCode(context.address, ports)
-  if (waitSeconds !== undefined) {
+  const waitSeconds = await countUserCode(context.address, ports.signIn)
+  if (waitSeconds > 0) {
     context.report('device_code_limited')
     const minutes = Math.ceil(waitSeconds / 60)
     const error = `Too many codes were tried. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
@@ -91,26 +79,6 @@ async function takeCode(
   if (!subject) return strandedPage('device_client_unknown', context, ports)
   context.report('device_code_taken', { client_id: device.clientId })
   return renderLogin(subject, {}, context, ports)
-}
-
-/**
- * Counts a code before anybody looks for it, right or wrong: otherwise the right one would come through however many were
- * tried before. Answers the seconds to wait when that is too many, of one address (of IPv6 a /64) or of all.
- */
-async function countCode(address: string | undefined, { signIn }: LoginPorts): Promise<number | undefined> {
-  const { store, runtime } = signIn
-  const now = runtime.now()
-  const limits = [
-    ...(address === undefined
-      ? []
-      : [{ key: `device code ${hashSecret(`device code ${addressBlock(address)}`)}`, most: mostOfAddress }]),
-    { key: 'device code', most: mostOfAll },
-  ]
-  for (const { key, most } of limits) {
-    const { count, windowEndsAt } = await store.countAttempt(key, windowSeconds, now)
-    if (count > most) return Math.max(1, windowEndsAt - now)
-  }
-  return undefined
 }
 
 function renderEntry(

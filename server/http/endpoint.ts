@@ -3,6 +3,11 @@ import type { CorsAudience } from './cors.ts'
 /** What an endpoint gets beside the request. `id` is what a person quotes to support, and what the log knows. */
 export interface RequestContext {
   id: string
+  /**
+   * IP address of the client in its shortest form; behind trusted proxies the one that they name. Undefined when whoever
+   * called did not say: limits per address then do not hold.
+   */
+  address: string | undefined
   report: (event: string, fields?: Record<string, unknown>) => void
 }
 
@@ -13,6 +18,8 @@ export type EndpointHandler = (request: Request, context: RequestContext) => Pro
 export interface Endpoint {
   /** Absolute path, the path of the base URL included. */
   path: string
+  /** The path ends in `/`, and exactly one segment that is not empty must follow it. */
+  prefix?: true
   methods: Readonly<Record<string, EndpointHandler>>
   /** Takes every other method; without it they are answered 405. */
   otherMethods?: EndpointHandler

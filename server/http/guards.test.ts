@@ -26,6 +26,21 @@ describe('createHostGuard', () => {
   })
 })
 
+describe('createHostGuard with further hosts', () => {
+  const guard = createHostGuard('https://mcp.example.com/base', ['inner:8080', '10.0.0.5'])
+  it.each<[host: string, own: boolean]>([
+    ['mcp.example.com', true],
+    ['inner:8080', true],
+    ['INNER:8080', true],
+    ['inner', false],
+    ['10.0.0.5', true],
+    ['10.0.0.5:80', false],
+    ['x.inner:8080', false],
+  ])('%s: %s', (host, own) => {
+    expect(guard(new Request(`http://${host}/mcp`, { headers: { host } }))).toBe(own)
+  })
+})
+
 describe('judgeOrigin', () => {
   const allowed = ['https://app.example.com']
   it.each<[origin: string | null, verdict: string]>([
@@ -64,15 +79,54 @@ describe('mayUseCookie', () => {
 })
 
 describe('isOwnFormPost', () => {
-  const post = (headers: Record<string, string>): Request =>
-    new Request('https://mcp.example.com/oauth/authorize', { method: 'POST', headers })
-  it.each<[string, Record<string, string>, boolean]>([
-    ['our page', { origin: 'https://mcp.example.com', 'sec-fetch-site': 'same-origin' }, true],
-    ['a client without browser headers', {}, true],
-    ['our host over http', { origin: 'http://mcp.example.com' }, false],
-    ['another port', { origin: 'https://mcp.example.com:8443' }, false],
-    ['an opaque origin', { origin: 'null' }, false],
-  ])('%s', (_name, headers, own) => {
+  const post = (headers: Record<string, string>, url = 'https://mcp.example.com/oauth/authorize'): Request =>
+    new Request(url, { method: 'POST', headers })
+
+  const origins: readonly [origin: string | undefined, own: boolean][] = [
+    // Browsers send it with every POST. Without it this is no page's request.
+    [undefined, true],
+    ['https://mcp.example.com', true],
+    ['https://MCP.example.com', true],
+    ['https://mcp.example.com:443', true],
+    ['null', false],
+    ['', false],
+    ['https://evil.example', false],
+    ['http://mcp.example.com', false],
+    ['https://mcp.example.com:8443', false],
+    ['https://mcp.example.com.evil.example', false],
+    ['https://evil-mcp.example.com', false],
+    ['https://mcp.example.com@evil.example', false],
+    ['https://mcp.example.com https://evil.example', false],
+    ['https://mcp.example.com, https://evil.example', false],
+  ]
+  const sites: readonly [site: string | undefined, own: boolean][] = [
+    [undefined, true],
+    ['same-origin', true],
+    // The user's own doing: a form that is sent again.
+    ['none', true],
+    ['same-site', false],
+    ['cross-site', false],
+    ['', false],
+    ['Same-Origin', false],
+    ['same-origin, cross-site', false],
+  ]
+
+  it.each(
+    origins.flatMap(([origin, own]) => sites.map(([site, near]) => [origin, site, own && near] as const)),
+  )('Origin %s, Sec-Fetch-Site %s: %s', (origin, site, own) => {
+    const headers = {
+      ...(origin !== undefined && { origin }),
+      ...(site !== undefined && { 'sec-fetch-site': site }),
+    }
     expect(isOwnFormPost(post(headers), 'https://mcp.example.com')).toBe(own)
+  })
+
+  it.each<[origin: string, own: boolean]>([
+    ['http://localhost:8787', true],
+    ['http://127.0.0.1:8787', true],
+    ['http://localhost:8788', false],
+    ['https://localhost:8787', false],
+  ])('at a loopback base URL %s: %s', (origin, own) => {
+    expect(isOwnFormPost(post({ origin }), 'http://localhost:8787')).toBe(own)
   })
 })

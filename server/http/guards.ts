@@ -2,13 +2,23 @@ import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 
-/** Whether a request names this server by its Host header. */
-export type HostGuard = (request: Request) => boolean
+/** Whether a request is for this server, by its address and its Host header alike. `url` is the request's, if it was read already. */
+export type HostGuard = (request: Request, url?: URL) => boolean
 
-/** The {@link HostGuard} of a base URL: a rebound DNS name does not get past it. */
-export function createHostGuard(baseUrl: string): HostGuard {
-  const own = new URL(baseUrl)
-  return (request) => isHostOf(own, request.headers.get('host') ?? new URL(request.url).host)
+/**
+ * The {@link HostGuard} of a base URL and of further hosts that the operator names: a rebound DNS name does not get past
+ * it. Forwarding headers are not looked at.
+ */
+export function createHostGuard(baseUrl: string, allowedHosts: readonly string[] = []): HostGuard {
+  const base = new URL(baseUrl)
+  const own = [base, ...allowedHosts.map((host) => new URL(`${base.protocol}//${host}`))]
+  const isOwn = (host: string): boolean => own.some((each) => isHostOf(each, host))
+  return (request, url = new URL(request.url)) => {
+    const host = request.headers.get('host')
+    if (host !== null && host !== url.host && !isOwn(host)) return false
+    // RFC 9112 section 3.2.2: a target in absolute form has a host of its own, which counts.
+    return isOwn(url.host)
+  }
 }
 
 /** On a loopback base URL every loopback name of the same port counts. */

@@ -1,17 +1,20 @@
-import { createServer, type Server, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
+import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
 import type { FetchHandler } from './router.ts'
 
-/** All headers of one request: a session cookie may be 128 KiB, and Node's default refuses it at six chunks. */
-const maxHeaderBytes = 144 * 1024
-const headersTimeoutMs = 15_000
-const requestTimeoutMs = 60_000
-const keepAliveTimeoutMs = 65_000
 const drainMs = 10_000
+const idleSweepMs = 100
 /** What a request that was cut may still be at: with the drain, longer than two calls of the provider. */
 const settleMs = 8000
+
+/** What a listener may be given beside the handler and the address. */
+export interface ListenerOptions {
+  gate?: RequestGate
+  report?: (event: string, fields?: Record<string, unknown>) => void
+  limits?: Partial<ListenerLimits>
+}
 
 /** An open port. */
 export interface Listener {
@@ -27,32 +30,27 @@ export interface Listener {
 export async function listen(
   fetch: FetchHandler,
   address: { host: string; port: number },
+  options: ListenerOptions = {},
 ): Promise<Listener> {
   let draining = false
+  const { gate } = options
   const running = new Set<Promise<Response>>()
-  const answer = async (request: Request): Promise<Response> => {
-    const answering = fetch(request)
+  const answer = async (request: Request, { incoming }: HttpBindings | Http2Bindings): Promise<Response> => {
+    const answering = fetch(request, { address: incoming.socket.remoteAddress })
     running.add(answering)
     const response = await answering.finally(() => running.delete(answering))
+    gate?.answered(incoming, response.status)
     // The connection would otherwise be kept alive for a minute, and the drain would wait for it.
     if (draining) response.headers.set('connection', 'close')
     return response
   }
-  const listener = getRequestListener(answer, {
+  const adapted = getRequestListener(answer, {
     // The adapter's own Request and Response take a third of the time of the global ones.
     overrideGlobalObjects: true,
     errorHandler: answerAdapterError,
   })
-  const server = createServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
-    },
-    (request, response) => void listener(request, response),
-  )
-  server.on('clientError', answerClientError)
+  const server = createGuardedServer(options.limits ?? {}, gate, adapted)
+  reportDrops(server, options.report ?? (() => {}))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(address.port, address.host, () => {
@@ -75,9 +73,12 @@ export async function listen(
 function drain(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
+    // A connection whose answer began before, an event stream say, is idle when it ends and not closed by itself.
+    const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
     // Closes the idle connections too.
     server.close(() => {
       clearTimeout(cut)
+      clearInterval(sweep)
       resolve()
     })
   })
@@ -102,29 +103,4 @@ function answerAdapterError(error: unknown): Response {
         { error: 'server_error', error_description: 'Something went wrong here.' },
         { status: 500 },
       )
-}
-
-const statusByFault: Readonly<Record<string, [status: number, description: string]>> = {
-  HPE_HEADER_OVERFLOW: [
-    431,
-    `The headers are larger than ${maxHeaderBytes} bytes. Clear old cookies and try again.`,
-  ],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
-}
-
-/** Answers what Node could not parse as HTTP. The connection is closed: where the next request starts is unknown. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  const [status, description] = statusByFault[error.code ?? ''] ?? [400, 'This is not a valid HTTP request.']
-  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }

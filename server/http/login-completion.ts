@@ -27,8 +27,9 @@ export async function completeLogin(
   const answer = await complete(subject, signIn, context, ports)
   const { email } = signIn.identity
   if (email === undefined) return answer
-  const { provider, sealer } = ports.signIn
-  const known = rememberAccount(subject.visitor.knownAccounts, accountOf(email), provider.issuer)
+  const { provider, sealer, runtime } = ports.signIn
+  const { knownAccounts } = subject.visitor
+  const known = rememberAccount(knownAccounts, accountOf(email), provider.issuer, runtime)
   answer.headers.append('set-cookie', ports.cookies.known.write(sealKnownAccounts(known, sealer)))
   return answer
 }

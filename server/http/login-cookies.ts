@@ -1,7 +1,7 @@
+import { knownSeconds } from '../core/known-accounts.ts'
 import { createBindingCookie, type BindingCookie } from './browser-binding.ts'
 import { createHostCookie, type HostCookie } from './host-cookie.ts'
 
-const yearInSeconds = 365 * 86_400
 const hourInSeconds = 3600
 
 /** The cookies of the login flow. */
@@ -18,7 +18,7 @@ export interface LoginCookies {
 export function createLoginCookies(baseUrl: string): LoginCookies {
   return {
     binding: createBindingCookie(baseUrl),
-    known: createHostCookie(baseUrl, 'known', yearInSeconds),
+    known: createHostCookie(baseUrl, 'known', knownSeconds),
     account: createHostCookie(baseUrl, 'account', hourInSeconds),
   }
 }

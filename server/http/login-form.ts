@@ -18,6 +18,13 @@ import { type StrandedReason, strandedPage } from './stranded-page.ts'
 
 const maxShownEmailLength = 320
 
+/** What is said about a form whose seal does not open. */
+export const sealRefusals: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', StrandedReason>> = {
+  invalid: 'transaction_invalid',
+  expired: 'transaction_expired',
+  foreign_browser: 'foreign_browser',
+}
+
 /** The fields of a form that a page of ours posted, or why it is not read. Not checked: which page, and in which browser. */
 export async function readOwnForm(
   request: Request,
@@ -42,32 +49,32 @@ export async function takeLoginForm(
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<Response> {
-  const subject = await openSubject(request, fields, context, ports)
-  if (typeof subject === 'string') return strandedPage(subject, context, ports)
-  const pendingId = fields.get('second_factor')
+  const opened = await openForm(request, fields, context, ports)
+  if (typeof opened === 'string') return strandedPage(opened, context, ports)
+  const { subject, secondFactorId } = opened
   if (fields.get('action') === 'deny') {
-    if (pendingId !== null) await cancelSecondFactor(pendingId, ports.signIn)
+    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, ports.signIn)
     return refuseLogin(subject, context, ports)
   }
-  if (pendingId !== null) return takeSecondFactor(pendingId, fields, subject, context, ports)
-  return takeFirstStep(fields, subject, context, ports)
+  return secondFactorId === undefined
+    ? takeFirstStep(fields, subject, context, ports)
+    : takeSecondFactor(secondFactorId, fields, subject, context, ports)
 }
 
-/** What the form is for, or why it may not be acted on. */
-async function openSubject(
+/** What the form is about, or why it may not be acted on. */
+async function openForm(
   request: Request,
   fields: URLSearchParams,
   context: RequestContext,
   ports: LoginPorts,
-): Promise<LoginSubject | StrandedReason> {
-  const binding = ports.cookies.binding.read(request)
-  const opened = openTransaction(fields.get('transaction') ?? '', binding, ports.signIn)
-  if (opened.kind === 'foreign_browser') return 'foreign_browser'
-  if (opened.kind !== 'open' || binding === undefined) {
-    return opened.kind === 'expired' ? 'transaction_expired' : 'transaction_invalid'
-  }
+): Promise<{ subject: LoginSubject; secondFactorId: string | undefined } | StrandedReason> {
+  const given = ports.cookies.binding.read(request)
+  const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
+  if (opened.kind !== 'open') return sealRefusals[opened.kind]
+  const { purpose, secondFactorId, binding } = opened
   const visitor = visitorOf(request, binding, context, ports)
-  return (await findSubject(opened.purpose, visitor, ports)) ?? 'client_unknown'
+  const subject = await findSubject(purpose, visitor, ports)
+  return subject ? { subject, secondFactorId } : 'client_unknown'
 }
 
 async function takeFirstStep(

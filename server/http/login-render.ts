@@ -32,7 +32,7 @@ export async function renderLogin(
   const captcha = password ? capabilities.captcha : undefined
   const failure = given && withCaptchaKnown(given, capabilities)
   const html = loginPage({
-    ...subjectPageView(subject, ports),
+    ...subjectPageView(subject, undefined, ports),
     password,
     social: capabilities.social,
     ...(captcha && { captcha }),

@@ -215,6 +215,21 @@ describe('a client that nobody can say anything about right now', () => {
   })
 })
 
+describe('an address that a client has taken back since the page was opened', () => {
+  it.each(['password', 'provider'])('gets no code, and nobody is asked about the %s', async (field) => {
+    const { login, browser, page } = await open(provider())
+    const { store } = login.shared
+    await store.replaceClient(publicClient({ redirectUris: ['http://127.0.0.1/elsewhere'] }))
+    const late = await browser.submit(page, field, {
+      ...password,
+      ...(field === 'provider' && { provider: 'google' }),
+    })
+    expect(late.response?.status).toBe(400)
+    expect(late.html).toContain('remove this connector and add it again')
+    expect(sent).toEqual([])
+  })
+})
+
 describe('what another version of this server sealed', () => {
   it('a login page counts as open too long', async () => {
     const { login, browser, page } = await open(provider())
@@ -236,7 +251,10 @@ describe('what another version of this server sealed', () => {
       {
         id: 'old',
         bindingHash: hashSecret(binding),
-        sealed: sealer.seal(JSON.stringify({ request: {}, secret: 's' }), 'drawbridge social sign-in'),
+        sealed: sealer.seal(
+          JSON.stringify({ request: {}, secret: 's' }),
+          `drawbridge social sign-in old ${hashSecret(binding)}`,
+        ),
         expiresAt: runtime.now() + 60,
       },
       5,

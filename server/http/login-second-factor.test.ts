@@ -26,6 +26,7 @@ function provider(): SessionProvider {
     passwordSignIn: async () => step(),
     socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
     socialFinish: async () => step(),
+    signOut: async () => {},
     async verifySecondFactor({ factorId, code }) {
       sent.push(`${factorId} ${code}`)
       if (failure) throw new ProviderError(failure, 'the message of the provider')
@@ -82,7 +83,7 @@ describe('the second step', () => {
     const cookie = browser.cookieHeader('http://localhost:8787')
     const post = async (code: string): Promise<Response> => {
       const instance = await createLoginFixture(provider(), { beside: login })
-      const hidden = [...page.html.matchAll(/name="(transaction|second_factor)" value="([^"]*)"/g)]
+      const hidden = [...page.html.matchAll(/name="(transaction)" value="([^"]*)"/g)]
       const fields = Object.fromEntries(hidden.map(([, name, value]) => [name, value]))
       return instance.fetch(
         new Request('http://localhost:8787/oauth/authorize', {
@@ -229,14 +230,28 @@ describe('a page that cannot be used any more', () => {
     expect((await enter(page, rightCode)).url.searchParams.has('code')).toBe(true)
   })
 
-  it('the sign-in of one browser cannot be put into the page of another', async () => {
+  it('says nothing of the sign-in that waits but what is sealed', async () => {
     const page = await toCodePage()
-    const id = /name="second_factor" value="([^"]*)"/.exec(page.html)?.[1] ?? ''
-    const stranger = login.browser()
-    const own = await stranger.submit(await login.open(stranger), 'password', password)
-    const stolen = await stranger.submit(own, 'code', { code: rightCode, second_factor: id })
-    expect(stolen.html).toContain('Sign in again from the start')
+    const names = [...page.html.matchAll(/<input type="hidden" name="([^"]*)"/g)].map(([, name]) => name)
+    expect(new Set(names)).toEqual(new Set(['transaction']))
+  })
+
+  it('a sign-in that was begun for one thing completes no other', async () => {
+    const connections = 'http://localhost:8787/account/connections'
+    const asked = await browser.submit(await browser.visit(connections), 'password', password)
+    const waiting = /name="transaction" value="([^"]*)"/.exec(asked.html)?.[1] ?? ''
+    // Whatever a form makes of it: the login page of a client with the code of the other one, and the other way round.
+    const allow = await login.open(browser)
+    const tampered = await browser.submit(allow, 'password', {
+      ...password,
+      code: rightCode,
+      second_factor: waiting,
+    })
+    expect(tampered.url.searchParams.has('code')).toBe(false)
     expect(sent).toEqual([])
+    const done = await browser.submit(asked, 'code', { code: rightCode })
+    expect(done.url.href).toBe(connections)
+    expect(done.html).toContain('Your connections')
   })
 })
 

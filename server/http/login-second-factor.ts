@@ -34,7 +34,7 @@ export async function continueLogin(
   return renderSecondFactor(subject, step.prompt, undefined, ports)
 }
 
-/** Takes the form of the second-factor page; `id` names the sign-in that waits. */
+/** Takes the form of the second-factor page; `id` names the sign-in that waits, as it came out of the seal. */
 export async function takeSecondFactor(
   id: string,
   fields: URLSearchParams,
@@ -85,8 +85,7 @@ function renderSecondFactor(
 ): Response {
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
-    ...subjectPageView(subject, ports),
-    pendingId: id,
+    ...subjectPageView(subject, id, ports),
     factors,
     ...(retry && { chosen: retry.factorId }),
     ...(failure && { error: `${failureText(failure)}${codesLeft(retry)}` }),

@@ -16,14 +16,19 @@ export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
   account: '/account/connections',
 }
 
-/** What every page of a sign-in has in common: what it is for, where its forms post to, and the sealed purpose they carry. */
+/**
+ * What every page of a sign-in has in common: what it is for, where its forms post to, and what they carry sealed.
+ * `secondFactorId` is that of the page which asks for a code.
+ */
 export function subjectPageView(
   subject: LoginSubject,
+  secondFactorId: string | undefined,
   ports: LoginPorts,
 ): AppView & { action: string; transaction: string; subject: SubjectView } {
+  const transaction = { purpose: purposeOf(subject), secondFactorId }
   return {
     action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
-    transaction: sealTransaction(purposeOf(subject), subject.visitor.binding, ports.signIn),
+    transaction: sealTransaction(transaction, subject.visitor.binding, ports.signIn),
     subject: subjectView(subject, ports),
     appName: ports.appName,
     appUrl: ports.appUrl,

@@ -67,7 +67,7 @@ describe('what is offered', () => {
   ])('no password form where the provider %s; a posted password is refused', async (_rule, given) => {
     const { browser, page } = await open(given())
     expect(page.html).not.toContain('name="password"')
-    expect(page.html).toMatch(/class="button primary"\s+name="provider"\s+value="google"/)
+    expect(page.html).toMatch(/class="button primary deliberate"\s+name="provider"\s+value="google"/)
     const posted = await browser.submit(page, 'provider', password)
     expect(posted.response?.status).toBe(400)
     expect(posted.html).toContain('switched off')

@@ -1,3 +1,4 @@
+import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
 import type { AuthorizationCodePorts } from '../core/authorization-code.ts'
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
 import type { Client, ClientFinder } from '../core/client.ts'
@@ -5,7 +6,7 @@ import type { DeviceStore, PendingDevice } from '../core/device-authorization-st
 import { openKnownAccounts } from '../core/known-accounts.ts'
 import type { SignInPorts } from '../core/sign-in.ts'
 import type { SignInPurpose } from '../core/sign-in-purpose.ts'
-import type { BrowserBinding } from '../core/sign-in-transaction.ts'
+import { type BrowserBinding, createBrowserBinding } from '../core/sign-in-transaction.ts'
 import type { SignInVisitor } from '../core/sign-in-visitor.ts'
 import type { RequestContext } from './endpoint.ts'
 import type { LoginCookies } from './login-cookies.ts'
@@ -44,7 +45,8 @@ export function purposeOf(subject: LoginSubject): SignInPurpose {
 }
 
 /**
- * The subject of a purpose; undefined when its client is not there any more. Rejects with `ClientUnavailableError` when
+ * The subject of a purpose; undefined when its client is not there any more, or does not return any more to where the answer
+ * would go: a page is good for an hour, and in that time its makers may have taken an address back. Rejects with `ClientUnavailableError` when
  * nobody can say right now.
  */
 export async function findSubject(
@@ -55,7 +57,18 @@ export async function findSubject(
   if (purpose.kind === 'account') return { ...purpose, visitor }
   const { clientId } = purpose.kind === 'authorization' ? purpose.request : purpose.device
   const client = await clients.findClient(clientId)
-  return client && { ...purpose, client, visitor }
+  const returns =
+    purpose.kind !== 'authorization' ||
+    matchRedirectUri(client?.redirectUris ?? [], purpose.request.redirectUri)
+  return client && returns ? { ...purpose, client, visitor } : undefined
+}
+
+/** The binding of the browser that sends `request`, or a new one for it. */
+export function bindingOf(
+  request: Request,
+  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
+): BrowserBinding {
+  return cookies.binding.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
 /** Who sends `request`, in a browser that has `binding`. */
@@ -65,6 +78,6 @@ export function visitorOf(
   context: RequestContext,
   { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
 ): SignInVisitor {
-  const knownAccounts = openKnownAccounts(cookies.known.read(request), signIn.sealer)
+  const knownAccounts = openKnownAccounts(cookies.known.read(request), signIn)
   return { binding, address: context.address, knownAccounts }
 }

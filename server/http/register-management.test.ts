@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClientFinder } from '../core/client-finder.ts'
 import {
   baseUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
 } from '../testing/drawbridge-fixture.ts'
+import { publicClient } from '../testing/sign-in-sample.ts'
+import { createRegisterManagementEndpoint } from './register-management.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeAll(async () => {
@@ -188,6 +191,34 @@ describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750
     const { clientId, tokens } = await drawbridge.connect()
     const own = { client_id: clientId, registration_access_token: tokens.access_token }
     expect((await manage('DELETE', own)).status).toBe(401)
+  })
+
+  it('an id that the operator configured is not managed by whoever registered it before', async () => {
+    const registered = await register()
+    const { runtime, app } = drawbridge
+    const { store } = app
+    const mine = publicClient({ id: registered.client_id, kind: 'configured' })
+    const clients = createClientFinder({
+      configured: new Map([[mine.id, mine]]),
+      store,
+      runtime,
+      documents: undefined,
+    })
+    const policy = { privateUseRedirectUris: [], allowLoopback: true, scope: 'mcp' }
+    const endpoint = createRegisterManagementEndpoint('', {
+      clients,
+      store,
+      runtime,
+      policy,
+      issuer: baseUrl,
+    })
+    const request = new Request(registered.registration_client_uri, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${registered.registration_access_token}` },
+    })
+    const context = { id: 'r', address: undefined, report: () => {} }
+    expect((await endpoint.methods['DELETE']?.(request, context))?.status).toBe(401)
+    expect(await store.findClient(mine.id)).toBeDefined()
   })
 
   it('the token ends with an unused registration', async () => {

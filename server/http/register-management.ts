@@ -6,7 +6,7 @@ import {
   type RegistrationRuntime,
   updateClient,
 } from '../core/client-registration.ts'
-import type { Client, ClientStore } from '../core/client.ts'
+import type { Client, ClientFinder, ClientStore } from '../core/client.ts'
 import type { GrantStore } from '../core/grant.ts'
 import { hashSecret } from '../core/seal.ts'
 import { json } from './answer.ts'
@@ -17,7 +17,8 @@ import { managementPath } from './register.ts'
 
 /** What managing registrations needs. */
 export interface RegisterManagementPorts {
-  store: Pick<ClientStore, 'findClient' | 'replaceClient' | 'removeClient'> & Pick<GrantStore, 'endGrants'>
+  clients: ClientFinder
+  store: Pick<ClientStore, 'replaceClient' | 'removeClient'> & Pick<GrantStore, 'endGrants'>
   runtime: RegistrationRuntime
   policy: RegistrationPolicy
   issuer: string
@@ -80,16 +81,15 @@ export function createRegisterManagementEndpoint(basePath: string, ports: Regist
 
 async function findManaged(
   request: Request,
-  { store, runtime }: RegisterManagementPorts,
+  { clients }: RegisterManagementPorts,
 ): Promise<Managed | undefined> {
   const token = /^Bearer +([\x21-\x7E]{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token === undefined) return undefined
   const id = new URL(request.url).pathname.split('/').at(-1) ?? ''
-  const client = await store.findClient(id)
-  const isAlive = client?.kind === 'registered' && (client.expiresAt ?? Infinity) > runtime.now()
-  const hash = isAlive ? client.managementHash : undefined
-  if (!isAlive || hash === undefined || !constantTimeEqual(hashSecret(token), hash)) return undefined
-  return { client, token }
+  // As everybody else finds it: what the operator configured under the id is not managed by who once registered it.
+  const client = await clients.findClient(id)
+  if (client?.kind !== 'registered' || client.managementHash === undefined) return undefined
+  return constantTimeEqual(hashSecret(token), client.managementHash) ? { client, token } : undefined
 }
 
 /** RFC 7592 section 2.1 and RFC 6750 section 3.1: one answer for a wrong token and for a client that does not exist. */

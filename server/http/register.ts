@@ -1,4 +1,3 @@
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
 import { countRegistration } from '../core/client-registration-limit.ts'
 import {
   registerClient,
@@ -11,6 +10,7 @@ import { json } from './answer.ts'
 import { readJson } from './body.ts'
 import { everyone } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
+import { tooManyRequests } from './retry-later.ts'
 
 /** What the registration endpoint needs. */
 export interface RegisterPorts {
@@ -29,8 +29,7 @@ export function managementPath(basePath: string): string {
 
 /**
  * `POST /oauth/register` (RFC 7591 section 3): open to all, answers 201 with the client's id, once its secret, and the token by
- * which it is managed (RFC 7592). Over the limit the answer is 429 `temporarily_unavailable`, the registered code that
- * comes nearest: RFC 7591 has none for it.
+ * which it is managed (RFC 7592). Over the limit the answer is 429.
  */
 export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): Endpoint {
   const managementUrl = (clientId: string): string => `${ports.issuer}/oauth/register/${clientId}`
@@ -45,7 +44,9 @@ export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): 
         const permit = await countRegistration({ redirectUris, address: context.address }, ports)
         if (permit.kind === 'limited') {
           context.report('registration_limited')
-          return tooMany(permit.retryAfterSeconds)
+          const { retryAfterSeconds } = permit
+          const description = `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`
+          return tooManyRequests(description, retryAfterSeconds)
         }
         await ports.store.addClient(client)
         context.report('client_registered', { client_id: client.id })
@@ -53,13 +54,4 @@ export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): 
       },
     },
   }
-}
-
-function tooMany(retryAfterSeconds: number): Response {
-  const error = new OAuthError(
-    'temporarily_unavailable',
-    `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`,
-    { status: 429 },
-  )
-  return json(oauthErrorBody(error), error.status, { 'retry-after': String(retryAfterSeconds) })
 }

@@ -15,6 +15,7 @@ function route(
     baseUrl,
     createContext: () => ({
       id: 'request-1',
+      address: undefined,
       report: (event, fields) => void reported.push([event, fields]),
     }),
   })
@@ -142,14 +143,72 @@ describe('createRouter', () => {
     expect(local.headers.has('strict-transport-security')).toBe(false)
   })
 
+  it.each<[string, number]>([
+    ['/clients/one', 200],
+    ['/clients/o%2Fne', 200],
+    ['/clients/', 404],
+    ['/clients', 404],
+    ['/clients/one/', 404],
+    ['/clients/one/two', 404],
+    ['/clients//one', 404],
+    ['/Clients/one', 404],
+    ['/x/clients/one', 404],
+  ])('a prefix takes exactly one segment behind it: %s is %i', async (path, status) => {
+    const many: Endpoint = { ...fine, path: '/clients/', prefix: true }
+    expect((await route([many])(path)).status).toBe(status)
+  })
+
+  it('an exact path goes before a prefix', async () => {
+    const many: Endpoint = { ...failing, path: '/', prefix: true }
+    expect((await route([many, fine])('/fine')).status).toBe(200)
+  })
+
+  it.each<[Endpoint, string]>([
+    [fine, 'GET, HEAD, OPTIONS'],
+    [probe, 'GET, HEAD'],
+    [failing, 'GET, HEAD, POST'],
+  ])('405 names what is taken (RFC 9110 section 10.2.1)', async (endpoint, allow) => {
+    const response = await route([endpoint])(endpoint.path, { method: 'PATCH' })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe(allow)
+  })
+
   it('DNS rebinding: another host name is 421, but for probes', async () => {
     const fetch = createRouter([fine, probe], {
       baseUrl: 'http://localhost:8787',
-      createContext: () => ({ id: 'request-1', report: () => {} }),
+      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
     })
     const at = (path: string): Promise<Response> => fetch(new Request(`http://evil.example:8787${path}`))
     expect((await at('/fine')).status).toBe(421)
     expect((await at('/nothing')).status).toBe(421)
     expect((await at('/probe')).status).toBe(200)
   })
+
+  it.each<[host: string, url: string, status: number]>([
+    ['localhost:8787', 'http://localhost:8787/fine', 200],
+    ['inner:8080', 'http://inner:8080/fine', 200],
+    ['inner', 'http://inner/fine', 421],
+    // RFC 9112 section 3.2.2: of a target in absolute form its own host counts.
+    ['localhost:8787', 'http://evil.example/fine', 421],
+    ['evil.example', 'http://localhost:8787/fine', 421],
+  ])('Host %s with %s is %i', async (host, url, status) => {
+    const fetch = createRouter([fine], {
+      baseUrl: 'http://localhost:8787',
+      allowedHosts: ['inner:8080'],
+      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
+    })
+    expect((await fetch(new Request(url, { headers: { host } }))).status).toBe(status)
+  })
+
+  it.each(['x-forwarded-host', 'x-host', 'x-original-host', 'forwarded', 'x-http-host-override'])(
+    '%s says nothing about the host',
+    async (name) => {
+      const headers = { [name]: name === 'forwarded' ? 'host=localhost:8787' : 'localhost:8787' }
+      const fetch = createRouter([fine], {
+        baseUrl: 'http://localhost:8787',
+        createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
+      })
+      expect((await fetch(new Request('http://evil.example/fine', { headers }))).status).toBe(421)
+    },
+  )
 })

@@ -6,40 +6,64 @@ import type { Endpoint, EndpointHandler, RequestContext } from './endpoint.ts'
 import { createHostGuard } from './guards.ts'
 import { httpError, type HttpErrorCode, httpErrors } from './http-error.ts'
 import { errorPage } from './pages/error-page.ts'
+import { addSecurityHeaders } from './security-headers.ts'
 
 /** What the router needs beside the endpoints. */
 export interface RouterConfig {
   baseUrl: string
-  createContext: () => RequestContext
+  /** Hosts that requests may be for beside the one of the base URL. */
+  allowedHosts?: readonly string[]
+  createContext: (request: Request, peer: Peer | undefined) => RequestContext
 }
 
-/** Answers every request with something; never rejects. */
-export type FetchHandler = (request: Request) => Promise<Response>
+/** Who is at the other end of the connection; `address` is its IP address. */
+export interface Peer {
+  address: string | undefined
+}
+
+/** Answers every request with something; never rejects. Without `peer` nobody knows where the request comes from. */
+export type FetchHandler = (request: Request, peer?: Peer) => Promise<Response>
 
 /**
  * Finds the endpoint for a request and maps what it throws: an OAuth failure to its JSON, anything else to 500 without
  * a word about the cause. The path must be one of the table to the letter, one slash at its end aside.
  */
 export function createRouter(endpoints: readonly Endpoint[], config: RouterConfig): FetchHandler {
-  const table = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]))
-  const isOwnHost = createHostGuard(config.baseUrl)
+  const find = createEndpointFinder(endpoints)
+  const isOwnHost = createHostGuard(config.baseUrl, config.allowedHosts)
   const strictTransport = config.baseUrl.startsWith('https:')
-  return async (request) => {
-    const context = config.createContext()
-    const { pathname } = new URL(request.url)
-    const endpoint = table.get(pathname) ?? table.get(pathname.replace(/\/$/, ''))
+  return async (request, peer) => {
+    const context = config.createContext(request, peer)
+    const url = new URL(request.url)
+    const endpoint = find(url.pathname)
     // Pages of browser clients probe paths that are not there, and must be able to read that they are not.
     const audience = endpoint ? audienceOf(endpoint, request) : everyone()
     const answered =
-      endpoint?.anyHost || isOwnHost(request)
+      endpoint?.anyHost || isOwnHost(request, url)
         ? await dispatch(endpoint, request, context)
         : refuse('misdirected_request', request, context)
     const response = withCors(answered, audience)
-    response.headers.set('x-content-type-options', 'nosniff')
+    const { pathname } = url
+    addSecurityHeaders(response.headers, { pathname, audience, strictTransport })
     response.headers.set('x-request-id', context.id)
-    if (strictTransport) response.headers.set('strict-transport-security', 'max-age=31536000')
     // A HEAD answer is the GET answer without its body.
     return request.method === 'HEAD' ? new Response(null, response) : response
+  }
+}
+
+/** Finds the row for a path: to the letter, with one slash more at its end, or by the prefix of all but its last segment. */
+export function createEndpointFinder(
+  endpoints: readonly Endpoint[],
+): (pathname: string) => Endpoint | undefined {
+  const exact = new Map(endpoints.filter(({ prefix }) => !prefix).map((row) => [row.path, row]))
+  const prefixed = new Map(endpoints.filter(({ prefix }) => prefix).map((row) => [row.path, row]))
+  return (pathname) => {
+    const found = exact.get(pathname)
+    if (found) return found
+    const split = pathname.lastIndexOf('/') + 1
+    return split === pathname.length
+      ? exact.get(pathname.slice(0, -1))
+      : prefixed.get(pathname.slice(0, split))
   }
 }
 
@@ -62,12 +86,20 @@ async function dispatch(
   const handler: EndpointHandler | undefined = Object.hasOwn(endpoint.methods, method)
     ? endpoint.methods[method]
     : endpoint.otherMethods
-  if (!handler) return refuse('method_not_allowed', request, context, { allow: methods.join(', ') })
+  if (!handler) return refuse('method_not_allowed', request, context, { allow: allowedMethods(endpoint) })
   try {
     return await handler(request, context)
   } catch (error) {
     return answerError(error, request, context)
   }
+}
+
+/** What `Allow` lists (RFC 9110 section 10.2.1): whoever takes GET takes HEAD. */
+function allowedMethods({ methods, cors }: Endpoint): string {
+  return [
+    ...Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    ...(cors === 'none' ? [] : ['OPTIONS']),
+  ].join(', ')
 }
 
 function answerError(error: unknown, request: Request, context: RequestContext): Response {

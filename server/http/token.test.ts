@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { removeClientWithGrants } from '../core/client-removal.ts'
 import {
   type DrawbridgeFixture,
   redirectUri,
@@ -130,6 +131,66 @@ describe('grant_type=authorization_code', () => {
     const tokens = await tokensOf(await drawbridge.redeem(clientId, code))
     expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)
     expect(drawbridge.logged()).toContain('client_not_kept')
+  })
+
+  it('a client that could not be noted is noted at its next refresh, and so not forgotten after a day', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    const code = await drawbridge.code(clientId)
+    const { store } = drawbridge.app
+    const { keepClient } = store
+    // As when the process is killed between the two writes.
+    store.keepClient = async () => {}
+    const { refresh_token: token } = await tokensOf(await drawbridge.redeem(clientId, code))
+    store.keepClient = keepClient
+    drawbridge.runtime.advance(3600)
+    const next = await tokensOf(await drawbridge.refresh(clientId, token))
+    drawbridge.runtime.advance(86_400)
+    await store.collectExpired(drawbridge.runtime.now(), 1000)
+    expect((await drawbridge.refresh(clientId, next.refresh_token)).status).toBe(200)
+  })
+
+  it('RFC 7592 2.3: no grant begins for a client that is removed while its code is redeemed', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    const code = await drawbridge.code(clientId)
+    const { store, runtime } = { store: drawbridge.app.store, runtime: drawbridge.runtime }
+    const { redeemAuthorizationCode } = store
+    store.redeemAuthorizationCode = async (...given) => {
+      await removeClientWithGrants(clientId, { store, runtime })
+      return redeemAuthorizationCode(...given)
+    }
+    expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([401, 'invalid_client'])
+    const [record] = await store.listGrants({ clientId }, { after: '', limit: 10 })
+    expect(record?.end?.reason).toBe('client_removed')
+  })
+
+  it('a client that nobody can look up at that moment is not taken for one that was removed', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    const code = await drawbridge.code(clientId)
+    const { store } = drawbridge.app
+    const { redeemAuthorizationCode } = store
+    store.redeemAuthorizationCode = async (...given) => {
+      store.findClient = () => Promise.reject(new Error('The store is away.'))
+      return redeemAuthorizationCode(...given)
+    }
+    expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
+  })
+
+  it('RFC 7592 2.2: what the client took back as redirect URI meanwhile gets no tokens', async () => {
+    const registered = await drawbridge.register()
+    const { client_id: clientId } = registered
+    const code = await drawbridge.code(clientId)
+    const { registration_access_token: token } = registered as { registration_access_token?: string }
+    const update = await drawbridge.fetch(`/oauth/register/${clientId}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        client_id: clientId,
+        redirect_uris: ['https://new.example/callback'],
+        token_endpoint_auth_method: 'none',
+      }),
+    })
+    expect(update.status).toBe(200)
+    expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
   })
 
   it('a client registered without refresh_token gets none', async () => {

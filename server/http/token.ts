@@ -2,7 +2,9 @@ import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { type IssuedTokens, redeemAuthorizationCode } from '../core/authorization-code.ts'
 import { type Client, deviceGrantType, type GrantType, grantTypes } from '../core/client.ts'
 import { type DevicePorts, redeemDeviceCode } from '../core/device-authorization.ts'
+import type { KeepClient } from '../core/client-life.ts'
 import { requireGrantType } from '../core/grant-type.ts'
+import type { Grant } from '../core/grant.ts'
 import type { GrantUses } from '../core/grant-use.ts'
 import { rotateRefreshToken } from '../core/refresh-token.ts'
 import { json } from './answer.ts'
@@ -14,8 +16,7 @@ import { optionalParameter, requiredParameter } from './form-parameter.ts'
 /** What the token endpoint needs. */
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
   grantUse: Pick<GrantUses, 'note'>
-  /** Told of every grant that begins: its client is in use. */
-  keepClient: (client: Client) => Promise<void>
+  keepClient: KeepClient
 }
 
 /** `POST /oauth/token` (RFC 6749 section 3.2) for every {@link GrantType}. */
@@ -23,17 +24,37 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
   return createClientEndpoint(`${basePath}/oauth/token`, everyone, ports, async (client, form, context) => {
     const grantType = readGrantType(form)
     const { grant, response } = await redemptions[grantType](client, form, ports)
-    if (grantType !== 'refresh_token') await keepClient(client, context, ports)
+    if (grantType !== 'refresh_token' && (await isRemoved(client, ports))) await endAtOnce(grant, ports)
+    await keepClient(client, grant, context, ports)
     ports.grantUse.note(grant.id, context.address)
     context.report('token_issued', { client_id: client.id, grant_type: grantType, grant_id: grant.id })
     return json(response, 200, { pragma: 'no-cache' })
   })
 }
 
+/** Whether the client was removed since it authenticated: whoever did that did not see the grant, and has not ended it. */
+function isRemoved({ id }: Client, { authentication }: TokenPorts): Promise<boolean> {
+  return authentication.clients.findClient(id, 'connected').then(
+    (client) => client === undefined,
+    () => false,
+  )
+}
+
+async function endAtOnce(grant: Grant, { store, runtime, reportGrantEnd }: TokenPorts): Promise<never> {
+  await store.endGrant(grant.id, 'client_removed', runtime.now())
+  reportGrantEnd(grant, 'client_removed')
+  throw new OAuthError('invalid_client', 'This client was removed. Register it again.')
+}
+
 /** The tokens are issued by now, and the code is used up: they must get to the client whatever happens to its record. */
-async function keepClient(client: Client, context: RequestContext, ports: TokenPorts): Promise<void> {
+async function keepClient(
+  client: Client,
+  grant: Grant,
+  context: RequestContext,
+  ports: TokenPorts,
+): Promise<void> {
   try {
-    await ports.keepClient(client)
+    await ports.keepClient(client, grant.expiresAt)
   } catch (error) {
     context.report('client_not_kept', { client_id: client.id, error })
   }

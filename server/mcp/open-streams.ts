@@ -6,8 +6,9 @@ import type { Caller } from '../core/caller.ts'
 export interface StreamTerms {
   caller: Caller
   /**
-   * `notices` waits for whatever may come, and ends with the caller's token. `call` belongs to a call that runs, which may
-   * outlast the token that it began with, but not the end of the grant.
+   * `notices` waits for whatever may come, and ends with the caller's token. `call` belongs to a call that runs: it ends with
+   * the grant, and may outlast the token that it began with by a quarter of an hour, as that cannot tell any more whether
+   * the grant lives.
    */
   kind: 'notices' | 'call'
   /** Ends the stream when it is aborted. */
@@ -36,6 +37,7 @@ export const keepAliveMs = 15_000
 /** What a client may leave unread of a stream of notices before it is cut. */
 const mostUnreadBytes = 1024 * 1024
 const checkedAtOnce = 20
+const secondsAfterToken = 900
 
 interface OpenStream {
   terms: StreamTerms
@@ -93,8 +95,8 @@ export function ownerOf({ user, grantId, credential }: Caller): string {
 }
 
 async function mayGoOn({ caller, kind }: StreamTerms, runtime: Pick<Runtime, 'now'>): Promise<boolean> {
-  // A token that has run out says nothing about the grant any more.
-  if (caller.expiresAt <= runtime.now()) return kind === 'call'
+  const overdue = runtime.now() - caller.expiresAt
+  if (overdue >= 0) return kind === 'call' && overdue < secondsAfterToken
   // While the store is away nobody can say; the next round asks again.
   return caller.isLive().catch(() => true)
 }

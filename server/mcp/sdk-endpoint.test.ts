@@ -278,6 +278,16 @@ describe('a call of 2026-07-28 that streams', () => {
     expect((await stream.rest()).at(-1)?.message.result).toMatchObject({ content: [{ text: 'done' }] })
   })
 
+  it('ends a quarter of an hour later: a token that has run out cannot tell whether its grant lives', async () => {
+    const stream = await startCall()
+    await settled()
+    runtime.advance(600 + 900)
+    await vi.advanceTimersByTimeAsync(checkMs)
+    expect(await methodsOf(stream)).toEqual(['notifications/progress'])
+    await settled()
+    expect(calls[0]?.aborted).toBe(true)
+  })
+
   it.each(['modern', 'legacy'])('ends, and the tool too, when the grant has ended (%s)', async (era) => {
     const legacy = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
     const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }

@@ -260,6 +260,21 @@ describe('notices of a session', () => {
     expect((await stream.next())?.message.method).toBe('notifications/resources/list_changed')
   })
 
+  it.each<[string, number, (index: number) => string]>([
+    ['more than 256 resources', 256, (index) => `test://${index}`],
+    ['more than 64 KiB of URIs', 6, (index) => `test://${index}${'x'.repeat(10_000)}`],
+  ])('are not for %s', async (_what, most, uriOf) => {
+    const id = await open()
+    const subscribe = async (index: number): Promise<object> =>
+      (
+        await readMessages(await inSession(id, message('resources/subscribe', { uri: uriOf(index) }))).rest()
+      )[0]?.message ?? {}
+    let subscribed = 0
+    while ('result' in (await subscribe(subscribed)) && subscribed < 300) subscribed += 1
+    expect(subscribed).toBe(most)
+    expect(await subscribe(0)).toHaveProperty('result')
+  })
+
   it('that a client missed are sent again after the last one that it saw', async () => {
     const id = await open()
     const stream = readMessages(await listen(id))

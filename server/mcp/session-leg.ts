@@ -41,7 +41,6 @@ const eventLimits: EventLimits = { events: 256, bytes: 256 * 1024 }
 /** How long a client waits before it takes up a stream that a tool closed on purpose. */
 const retryMs = 1000
 const mostSubscriptions = 256
-const longestUri = 2048
 
 interface Session {
   id: string
@@ -176,10 +175,12 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
 function serveSubscriptions({ server: { server }, subscriptions }: Session): void {
   if (server.getCapabilities().resources?.subscribe !== true) return
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
-    if (uri.length > longestUri || subscriptions.size >= mostSubscriptions)
+    if (subscriptions.has(uri)) return {}
+    const length = [...subscriptions].reduce((sum, each) => sum + each.length, uri.length)
+    if (length > longestKept || subscriptions.size >= mostSubscriptions)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `At most ${mostSubscriptions} subscriptions are possible, to URIs of at most ${longestUri} characters.`,
+        `At most ${mostSubscriptions} subscriptions are possible, to URIs of at most ${longestKept} characters together.`,
       )
     subscriptions.add(uri)
     return {}

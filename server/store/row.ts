@@ -1,8 +1,21 @@
 import type { Client } from '../core/client.ts'
-import type { AccessTokenRecord, Grant, StoredProviderSession } from '../core/grant.ts'
+import type { PendingDevice } from '../core/device-authorization-store.ts'
+import type {
+  AccessTokenRecord,
+  Grant,
+  GrantEndReason,
+  GrantRecord,
+  StoredProviderSession,
+} from '../core/grant.ts'
 
-/** A client as both databases keep it, its id aside. */
+/** Columns of a client, in the order of {@link clientValues}. */
+export const clientColumns: string = `id, kind, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at,
+  expires_at, details`
+
+/** A row with {@link clientColumns}. */
 export interface ClientRow {
+  id: string
+  kind: string
   name: string | null
   uri: string | null
   redirect_uris: string
@@ -10,20 +23,53 @@ export interface ClientRow {
   auth_method: string
   secret_hash: string | null
   created_at: number
+  expires_at: number | null
+  details: string
+}
+
+/** What nobody looks for, in one column. Nothing in it that is undefined or false is written. */
+type ClientDetails = Partial<
+  Pick<Client, 'scope' | 'keys' | 'managementHash' | 'document'> & { introspects: true }
+>
+
+/** What {@link clientColumns} hold of `client`. */
+export function clientValues(client: Client): (string | number | null)[] {
+  const { scope, keys, managementHash, document, introspects } = client
+  return [
+    client.id,
+    client.kind,
+    client.name ?? null,
+    client.uri ?? null,
+    JSON.stringify(client.redirectUris),
+    JSON.stringify(client.grantTypes),
+    client.authMethod,
+    client.secretHash ?? null,
+    client.createdAt,
+    client.expiresAt ?? null,
+    JSON.stringify({ scope, keys, managementHash, document, introspects: introspects || undefined }),
+  ]
 }
 
 /** The client in a row. */
-export function clientOf(id: string, row: ClientRow): Client {
+export function clientOf(row: ClientRow): Client {
+  const { scope, keys, managementHash, document, introspects } = JSON.parse(row.details) as ClientDetails
   return {
-    id,
-    kind: 'registered',
+    id: row.id,
+    kind: row.kind as Client['kind'],
     name: row.name ?? undefined,
     uri: row.uri ?? undefined,
     redirectUris: JSON.parse(row.redirect_uris) as string[],
     grantTypes: JSON.parse(row.grant_types) as Client['grantTypes'],
+    scope,
     authMethod: row.auth_method as Client['authMethod'],
     secretHash: row.secret_hash ?? undefined,
+    keys,
+    managementHash,
+    // What is undefined in it was not written.
+    document: document && { ...document, etag: document.etag },
+    introspects: introspects === true,
     createdAt: row.created_at,
+    expiresAt: row.expires_at ?? undefined,
   }
 }
 
@@ -60,6 +106,27 @@ export function grantOf(row: GrantRow): Grant {
     scope: row.scope,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+  }
+}
+
+/** Columns of a grant, for `g`, that {@link grantRecordOf} reads. */
+export const grantRecordColumns: string = `${grantColumns}, g.last_used_at, g.last_address, g.ended_at, g.end_reason`
+
+/** A row with {@link grantRecordColumns}. */
+export interface GrantRecordRow extends GrantRow {
+  last_used_at: number | null
+  last_address: string | null
+  ended_at: number | null
+  end_reason: string | null
+}
+
+/** The grant in a row, as people look at it. */
+export function grantRecordOf(row: GrantRecordRow): GrantRecord {
+  const { last_used_at: usedAt, last_address: address, ended_at: at, end_reason: reason } = row
+  return {
+    grant: grantOf(row),
+    lastUse: usedAt === null ? undefined : { usedAt, address: address ?? undefined },
+    end: at === null ? undefined : { at, reason: reason as GrantEndReason },
   }
 }
 
@@ -106,5 +173,48 @@ export function providerSessionOf(row: ProviderSessionRow): StoredProviderSessio
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
     version: row.version,
+  }
+}
+
+/** Columns of a device that {@link deviceOf} reads. */
+export const deviceColumns: string = `device_hash, user_code_hash, client_id, scope, resource, address, created_at, expires_at`
+
+/** A row with {@link deviceColumns}. */
+export interface DeviceRow {
+  device_hash: string
+  user_code_hash: string
+  client_id: string
+  scope: string
+  resource: string
+  address: string | null
+  created_at: number
+  expires_at: number
+}
+
+/** What {@link deviceColumns} hold of `device`. */
+export function deviceValues(device: PendingDevice): (string | number | null)[] {
+  return [
+    device.deviceHash,
+    device.userCodeHash,
+    device.clientId,
+    device.scope,
+    device.resource,
+    device.address ?? null,
+    device.createdAt,
+    device.expiresAt,
+  ]
+}
+
+/** The device in a row. */
+export function deviceOf(row: DeviceRow): PendingDevice {
+  return {
+    deviceHash: row.device_hash,
+    userCodeHash: row.user_code_hash,
+    clientId: row.client_id,
+    scope: row.scope,
+    resource: row.resource,
+    address: row.address ?? undefined,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
   }
 }

@@ -41,8 +41,20 @@ export interface RunningChromium {
   close: () => Promise<void>
 }
 
-/** Starts a headless Chromium with an empty temporary profile; the caller closes it, which removes the profile. */
-export async function startChromium(executablePath: string): Promise<RunningChromium> {
+// What style sheets can ask about the devices at hand: else it would depend on the machine that the tests run on.
+const pointing = {
+  none: 'primaryHoverType=1,availableHoverTypes=1,primaryPointerType=1,availablePointerTypes=1',
+  mouse: 'primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
+} as const
+
+/**
+ * Starts a headless Chromium with an empty temporary profile; the caller closes it, which removes the profile. Without a
+ * mouse a test can click all the same, but pages do not wait for one to rest on them.
+ */
+export async function startChromium(
+  executablePath: string,
+  device: keyof typeof pointing = 'none',
+): Promise<RunningChromium> {
   const userDataDir = mkdtempSync(join(tmpdir(), 'drawbridge-chromium-'))
   const removeProfile = () => rmSync(userDataDir, { recursive: true, force: true, maxRetries: 5 })
   try {
@@ -58,6 +70,7 @@ export async function startChromium(executablePath: string): Promise<RunningChro
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
+        `--blink-settings=${pointing[device]}`,
       ],
     })
     return {

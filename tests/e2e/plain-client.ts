@@ -14,7 +14,7 @@ export interface Tokens {
   scope: string
 }
 
-/** A public OAuth client that speaks plain HTTP: for what the libraries would not do, such as everything at once. */
+/** An OAuth client that speaks plain HTTP: for what the libraries would not do, such as everything at once. */
 export interface PlainClient {
   id: string
   authorizationUrl: URL
@@ -22,38 +22,57 @@ export interface PlainClient {
   code(person: Person): Promise<string>
   redeem(code: string): Promise<Response>
   refresh(refreshToken: string): Promise<Response>
+  /** Gives a token back (RFC 7009). */
+  revoke(token: string): Promise<Response>
+  /** Asks what a token is worth (RFC 7662). */
+  introspect(token: string): Promise<Response>
   /** Signs in and redeems. */
   connect(person: Person): Promise<Tokens>
 }
 
-/** Registers a client at the server. */
-export async function registerPlainClient(server: ServerProcess): Promise<PlainClient> {
-  const codeVerifier = createCodeVerifier((length) => randomBytes(length))
-  const codeChallenge = await deriveCodeChallenge(codeVerifier)
+/** What the server knows of a client. */
+export interface KnownClient {
+  id: string
+  redirectUri?: string
+  /** Form fields that prove it, anew for each request; default: none, a public client. */
+  prove?: () => Promise<Record<string, string>>
+}
+
+/** Registers a public client at the server, which calls itself `name`. */
+export async function registerPlainClient(
+  server: ServerProcess,
+  name: string = 'Plain client',
+): Promise<PlainClient> {
   const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      client_name: 'Plain client',
+      client_name: name,
       redirect_uris: [redirectUri],
       token_endpoint_auth_method: 'none',
     }),
   })
   if (registered.status !== 201) throw new Error(`Registering answered ${registered.status}.`)
   const { client_id: id } = (await registered.json()) as { client_id: string }
+  return createPlainClient(server, { id })
+}
 
+/** A client that the server knows without registration, or by one that has been made. */
+export async function createPlainClient(server: ServerProcess, known: KnownClient): Promise<PlainClient> {
+  const { id, redirectUri: returnTo = redirectUri, prove = async () => ({}) } = known
+  const codeVerifier = createCodeVerifier((length) => randomBytes(length))
+  const codeChallenge = await deriveCodeChallenge(codeVerifier)
+
+  const ask = async (path: string, fields: Record<string, string>): Promise<Response> =>
+    postForm(server, path, { client_id: id, ...(await prove()), ...fields })
   const askForTokens = (fields: Record<string, string>): Promise<Response> =>
-    server.fetch(`${server.baseUrl}/oauth/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ client_id: id, resource: server.mcpUrl, ...fields }).toString(),
-    })
+    ask('/oauth/token', { resource: server.mcpUrl, ...fields })
 
   const authorizationUrl = new URL(`${server.baseUrl}/oauth/authorize`)
   authorizationUrl.search = new URLSearchParams({
     response_type: 'code',
     client_id: id,
-    redirect_uri: redirectUri,
+    redirect_uri: returnTo,
     scope: 'mcp',
     resource: server.mcpUrl,
     code_challenge: codeChallenge,
@@ -73,9 +92,11 @@ export async function registerPlainClient(server: ServerProcess): Promise<PlainC
         grant_type: 'authorization_code',
         code,
         code_verifier: codeVerifier,
-        redirect_uri: redirectUri,
+        redirect_uri: returnTo,
       }),
     refresh: (refreshToken) => askForTokens({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+    revoke: (token) => ask('/oauth/revoke', { token }),
+    introspect: (token) => ask('/oauth/introspect', { token }),
     async connect(person) {
       const response = await client.redeem(await client.code(person))
       if (response.status !== 200) throw new Error(`Redeeming the code answered ${response.status}.`)
@@ -83,6 +104,19 @@ export async function registerPlainClient(server: ServerProcess): Promise<PlainC
     },
   }
   return client
+}
+
+/** Posts a form to an endpoint of the server, which is named by its path below the base URL. */
+export function postForm(
+  server: ServerProcess,
+  path: string,
+  fields: Record<string, string>,
+): Promise<Response> {
+  return server.fetch(server.baseUrl + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  })
 }
 
 /** Posts one JSON-RPC request to `/mcp` with the content headers of a direct call, and `headers`. */

@@ -8,6 +8,7 @@ import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const bundle = fileURLToPath(new URL('../../server/dist/main.mjs', import.meta.url))
+const laterClock = new URL('later-clock.ts', import.meta.url).href
 const startTimeoutMs = 15_000
 const stopTimeoutMs = 25_000
 
@@ -44,8 +45,8 @@ export interface ServerProcess {
   waitForEvent(event: string): Promise<LogLine>
   /** Sends the signal and waits for the end. */
   kill(signal: NodeJS.Signals): Promise<Exit>
-  /** Starts again after {@link kill}, on the same ports and data. */
-  start(): Promise<void>
+  /** Starts again after {@link kill}, on the same ports and data, when it is `aheadSeconds` later than it is here. */
+  start(when?: { aheadSeconds: number }): Promise<void>
   /**
    * Ends the process and removes its folder. Throws when it did not end by itself on SIGTERM, when its output contains
    * a secret that any test of this process knows of, or when it logged a failure that no test provoked.
@@ -66,24 +67,26 @@ process.on('exit', () => {
 
 /**
  * Starts the built server with debug logging and waits for its ready line. It listens on a port of its own, also when
- * `settings` name another BASE_URL. Give `node` to run it on another Node.
+ * `settings` name another BASE_URL. Give `node` to run it on another Node; `environment` is passed as it is.
  */
 export async function startServer(
   settings: ServerSettings = {},
-  { node = process.execPath }: { node?: string } = {},
+  given: { node?: string; environment?: Readonly<Record<string, string>> } = {},
 ): Promise<ServerProcess> {
   if (!existsSync(bundle)) throw new Error('There is no built server. Run npm run build first.')
+  const { node = process.execPath } = given
   const directory = mkdtempSync(join(tmpdir(), 'drawbridge-e2e-'))
   const port = await freePort()
   const baseUrl = settings['BASE_URL'] ?? `http://localhost:${port}`
   const appUrl = settings['APP_URL'] ?? `http://localhost:${await freePort()}`
-  const environment = childEnvironment(directory, {
+  const named = childEnvironment(directory, {
     BASE_URL: baseUrl,
     LISTEN: `127.0.0.1:${port}`,
     APP_URL: appUrl,
     LOG: 'debug',
     ...settings,
   })
+  const environment = { ...named, ...given.environment }
   const secrets = createSecretLedger()
   noteSecretSettings(settings, secrets)
   let stdout = ''
@@ -115,10 +118,12 @@ export async function startServer(
       child?.kill('SIGKILL')
       throw new Error(`The server did not end within ${stopTimeoutMs} ms of ${signal}.\n${stderr}`)
     },
-    async start() {
+    async start({ aheadSeconds } = { aheadSeconds: 0 }) {
       killed = false
       const before = stdout.length
-      child = spawn(node, [launcher, '--json'], { cwd: directory, env: environment })
+      const clock = { NODE_OPTIONS: `--import=${laterClock}`, CLOCK_AHEAD_SECONDS: String(aheadSeconds) }
+      const env = aheadSeconds === 0 ? environment : { ...environment, ...clock }
+      child = spawn(node, [launcher, '--json'], { cwd: directory, env })
       child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
       child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
       ended = endOf(child)

@@ -1,12 +1,22 @@
 /** A claimed name is shown up to this many characters as a reader counts them. */
 const longestName = 64
 
+// Whatever reads as a double quotation mark, and single ones in a row, which do so together.
+const doubleMark =
+  '["\\u00ab\\u00bb\\u02ba\\u02dd\\u02ee\\u02f5\\u02f6\\u05f4\\u201c-\\u201f\\u2033\\u2034\\u2036\\u2037\\u2057\\u275d\\u275e\\u2760\\u3003\\u301d-\\u301f\\uff02\\u{1f676}-\\u{1f678}]'
+const singleMark =
+  "['`\\u00b4\\u02b9-\\u02bd\\u02ca\\u02cb\\u055a\\u055b\\u05f3\\u2018-\\u201b\\u2032\\u2035\\u275b\\u275c\\ua78c\\uff07\\uff40]"
+const quotation = new RegExp(
+  `(?:${singleMark}*${doubleMark}|${singleMark}{2})(?:${doubleMark}|${singleMark})*`,
+  'gu',
+)
+
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
  * Makes a name that a client gave itself fit to be quoted in a sentence: one line, at most 64 characters as a
- * reader counts them, no invisible or direction-changing characters, no stacks of combining marks, and no double
- * quotation mark that would let the name end its own quotation and go on in our voice.
+ * reader counts them, no invisible or direction-changing characters, no stacks of combining marks, and nothing that
+ * reads as a double quotation mark, which would let the name end its own quotation and go on in our voice.
  * Not checked: whether the name is true, or resembles somebody else's. The result is still untrusted text to escape.
  */
 export function claimedName(name: string): string {
@@ -17,7 +27,7 @@ export function claimedName(name: string): string {
     // Joiners belong between characters of a word or an emoji, not at an edge where they hide.
     .replace(/(?<![^\s\u200c\u200d])[\u200c\u200d]+|[\u200c\u200d]+(?![^\s\u200c\u200d])/gu, '')
     .replace(/(\p{M}{4})\p{M}+/gu, '$1')
-    .replace(/["\u00ab\u00bb\u201c-\u201f\u301d-\u301f\uff02]/gu, '\u2019')
+    .replace(quotation, '\u2019')
     .trim()
   const characters = Array.from(graphemes.segment(plain), ({ segment }) => segment)
   if (characters.length === 0) return 'no name'

@@ -8,18 +8,20 @@ import { hostName } from './host-name.ts'
  * Who asks, as every page shows it. `name` and `uri` are what the client says of itself.
  *
  * `verifiedHost` is set only when it is proven that whoever asks belongs to that host; `describedBy` names the host of a
- * description that any program or device can point to. `vouched`: the operator set this client up, name included.
+ * description that any program or device can point to, or with `returnsElsewhere` one that leads to another host. `vouched`:
+ * the operator set this client up, name included.
  */
 export interface ClientView {
   name: string
   uri?: string
   verifiedHost?: string
   describedBy?: string
+  returnsElsewhere?: boolean
   vouched?: boolean
 }
 
 /** The host that a client goes by, before its name: proven or not, it says more than what a client calls itself. */
-export function hostFact({ verifiedHost, describedBy }: ClientView): SafeHtml | false {
+export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: ClientView): SafeHtml | false {
   if (verifiedHost !== undefined) {
     return html`<div>
       <dt>Asked for by</dt>
@@ -32,7 +34,13 @@ export function hostFact({ verifiedHost, describedBy }: ClientView): SafeHtml | 
   if (describedBy === undefined) return false
   return html`<div>
     <dt>Says it belongs to</dt>
-    <dd><span class="address">${describedBy}</span> <span class="note">Any program can say so</span></dd>
+    <dd>
+      <span class="address">${describedBy}</span>${
+        returnsElsewhere
+          ? html`<span class="note">, but it returns to another address</span>`
+          : html` <span class="note">Any program can say so</span>`
+      }
+    </dd>
   </div>`
 }
 

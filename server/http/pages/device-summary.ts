@@ -44,7 +44,7 @@ export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml 
       ${alertGlyph}
       <span
         >Only go on if you started this yourself, on a device in front of you that shows this code. If
-        somebody sent you the code or the link, they get into your account.</span
+        somebody sent you the code or the link, cancel: they would get into your account.</span
       >
     </p>
     ${permissionList(view.permissions)}`

@@ -65,13 +65,13 @@ describe('what is offered', () => {
     [
       'one social button alone is the primary action',
       { password: false },
-      ['class="button primary"\n          name="provider"'],
-      ['class="button secondary"'],
+      ['class="button primary deliberate"\n          name="provider"'],
+      ['class="button secondary deliberate"'],
     ],
     [
       'beside a password a social button is not',
       {},
-      ['class="button secondary"\n          name="provider"'],
+      ['class="button secondary deliberate"\n          name="provider"'],
       [],
     ],
     ['no method', { password: false, social: [] }, ['No way to sign in'], [...password, ...google]],
@@ -247,6 +247,16 @@ describe('who asks', () => {
     const title = (view: LoginView): string | undefined => /<title>(.*)<\/title>/.exec(loginPage(view))?.[1]
     expect(title(loginSample)).toBe('Sign in to allow access for claude.ai · Drawbridge')
     expect(title(loopbackSample)).toBe('Sign in to allow access for 127.0.0.1 · Drawbridge')
+  })
+
+  test.each([
+    [{ describedBy: 'claude.ai' }, 'Any program can say so'],
+    [{ describedBy: 'claude.ai', returnsElsewhere: true }, ', but it returns to another address'],
+  ])('a host that is not proven is said to be so: %j', (client, note) => {
+    const page = loginPage({ ...loginSample, ...asking({ client: { name: 'Claude', ...client } }) })
+    expect(page).toContain(note)
+    expect(page).not.toContain('Verified address')
+    expect(page).toContain('Nobody has checked this name')
   })
 
   test.each([

@@ -112,7 +112,7 @@ function passwordForm(view: LoginView, words: SubjectWords): SafeHtml {
       />
     </div>
     ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
-    <button class="button primary" type="submit">${words.signIn}</button>
+    <button class="button primary deliberate" type="submit">${words.signIn}</button>
   </form>`
 }
 
@@ -122,7 +122,7 @@ function socialForm(view: LoginView, words: SubjectWords): SafeHtml {
     ${view.social.map(
       ({ id, label }, position) =>
         html`<button
-          class="button ${view.password || position > 0 ? 'secondary' : 'primary'}"
+          class="button ${view.password || position > 0 ? 'secondary' : 'primary'} deliberate"
           name="provider"
           value="${id}"
         >

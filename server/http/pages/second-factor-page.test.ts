@@ -17,7 +17,6 @@ describe('every text of the view is escaped', () => {
   const hostile: readonly [string, Partial<SecondFactorView>][] = [
     ['action', { action: attack }],
     ['transaction', { transaction: attack }],
-    ['pending id', { pendingId: attack }],
     ['client name', { subject: { ...requestSample, client: { name: attack } } }],
     ['redirect host', { subject: { ...requestSample, redirectHost: attack } }],
     ['permission', { subject: { ...requestSample, permissions: [attack] } }],
@@ -83,13 +82,12 @@ describe('the choice of a factor', () => {
 })
 
 describe('forms', () => {
-  test('both carry the transaction and the sign-in that waits', () => {
+  test('both carry the transaction', () => {
     const found = forms(secondFactorPage(secondFactorSample))
     expect(found).toHaveLength(2)
     for (const form of found) {
       expect(form).toContain('method="post" action="/oauth/authorize"')
       expect(form).toContain(`name="transaction" value="${secondFactorSample.transaction}"`)
-      expect(form).toContain(`name="second_factor" value="${secondFactorSample.pendingId}"`)
     }
   })
 

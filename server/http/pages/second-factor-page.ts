@@ -12,10 +12,8 @@ export interface SecondFactorView extends AppView {
   subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
-  /** Opaque sealed purpose of the sign-in; travels in a hidden input. */
+  /** Opaque sealed purpose of the sign-in, and which one waits; travels in a hidden input. */
   transaction: string
-  /** Names the sign-in that waits; travels in a hidden input. */
-  pendingId: string
   /** The factors of the account, never none. `label` is what the user called it, and may be empty. */
   factors: readonly { id: string; label: string }[]
   /** The factor that was tried last; else the first one is chosen. */
@@ -45,11 +43,11 @@ export function secondFactorPage(view: SecondFactorView): string {
           : html`<p class="alert" role="alert" id="code-error">${alertGlyph} <span>${view.error}</span></p>`
       }
       <form method="post" action="${view.action}" class="stack">
-        ${hiddenInputs(view)} ${factorChoice(view)} ${codeField(view)}
+        ${transactionInput(view)} ${factorChoice(view)} ${codeField(view)}
         <button class="button primary" type="submit">${words.confirm}</button>
       </form>
       <form method="post" action="${view.action}" class="cancel">
-        ${hiddenInputs(view)}
+        ${transactionInput(view)}
         <button class="button plain" name="action" value="deny">${words.cancel ?? 'Cancel'}</button>
       </form>
       <div class="court-foot">
@@ -97,7 +95,6 @@ function codeField({ error }: SecondFactorView): SafeHtml {
   </div>`
 }
 
-function hiddenInputs({ transaction, pendingId }: SecondFactorView): SafeHtml {
-  return html`<input type="hidden" name="transaction" value="${transaction}" />
-    <input type="hidden" name="second_factor" value="${pendingId}" />`
+function transactionInput({ transaction }: SecondFactorView): SafeHtml {
+  return html`<input type="hidden" name="transaction" value="${transaction}" />`
 }

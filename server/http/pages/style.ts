@@ -184,6 +184,14 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 @media (prefers-reduced-motion: no-preference) {
   .button, .link { transition: background-color 120ms ease-out, color 120ms ease-out; }
 }
+/*
+ * A mouse has to be on the page for half a second before it can press what allows: the second click of a double click, whose
+ * first one closed a window that lay above, comes sooner. Keyboards and fingers are not asked to wait.
+ */
+@media (hover: hover) and (pointer: fine) and (not (any-pointer: coarse)) {
+  .deliberate { pointer-events: none; }
+  :root:hover .deliberate { pointer-events: auto; transition: pointer-events 0s 500ms allow-discrete; }
+}
 @media (forced-colors: active) {
   .button { border-color: ButtonText; }
   .mark { color: CanvasText; }

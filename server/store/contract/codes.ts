@@ -31,7 +31,11 @@ export function describeCodes({ store, race }: StoreInstances): void {
         expiresAt: start + 3600,
         providerSession: session,
       })
-      expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({ grant, endReason: undefined })
+      expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
+        grant,
+        endReason: undefined,
+        usedAt: undefined,
+      })
       expect(await store().findProviderSession(grant.id)).toEqual(session)
       expect(await dueSignOuts(store(), start + 86_400)).toEqual([])
     })

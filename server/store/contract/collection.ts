@@ -218,7 +218,11 @@ function describeBatches({ store, race }: StoreInstances): void {
         if (deleted === 0) break
         batches.push(deleted)
         for (const { grant, tokens } of live) {
-          expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({ grant, endReason: undefined })
+          expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
+            grant,
+            endReason: undefined,
+            usedAt: undefined,
+          })
           expect(await store().findProviderSession(grant.id)).toBeDefined()
         }
       }

@@ -37,6 +37,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
       expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
         grant,
         endReason: 'provider_session_ended',
+        usedAt: undefined,
       })
       expect(await store().findProviderSession(grant.id)).toBeUndefined()
       await store().saveProviderSession(nextSession(session))
@@ -183,6 +184,7 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
       expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
         grant,
         endReason: 'provider_session_ended',
+        usedAt: undefined,
       })
       const options = { now: start + 5, replaySeconds: 120 }
       expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({

@@ -10,9 +10,12 @@ import {
 } from '../../testing/grant-sample.ts'
 import { describeAttempts } from './attempts.ts'
 import { clientSample, describeClients } from './clients.ts'
+import { describeClientUse } from './client-use.ts'
 import { describeCodes } from './codes.ts'
 import { describeCollection } from './collection.ts'
+import { describeDevices, deviceSample } from './devices.ts'
 import { describeEndedGrants } from './ended-grants.ts'
+import { describeGrantRecords } from './grant-records.ts'
 import { type OpenedStore, type StoreInstances, useInstances } from './instances.ts'
 import { describeProviderSessions } from './provider-sessions.ts'
 import { describeSealedSessions } from './sealed-sessions.ts'
@@ -26,6 +29,8 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
   describe(`${name} store`, () => {
     const instances = useInstances(open)
     describeClients(instances)
+    describeClientUse(instances)
+    describeDevices(instances)
     describeSocialSignIns(instances)
     describeSecondFactors(instances)
     describeAttempts(instances)
@@ -33,6 +38,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeTokens(instances)
     describeProviderSessions(instances)
     describeEndedGrants(instances)
+    describeGrantRecords(instances)
     describeSignOuts(instances)
     describeSealedSessions(instances)
     describeCollection(instances)
@@ -51,6 +57,13 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     const kept = await addGrant(store(), grantSample('kept'))
     const ended = await addGrant(store(), grantSample('ended'))
     await store().addClient(clientSample)
+    await store().keepClient(clientSample.id, start + 2 * 86_400)
+    await store().addDevice(deviceSample('waits'))
+    await store().addDevice(deviceSample('allowed'))
+    await store().decideDevice('device allowed', 'approved', start)
+    await store().pollDevice('device waits', 5, start)
+    await store().pollDevice('device waits', 5, start)
+    await store().recordGrantUses([{ grantId: kept.grant.id, usedAt: start + 3, address: '192.0.2.1' }])
     await store().addSocialSignIn(socialSignInSample('kept'), 5)
     await store().addSecondFactor(secondFactorSample('half'))
     await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', most: 1 }, start)
@@ -65,7 +78,20 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     await store().endGrant(ended.grant.id, 'code_reuse', start)
     if (!(await reopen())) return
 
-    expect(await store().findClient(clientSample.id)).toEqual(clientSample)
+    expect(await store().findClient(clientSample.id)).toStrictEqual({
+      ...clientSample,
+      expiresAt: start + 2 * 86_400,
+    })
+    expect(await store().trimClients(0, 10)).toBe(0)
+    expect(await store().pollDevice('device waits', 5, start + 9)).toEqual({
+      kind: 'slow_down',
+      intervalSeconds: 15,
+    })
+    expect((await store().pollDevice('device allowed', 5, start)).kind).toBe('approved')
+    expect(await store().listGrants(undefined, { after: '', limit: 10 })).toEqual([
+      { grant: ended.grant, lastUse: undefined, end: { at: start, reason: 'code_reuse' } },
+      { grant: kept.grant, lastUse: { usedAt: start + 3, address: '192.0.2.1' }, end: undefined },
+    ])
     expect(await store().listSocialSignIns('binding', start)).toEqual([socialSignInSample('kept')])
     expect(
       await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', most: 1 }, start + 1),

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   addGrant,
+  dueSignOuts,
   type GrantSample,
   grantSample,
   grantSeconds,
@@ -44,6 +45,40 @@ function describeAccessTokens({ store }: StoreInstances): void {
       }
     })
 
+    it('RFC 7009 2.1: removed, it is not found any more; its grant and the others of it go on', async () => {
+      const { tokens } = await addGrant(store(), grantSample('a'))
+      const options = { now: start, replaySeconds }
+      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
+      await store().removeAccessToken(tokens.accessHash)
+      await store().removeAccessToken(tokens.accessHash)
+      expect(await store().findAccessToken(tokens.accessHash, start)).toBeUndefined()
+      expect(await store().findAccessToken('access a 2', start)).toBeDefined()
+      expect((await store().findRefreshToken('refresh a 2'))?.endReason).toBeUndefined()
+      expect(await dueSignOuts(store(), start)).toEqual([])
+    })
+
+    it('removed, it takes nothing from the replay of the refresh token that brought it', async () => {
+      const { tokens } = await addGrant(store(), grantSample('a'))
+      const options = { now: start, replaySeconds }
+      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
+      await store().removeAccessToken('access a 2')
+      expect(await store().findAccessToken('access a 2', start)).toBeUndefined()
+      expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({
+        kind: 'replayed',
+        sealedTokens: 'sealed pair a 2',
+      })
+      expect((await store().rotateRefreshToken('refresh a 2', successorSample('a 3'), options)).kind).toBe(
+        'rotated',
+      )
+    })
+
+    it('removing what is none does nothing', async () => {
+      const { tokens } = await addGrant(store(), grantSample('a'))
+      for (const hash of ['', 'nothing', tokens.refreshHash, longText]) await store().removeAccessToken(hash)
+      expect(await store().findAccessToken(tokens.accessHash, start)).toBeDefined()
+      expect(await store().findRefreshToken(tokens.refreshHash)).toBeDefined()
+    })
+
     it('brings the newest provider session', async () => {
       const { tokens, session } = await addGrant(store(), grantSample('a'))
       await store().saveProviderSession(nextSession(session))
@@ -85,7 +120,26 @@ function describeRotation({ store, race }: StoreInstances): void {
       ).toEqual({ kind: 'rotated' })
       expect(await store().findAccessToken('access a 2', start)).toMatchObject({ grant, scope: 'narrow' })
       expect(await store().findAccessToken(tokens.accessHash, start)).toMatchObject({ scope: 'mcp' })
-      expect(await store().findRefreshToken('refresh a 2')).toEqual({ grant, endReason: undefined })
+      expect(await store().findRefreshToken('refresh a 2')).toEqual({
+        grant,
+        endReason: undefined,
+        usedAt: undefined,
+      })
+    })
+
+    it('says when it got its successor, replayed or not', async () => {
+      await rotate(sample.tokens.refreshHash, 'a 2', start + 7)
+      await rotate(sample.tokens.refreshHash, 'x', start + 60)
+      expect(await store().findRefreshToken(sample.tokens.refreshHash)).toEqual({
+        grant: sample.grant,
+        endReason: undefined,
+        usedAt: start + 7,
+      })
+      expect((await store().findRefreshToken('refresh a 2'))?.usedAt).toBeUndefined()
+      await rotate('refresh a 2', 'a 3', start + 600)
+      await store().endGrant(sample.grant.id, 'code_reuse', start + 601)
+      expect((await store().findRefreshToken(sample.tokens.refreshHash))?.usedAt).toBe(start + 7)
+      expect((await store().findRefreshToken('refresh a 2'))?.usedAt).toBe(start + 600)
     })
 
     it.each([0, 119, 120])(

@@ -1,18 +1,16 @@
 import type {
   AuthorizationCodeRecord,
-  Grant,
   GrantEndReason,
   GrantStore,
   MintedTokens,
   StoredProviderSession,
 } from '../../core/grant.ts'
+import { createMemoryGrantRecords, type MemoryGrantRecord } from './grant-records.ts'
 import { collectRows, type MemoryPart } from './part.ts'
 import type { MemorySignOuts } from './sign-outs.ts'
 import { codeRetentionSeconds } from '../retention.ts'
 
-interface GrantRow {
-  grant: Grant
-  endReason: GrantEndReason | undefined
+interface GrantRow extends MemoryGrantRecord {
   /** None once the grant has ended. */
   session: StoredProviderSession | undefined
   lease: { owner: string; until: number } | undefined
@@ -51,8 +49,8 @@ export function createMemoryGrants(
   }
 
   function endGrant(row: GrantRow | undefined, reason: GrantEndReason, now: number): void {
-    if (!row || row.endReason) return
-    row.endReason = reason
+    if (!row || row.end) return
+    row.end = { at: now, reason }
     giveUp(row, now)
   }
 
@@ -69,6 +67,7 @@ export function createMemoryGrants(
 
   return {
     operations: {
+      ...createMemoryGrantRecords(grants, endGrant),
       addAuthorizationCode: async (code, session) =>
         void codes.set(code.codeHash, { code, session, redeemedAt: undefined }),
       findAuthorizationCode: async (codeHash) => codes.get(codeHash)?.code,
@@ -80,7 +79,8 @@ export function createMemoryGrants(
         const { grant } = row.code
         grants.set(grant.id, {
           grant,
-          endReason: undefined,
+          end: undefined,
+          lastUse: undefined,
           session: row.session,
           lease: undefined,
           attempts: 0,
@@ -99,15 +99,17 @@ export function createMemoryGrants(
         const { scope, expiresAt } = token
         return { grant: row.grant, scope, expiresAt, providerSession: row.session }
       },
+      removeAccessToken: async (accessHash) => void accessTokens.delete(accessHash),
 
       async findRefreshToken(refreshHash) {
-        const row = grants.get(refreshTokens.get(refreshHash)?.grantId ?? '')
-        return row && { grant: row.grant, endReason: row.endReason }
+        const token = refreshTokens.get(refreshHash)
+        const row = token && grants.get(token.grantId)
+        return row && { grant: row.grant, endReason: row.end?.reason, usedAt: token.usedAt }
       },
       async rotateRefreshToken(refreshHash, successor, { now, replaySeconds }) {
         const token = refreshTokens.get(refreshHash)
         const row = token && grants.get(token.grantId)
-        if (!row || row.endReason || row.grant.expiresAt <= now) return { kind: 'ended' }
+        if (!row || row.end || row.grant.expiresAt <= now) return { kind: 'ended' }
         if (token.usedAt === undefined) {
           token.usedAt = now
           token.sealedTokens = successor.sealedTokens
@@ -147,10 +149,10 @@ export function createMemoryGrants(
       },
 
       endGrant: async (grantId, reason, now) => endGrant(grants.get(grantId), reason, now),
-      async endRefusedSession({ grantId, version }) {
+      async endRefusedSession({ grantId, version }, now) {
         const row = grants.get(grantId)
         if (row?.session?.version !== version) return false
-        row.endReason = 'provider_session_ended'
+        row.end = { at: now, reason: 'provider_session_ended' }
         row.session = undefined
         return true
       },

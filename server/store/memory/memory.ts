@@ -1,6 +1,7 @@
-import type { Client } from '../../core/client.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
 import type { Store } from '../../core/store.ts'
+import { createMemoryClients } from './clients.ts'
+import { createMemoryDevices } from './devices.ts'
 import { createMemoryGrants } from './grants.ts'
 import { collectRows } from './part.ts'
 import { createMemorySignIns } from './sign-ins.ts'
@@ -8,7 +9,8 @@ import { createMemorySignOuts } from './sign-outs.ts'
 
 /** {@link Store} in maps: for tests and for trying things out. Everything is gone when the process ends. */
 export function createMemoryStore(): Store {
-  const clients = new Map<string, Client>()
+  const clients = createMemoryClients()
+  const devices = createMemoryDevices()
   const attempts = new Map<string, { count: number; windowEndsAt: number }>()
   const signOuts = createMemorySignOuts()
   const signIns = createMemorySignIns(signOuts)
@@ -16,12 +18,11 @@ export function createMemoryStore(): Store {
   const sessions = () => [...grants.sessions(), ...signOuts.sessions()]
 
   return {
+    ...clients.operations,
+    ...devices.operations,
     ...grants.operations,
     ...signIns.operations,
     ...signOuts.operations,
-
-    addClient: async (client) => void clients.set(client.id, client),
-    findClient: async (id) => clients.get(id),
 
     async countAttempt(key, windowSeconds, now) {
       const running = attempts.get(key)
@@ -47,6 +48,8 @@ export function createMemoryStore(): Store {
     async collectExpired(now, limit) {
       let deleted = signIns.collect(now, limit)
       deleted += grants.collect(now, limit - deleted)
+      deleted += devices.collect(now, limit - deleted)
+      deleted += clients.collect(now, limit - deleted)
       return deleted + collectRows(attempts, ({ windowEndsAt }) => windowEndsAt <= now, limit - deleted)
     },
     close: async () => {},

@@ -1,36 +1,86 @@
-import type { ClientStore } from '../../core/client.ts'
-import { type ClientRow, clientOf } from '../row.ts'
+import type { Client, ClientStore } from '../../core/client.ts'
+import { clientColumns, clientOf, type ClientRow, clientValues } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
+
+// As in the index on them: only this very condition uses it.
+const unused = `kind = 'registered' AND NOT kept AND expires_at IS NOT NULL`
 
 const insertClient: Statement = {
   name: 'insert_client',
-  text: `INSERT INTO client (id, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  text: `INSERT INTO client AS c (${clientColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+}
+
+// Somebody may have signed in since the caller read the client: the end that was kept for that stays.
+const keptEnd = (end: string): string =>
+  `CASE WHEN c.kept AND c.expires_at > ${end} THEN c.expires_at ELSE ${end} END`
+
+const putClient: Statement = {
+  name: 'put_client',
+  text: `${insertClient.text}
+    ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, name = excluded.name, uri = excluded.uri,
+      redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types, auth_method = excluded.auth_method,
+      secret_hash = excluded.secret_hash, created_at = excluded.created_at,
+      expires_at = ${keptEnd('excluded.expires_at')}, details = excluded.details`,
+}
+
+const replaceClient: Statement = {
+  name: 'replace_client',
+  text: `UPDATE client AS c SET kind = $2, name = $3, uri = $4, redirect_uris = $5, grant_types = $6, auth_method = $7,
+      secret_hash = $8, created_at = $9, expires_at = ${keptEnd('$10::bigint')}, details = $11
+    WHERE id = $1 RETURNING true AS known`,
 }
 
 const selectClient: Statement = {
   name: 'select_client',
-  text: `SELECT name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at FROM client WHERE id = $1`,
+  text: `SELECT ${clientColumns} FROM client WHERE id = $1`,
+}
+
+const listClients: Statement = {
+  name: 'list_clients',
+  text: `SELECT ${clientColumns} FROM client WHERE id > $1 ORDER BY id LIMIT $2`,
+}
+
+const removeClient: Statement = {
+  name: 'remove_client',
+  text: 'DELETE FROM client WHERE id = $1 RETURNING true AS gone',
+}
+
+const keepClient: Statement = {
+  name: 'keep_client',
+  text: `UPDATE client SET kept = true, expires_at = greatest(expires_at, $2)
+    WHERE id = $1 AND expires_at IS NOT NULL AND (NOT kept OR expires_at < $2)`,
+}
+
+// Who trims at the same time picks the same ones and finds them gone: together they delete none too many. Whether one is
+// kept is looked at again, and no more than that, or the index would be read for the rest.
+const trimClients: Statement = {
+  name: 'trim_clients',
+  text: `WITH excess AS MATERIALIZED (
+      SELECT greatest(count(*) - $1, 0) AS count
+      FROM (SELECT 1 FROM client WHERE ${unused} ORDER BY created_at LIMIT $1::bigint + $2::bigint) AS found
+    )
+    DELETE FROM client WHERE NOT kept AND id = ANY (ARRAY(
+      SELECT id FROM client WHERE ${unused} ORDER BY created_at LIMIT (SELECT count FROM excess)))
+    RETURNING true AS gone`,
 }
 
 /** Clients of the Postgres store. */
 export function createPostgresClients(database: PostgresDatabase): ClientStore {
+  const store = async (statement: Statement, client: Client): Promise<boolean> =>
+    (await database.write(statement, clientValues(client))).length === 1
+
   return {
-    async addClient(client) {
-      await database.write(insertClient, [
-        client.id,
-        client.name,
-        client.uri,
-        JSON.stringify(client.redirectUris),
-        JSON.stringify(client.grantTypes),
-        client.authMethod,
-        client.secretHash,
-        client.createdAt,
-      ])
-    },
+    addClient: async (client) => void (await store(insertClient, client)),
     async findClient(id) {
       const [row] = await database.read<ClientRow>(selectClient, [id])
-      return row && clientOf(id, row)
+      return row && clientOf(row)
     },
+    replaceClient: (client) => store(replaceClient, client),
+    putClient: async (client) => void (await store(putClient, client)),
+    removeClient: async (id) => (await database.write(removeClient, [id])).length === 1,
+    keepClient: async (id, until) => void (await database.write(keepClient, [id, until])),
+    listClients: async ({ after, limit }) =>
+      (await database.read<ClientRow>(listClients, [after, limit])).map(clientOf),
+    trimClients: async (most, limit) => (await database.write(trimClients, [most, limit])).length,
   }
 }

@@ -1,5 +1,5 @@
 import type { PostgresDatabase, Statement } from './database.ts'
-import { codeRetentionSeconds } from '../retention.ts'
+import { codeRetentionSeconds, deviceRetentionSeconds } from '../retention.ts'
 
 // Each is one transaction of at most `limit` rows. What somebody else is at is skipped: it is gone then, or its turn
 // comes in the next round. Sessions come after what they belong to, as everywhere.
@@ -48,6 +48,8 @@ const giveUpCodes: Statement = {
 const collections: readonly { statement: Statement; retention?: number; dueNow?: boolean }[] = [
   { statement: deletion('social_sign_in', 'id', 'expires_at') },
   { statement: deletion('attempt', 'key', 'window_ends_at') },
+  { statement: deletion('device', 'device_hash', 'expires_at'), retention: deviceRetentionSeconds },
+  { statement: deletion('client', 'id', 'expires_at') },
   { statement: deletionWithSession('second_factor'), dueNow: true },
   { statement: giveUpCodes, dueNow: true },
   {

@@ -17,7 +17,7 @@ export interface Statement {
 }
 
 /** Values of a statement's parameters. Texts may hold NUL. */
-export type Values = readonly (string | number | undefined)[]
+export type Values = readonly (string | number | null | undefined)[]
 
 /**
  * Statements on a database, each in a transaction of its own. They reject with `StoreUnavailableError` when they may

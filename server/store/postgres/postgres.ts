@@ -3,6 +3,8 @@ import { createPostgresClients } from './clients.ts'
 import { createPostgresCodes } from './codes.ts'
 import { collectFromPostgres } from './collection.ts'
 import { openPostgresDatabase } from './database.ts'
+import { createPostgresDevices } from './devices.ts'
+import { createPostgresGrantRecords } from './grant-records.ts'
 import { endPostgresGrant, endRefusedPostgresSession } from './grants.ts'
 import { createPostgresProviderSessions } from './provider-sessions.ts'
 import { createPostgresSecondFactors } from './second-factors.ts'
@@ -22,6 +24,8 @@ export function openPostgresStore(url: string): Store {
   const database = openPostgresDatabase(url)
   return {
     ...createPostgresClients(database),
+    ...createPostgresDevices(database),
+    ...createPostgresGrantRecords(database),
     ...createPostgresSignIns(database),
     ...createPostgresSecondFactors(database),
     ...createPostgresCodes(database),

@@ -53,7 +53,7 @@ describe('postgres schema', () => {
 
   it('is made by the first operation too', async () => {
     expect(await openStore().findClient('nothing')).toBeUndefined()
-    expect(await version()).toEqual([{ version: 1 }])
+    expect(await version()).toEqual([{ version: postgresMigrations.length }])
   })
 
   it('preparing again changes nothing, not even on a database that is read-only by now', async () => {
@@ -75,7 +75,9 @@ describe('postgres schema', () => {
       url,
       'CREATE TABLE drawbridge_schema (version integer NOT NULL); INSERT INTO drawbridge_schema VALUES (99)',
     )
-    await expect(openStore().prepare()).rejects.toThrow(/schema 99, this version knows up to 1/)
+    await expect(openStore().prepare()).rejects.toThrow(
+      `schema 99, this version knows up to ${postgresMigrations.length}`,
+    )
     expect(await tables()).toEqual(['public.drawbridge_schema'])
     expect(await version()).toEqual([{ version: 99 }])
   })
@@ -103,7 +105,7 @@ describe('postgres schema', () => {
     await expect(migratePostgres(client, broken)).rejects.toThrow(/division by zero/)
     expect(await tables()).toEqual([])
     await migratePostgres(client)
-    expect(await version()).toEqual([{ version: 1 }])
+    expect(await version()).toEqual([{ version: postgresMigrations.length }])
   })
 
   it('who comes second waits for the first, longer than a statement may take, and has nothing to do then', async () => {
@@ -111,7 +113,7 @@ describe('postgres schema', () => {
     const clients = [await connect(), await connect()]
     for (const client of clients) await client.query('SET statement_timeout = 200')
     await Promise.all(clients.map((client) => migratePostgres(client, steps)))
-    expect(await version()).toEqual([{ version: 2 }])
+    expect(await version()).toEqual([{ version: steps.length }])
   })
 
   it('the tables are in the first schema of the search path', async () => {
@@ -146,5 +148,78 @@ describe('postgres schema', () => {
     await openStore().prepare()
     await server.query(url, 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO weak')
     await addGrant(openStore(weak), grantSample('a'))
+  })
+})
+
+describe('postgres schema, from version 1 to 2', () => {
+  const insertOldClient = (id: string, createdAt = 0): string =>
+    `INSERT INTO client (id, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at)
+     VALUES ('${id}', 'Old', NULL, '["http://127.0.0.1/"]', '["authorization_code"]', 'none', NULL, ${createdAt});`
+  const insertOldGrant = (id: string, clientId: string, expiresAt: number): string =>
+    `INSERT INTO grants (id, user_id, user_sub, client_id, resource, scope, created_at, expires_at)
+     VALUES ('${id}', 'p#u', 'u', '${clientId}', 'r', 'mcp', 0, ${expiresAt});`
+  const daySeconds = 86_400
+  /** Later than the clock of whoever runs this. */
+  const later = 4_000_000_000
+
+  beforeEach(async () => {
+    await migratePostgres(await connect(), postgresMigrations.slice(0, 1))
+  })
+
+  it('clients live on; those with grants end 90 days after the last of them and count as used', async () => {
+    const ends = [later, later + 10 * daySeconds, start].map((end, index) =>
+      insertOldGrant(`g${index}`, 'used', end),
+    )
+    await server.query(url, [insertOldClient('used'), insertOldClient('unused'), ...ends].join('\n'))
+    const now = Math.floor(Date.now() / 1000)
+    const store = openStore()
+    expect(await store.findClient('used')).toStrictEqual({
+      id: 'used',
+      kind: 'registered',
+      name: 'Old',
+      uri: undefined,
+      redirectUris: ['http://127.0.0.1/'],
+      grantTypes: ['authorization_code'],
+      scope: undefined,
+      authMethod: 'none',
+      secretHash: undefined,
+      keys: undefined,
+      managementHash: undefined,
+      document: undefined,
+      introspects: false,
+      createdAt: 0,
+      expiresAt: later + 100 * daySeconds,
+    })
+    const end = (await store.findClient('unused'))?.expiresAt ?? 0
+    expect(end).toBeGreaterThanOrEqual(now + 90 * daySeconds)
+    expect(end).toBeLessThan(now + 91 * daySeconds)
+    expect(await store.trimClients(0, 10)).toBe(1)
+    expect(await store.findClient('used')).toBeDefined()
+  })
+
+  it('what an instance of version 1 stores afterwards is understood, and has an end', async () => {
+    await openStore().prepare()
+    await server.query(url, insertOldClient('late') + insertOldGrant('late', 'late', later))
+    const store = openStore()
+    expect((await store.findClient('late'))?.expiresAt).toBeGreaterThan(Date.now() / 1000 + 89 * daySeconds)
+    expect(await store.findGrant('late')).toMatchObject({ lastUse: undefined, end: undefined })
+    expect(
+      await store.endGrants({ userId: 'p#u' }, 'revoked_by_user', { now: start, limit: 9 }),
+    ).toHaveLength(1)
+  })
+
+  it('what an instance of version 1 has prepared still works afterwards', async () => {
+    await server.query(url, insertOldClient('a') + insertOldGrant('g', 'a', later))
+    const old = await connect()
+    const prepared = {
+      name: 'select_client',
+      text: 'SELECT name, uri, redirect_uris FROM client WHERE id = $1',
+      values: ['a'],
+    }
+    expect((await old.query(prepared)).rows).toHaveLength(1)
+    await openStore().prepare()
+    expect((await old.query(prepared)).rows).toEqual([
+      { name: 'Old', uri: null, redirect_uris: '["http://127.0.0.1/"]' },
+    ])
   })
 })

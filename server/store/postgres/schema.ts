@@ -67,6 +67,31 @@ export const postgresMigrations: readonly string[] = [
    ALTER TABLE provider_session ALTER COLUMN sealed SET STORAGE EXTERNAL;
    CREATE INDEX provider_session_sealing_key ON provider_session (sealing_key, grant_id);
    CREATE INDEX provider_session_sign_out ON provider_session (sign_out_due_at) WHERE sign_out_due_at IS NOT NULL;`,
+
+  // The grants come last and in this order, so that they can be read while the indexes on them are made. What an instance
+  // of the version before registers meanwhile gets its end by the default. The expressions in the indexes keep statements
+  // out of them that look for one grant: in an empty table any index that has the column seems as good as the key.
+  `CREATE TABLE device (
+     device_hash text COLLATE "C" PRIMARY KEY, user_code_hash text COLLATE "C" NOT NULL, client_id text NOT NULL,
+     scope text NOT NULL, resource text NOT NULL, address text, created_at bigint NOT NULL, expires_at bigint NOT NULL,
+     decision text, polled_at bigint, polled_early boolean NOT NULL DEFAULT false,
+     slowed_seconds bigint NOT NULL DEFAULT 0
+   ) WITH (fillfactor = 50);
+   CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
+   CREATE INDEX device_expiry ON device (expires_at);
+   ALTER TABLE client ADD COLUMN kind text NOT NULL DEFAULT 'registered',
+     ADD COLUMN expires_at bigint DEFAULT extract(epoch FROM now())::bigint + 90 * 86400,
+     ADD COLUMN kept boolean NOT NULL DEFAULT false, ADD COLUMN details text NOT NULL DEFAULT '{}';
+   UPDATE client c SET kept = true, expires_at = greatest(c.expires_at, g.ends_at + 90 * 86400)
+     FROM (SELECT client_id, max(expires_at) AS ends_at FROM grants GROUP BY client_id) g
+     WHERE g.client_id = c.id;
+   CREATE INDEX client_expiry ON client (expires_at);
+   CREATE INDEX client_unused ON client (created_at)
+     WHERE kind = 'registered' AND NOT kept AND expires_at IS NOT NULL;
+   CREATE INDEX grants_user ON grants (user_id COLLATE "C", (id || ''));
+   CREATE INDEX grants_client ON grants (client_id COLLATE "C", (id || ''));
+   CREATE INDEX grants_client_live ON grants (client_id COLLATE "C", (id || '')) WHERE coalesce(ended_at, 0) = 0;
+   ALTER TABLE grants SET (fillfactor = 80), ADD COLUMN last_used_at bigint, ADD COLUMN last_address text;`,
 ]
 
 // Which lock it is means nothing; it has to be one that nobody else takes: the letters "drawbr".

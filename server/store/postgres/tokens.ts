@@ -3,7 +3,10 @@ import type { PostgresDatabase, Statement } from './database.ts'
 import { type AccessTokenRow, accessTokenOf, grantColumns, grantOf, type GrantRow } from '../row.ts'
 import { endPostgresGrant } from './grants.ts'
 
-type TokenStore = Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'>
+type TokenStore = Pick<
+  GrantStore,
+  'findAccessToken' | 'removeAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'
+>
 
 const selectAccess: Statement = {
   name: 'select_access_token',
@@ -17,10 +20,17 @@ const selectAccess: Statement = {
       AND g.expires_at - $2 > 0 AND g.ended_at IS NULL`,
 }
 
+// The row stays until its time: it may hold what a replay of the refresh token before it is answered with.
+const removeAccess: Statement = {
+  name: 'remove_access_token',
+  text: 'UPDATE access_token SET expires_at = 0 WHERE hash = $1',
+}
+
 const selectRefresh: Statement = {
   name: 'select_refresh_token',
-  text: `SELECT ${grantColumns}, g.end_reason FROM grants g
-    WHERE g.id = (SELECT grant_id FROM refresh_token WHERE hash = $1)`,
+  text: `WITH token AS MATERIALIZED (SELECT grant_id, used_at FROM refresh_token WHERE hash = $1)
+    SELECT ${grantColumns}, g.end_reason, (SELECT used_at FROM token) AS used_at FROM grants g
+    WHERE g.id = (SELECT grant_id FROM token)`,
 }
 
 // One of many callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
@@ -69,9 +79,18 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
       const [row] = await database.read<AccessTokenRow>(selectAccess, [accessHash, now])
       return row && accessTokenOf(row)
     },
+    async removeAccessToken(accessHash) {
+      await database.write(removeAccess, [accessHash])
+    },
     async findRefreshToken(refreshHash) {
       const [row] = await database.read<RefreshRow>(selectRefresh, [refreshHash])
-      return row && { grant: grantOf(row), endReason: row.end_reason ?? undefined }
+      return (
+        row && {
+          grant: grantOf(row),
+          endReason: row.end_reason ?? undefined,
+          usedAt: row.used_at ?? undefined,
+        }
+      )
     },
     async rotateRefreshToken(refreshHash, successor, options) {
       const values = rotationValues(refreshHash, successor, options)
@@ -102,4 +121,5 @@ interface RotationRow {
 
 interface RefreshRow extends GrantRow {
   end_reason: GrantEndReason | null
+  used_at: number | null
 }

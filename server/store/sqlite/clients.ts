@@ -1,34 +1,77 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ClientStore } from '../../core/client.ts'
-import { type ClientRow, clientOf } from '../row.ts'
+import { clientColumns, clientOf, type ClientRow, clientValues } from '../row.ts'
+import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 
+// As in the index on them, which holds all that it asks for. Without the function the index of ends would be used instead.
+const unused = `kind = 'registered' AND kept = 0 AND coalesce(expires_at, 0) > 0`
+
 /** Clients in `database`. */
-export function createSqliteClients(database: DatabaseSync, { read, write }: SqliteWork): ClientStore {
-  const insert = database.prepare(
-    `INSERT INTO client (id, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const select = database.prepare('SELECT * FROM client WHERE id = ?')
+export function createSqliteClients(
+  database: DatabaseSync,
+  { read, write }: SqliteWork,
+): SqlitePart<ClientStore> {
+  const sql = prepareStatements(database)
+
   return {
-    addClient: (client) =>
-      write(
-        () =>
-          void insert.run(
-            client.id,
-            client.name ?? null,
-            client.uri ?? null,
-            JSON.stringify(client.redirectUris),
-            JSON.stringify(client.grantTypes),
-            client.authMethod,
-            client.secretHash ?? null,
-            client.createdAt,
-          ),
-      ),
-    findClient: (id) =>
-      read(() => {
-        const row = select.get(id)
-        return row && clientOf(id, row as unknown as ClientRow)
-      }),
+    operations: {
+      addClient: (client) => write(() => void sql.insert.run(...clientValues(client))),
+      findClient: (id) =>
+        read(() => {
+          const row = sql.select.get(id)
+          return row && clientOf(row as unknown as ClientRow)
+        }),
+      replaceClient: (client) =>
+        write(() => {
+          const known = sql.select.get(client.id) !== undefined
+          if (known) sql.put.run(...clientValues(client))
+          return known
+        }),
+      putClient: (client) => write(() => void sql.put.run(...clientValues(client))),
+      removeClient: (id) => write(() => sql.remove.run(id).changes === 1),
+      keepClient: (id, until) => write(() => void sql.keep.run(until, id, until)),
+      listClients: ({ after, limit }) =>
+        read(() => sql.list.all(after, limit).map((row) => clientOf(row as unknown as ClientRow))),
+      async trimClients(most, limit) {
+        const excess = (): number => {
+          const row = sql.countUnused.get(most + limit)
+          return (row?.['count'] as number) - most
+        }
+        // Mostly there is nothing to do, which needs no transaction.
+        if ((await read(excess)) <= 0) return 0
+        return write(() => Number(sql.trim.run(Math.max(0, excess())).changes))
+      },
+    },
+    collect: deleteExpired(database, { table: 'client', key: 'id', end: 'expires_at' }),
+  }
+}
+
+function prepareStatements(database: DatabaseSync) {
+  const insert = `INSERT INTO client (${clientColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  return {
+    insert: database.prepare(insert),
+    // Somebody may have signed in since the caller read the client: the end that was kept for that stays.
+    put: database.prepare(
+      `${insert} ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, name = excluded.name, uri = excluded.uri,
+         redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types,
+         auth_method = excluded.auth_method, secret_hash = excluded.secret_hash, created_at = excluded.created_at,
+         expires_at = CASE WHEN kept = 1 AND expires_at > excluded.expires_at
+           THEN expires_at ELSE excluded.expires_at END,
+         details = excluded.details`,
+    ),
+    select: database.prepare(`SELECT ${clientColumns} FROM client WHERE id = ?`),
+    remove: database.prepare('DELETE FROM client WHERE id = ?'),
+    keep: database.prepare(
+      `UPDATE client SET kept = 1, expires_at = max(expires_at, ?)
+       WHERE id = ? AND expires_at IS NOT NULL AND (kept = 0 OR expires_at < ?)`,
+    ),
+    list: database.prepare(`SELECT ${clientColumns} FROM client WHERE id > ? ORDER BY id LIMIT ?`),
+    countUnused: database.prepare(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM client WHERE ${unused} LIMIT ?)`,
+    ),
+    trim: database.prepare(
+      `DELETE FROM client WHERE id IN (SELECT id FROM client WHERE ${unused} ORDER BY created_at LIMIT ?)`,
+    ),
   }
 }

@@ -147,4 +147,30 @@ export const sqliteMigrations: readonly string[] = [
    CREATE INDEX second_factor_session_kid ON second_factor (${kidOf('session_sealed')});
    CREATE INDEX sign_out_kid ON sign_out (${kidOf('sealed')}, grant_id);
    CREATE INDEX social_sign_in_kid ON social_sign_in (${kidOf('sealed')});`,
+
+  `CREATE INDEX grants_user ON grants (user_id, id);
+   CREATE INDEX grants_client ON grants (client_id, id);
+   CREATE INDEX grants_client_live ON grants (client_id, id) WHERE ended_at IS NULL;
+   ALTER TABLE grants ADD COLUMN last_used_at INTEGER;
+   ALTER TABLE grants ADD COLUMN last_address TEXT;
+
+   ALTER TABLE client ADD COLUMN kind TEXT NOT NULL DEFAULT 'registered';
+   ALTER TABLE client ADD COLUMN expires_at INTEGER;
+   ALTER TABLE client ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE client ADD COLUMN details TEXT NOT NULL DEFAULT '{}';
+   UPDATE client SET expires_at = max(created_at, unixepoch()) + 90 * 86400;
+   UPDATE client SET kept = 1, expires_at = max(client.expires_at, g.ends_at + 90 * 86400)
+     FROM (SELECT client_id, max(expires_at) AS ends_at FROM grants GROUP BY client_id) g
+     WHERE g.client_id = client.id;
+   CREATE INDEX client_expiry ON client (expires_at);
+   CREATE INDEX client_unused ON client (created_at, kind, kept, expires_at)
+     WHERE kind = 'registered' AND kept = 0 AND coalesce(expires_at, 0) > 0;
+
+   CREATE TABLE device (
+     device_hash TEXT PRIMARY KEY, user_code_hash TEXT NOT NULL, client_id TEXT NOT NULL, scope TEXT NOT NULL,
+     resource TEXT NOT NULL, address TEXT, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, decision TEXT,
+     polled_at INTEGER, slowed_seconds INTEGER NOT NULL DEFAULT 0
+   ) STRICT, WITHOUT ROWID;
+   CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
+   CREATE INDEX device_expiry ON device (expires_at);`,
 ]

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { issueAuthorizationCode, redeemAuthorizationCode } from '../../core/authorization-code.ts'
 import { rotateRefreshToken } from '../../core/refresh-token.ts'
+import { createScopeCatalogue } from '../../core/scope.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { countRows, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
 import { createFakeRuntime } from '../../testing/fake-runtime.ts'
@@ -143,6 +144,7 @@ describe('sqlite file', () => {
     expect(countRows(path)).toEqual({
       attempt: 0,
       client: 0,
+      device: 0,
       social_sign_in: 0,
       second_factor: 0,
       authorization_code: 0,
@@ -237,6 +239,7 @@ describe('secrets at rest', () => {
       store,
       sealer: createSealer(fixedKeyRing([{ kid: 'k', key }]), runtime.randomBytes),
       runtime,
+      scopes: createScopeCatalogue(),
       providerIssuer: 'https://provider',
       reportGrantEnd: () => {},
       sessionTtlSeconds: grantSeconds,
@@ -253,9 +256,9 @@ describe('secrets at rest', () => {
       redirectUri: undefined,
       resources: [],
     }
-    const first = await redeemAuthorizationCode(redemption, ports)
+    const { response: first } = await redeemAuthorizationCode(redemption, ports)
     const refresh = { client, refreshToken: first.refresh_token ?? '', scope: undefined, resources: [] }
-    const second = await rotateRefreshToken(refresh, ports)
+    const { response: second } = await rotateRefreshToken(refresh, ports)
     const secrets = [
       code,
       unused,

@@ -7,6 +7,8 @@ import { createPrivateFile, makeDataFolder } from '../data-folder.ts'
 import { createSqliteAttempts } from './attempts.ts'
 import { createSqliteClients } from './clients.ts'
 import { createSqliteCodes } from './codes.ts'
+import { createSqliteDevices } from './devices.ts'
+import { createSqliteGrantRecords } from './grant-records.ts'
 import { createSqliteGrants } from './grants.ts'
 import { lockSqlite } from './lock.ts'
 import { collectInTurn } from './part.ts'
@@ -88,19 +90,23 @@ function createStore(database: DatabaseSync, work: SqliteWork, close: () => void
   const socialSignIns = createSqliteSocialSignIns(database, work)
   const secondFactors = createSqliteSecondFactors(database, work, signOuts)
   const attempts = createSqliteAttempts(database, work)
-  // Grants last, when none of their access tokens is left.
-  const parts = [socialSignIns, secondFactors, attempts, codes, tokens, grants]
+  const clients = createSqliteClients(database, work)
+  const devices = createSqliteDevices(database, work)
+  // Grants after the rest of theirs, when none of their access tokens is left.
+  const parts = [socialSignIns, secondFactors, attempts, devices, codes, tokens, grants, clients]
   const collect = collectInTurn(parts.map((part) => part.collect))
   let closed = false
 
   return {
-    ...createSqliteClients(database, work),
+    ...clients.operations,
+    ...devices.operations,
     ...socialSignIns.operations,
     ...secondFactors.operations,
     ...attempts.operations,
     ...codes.operations,
     ...tokens.operations,
     ...grants.operations,
+    ...createSqliteGrantRecords(database, work, grants),
     ...sessions.operations,
     ...signOuts.operations,
     ...createSqliteSealedSessions(database, work),

@@ -7,7 +7,7 @@ import type { SqliteWork } from './work.ts'
 
 /** Access and refresh tokens of the SQLite store. */
 export interface SqliteTokens extends SqlitePart<
-  Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'>
+  Pick<GrantStore, 'findAccessToken' | 'removeAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'>
 > {
   /**
    * Stores the first `tokens` of the grant with this number, inside a write. Answers the number of the refresh token;
@@ -35,10 +35,17 @@ export function createSqliteTokens(
           const row = sql.selectAccess.get(accessHash, now, now)
           return row && accessTokenOf(row as unknown as AccessTokenRow)
         }),
+      removeAccessToken: (accessHash) => write(() => void sql.deleteAccess.run(accessHash)),
       findRefreshToken: (refreshHash) =>
         read(() => {
           const row = sql.selectGrant.get(refreshHash) as unknown as RefreshGrantRow | undefined
-          return row && { grant: grantOf(row), endReason: row.end_reason ?? undefined }
+          return (
+            row && {
+              grant: grantOf(row),
+              endReason: row.end_reason ?? undefined,
+              usedAt: row.used_at ?? undefined,
+            }
+          )
         }),
       rotateRefreshToken: (refreshHash, successor, { now, replaySeconds }) =>
         write(() => {
@@ -72,6 +79,7 @@ function prepareStatements(database: DatabaseSync) {
     insertAccess: database.prepare(
       'INSERT INTO access_token (hash, grant_number, scope, expires_at) VALUES (?, ?, ?, ?)',
     ),
+    deleteAccess: database.prepare('DELETE FROM access_token WHERE hash = ?'),
     insertRefresh: database.prepare(
       `INSERT INTO refresh_token (number, successor, hash, grant_number, issued_at, sealed_tokens)
        SELECT next, next, ?, ?, ?, ? FROM (SELECT coalesce(max(number), 0) + 1 AS next FROM refresh_token)`,
@@ -84,7 +92,9 @@ function prepareStatements(database: DatabaseSync) {
        WHERE t.hash = ? AND t.expires_at > ? AND g.ended_at IS NULL AND g.expires_at > ?`,
     ),
     selectGrant: database.prepare(
-      `SELECT ${grantColumns}, g.end_reason FROM refresh_token t JOIN grants g ON g.number = t.grant_number
+      `SELECT ${grantColumns}, g.end_reason, s.issued_at AS used_at
+       FROM refresh_token t JOIN grants g ON g.number = t.grant_number
+         LEFT JOIN refresh_token s ON s.number = t.successor AND t.successor <> t.number
        WHERE t.hash = ?`,
     ),
     selectRefresh: database.prepare(
@@ -99,6 +109,7 @@ function prepareStatements(database: DatabaseSync) {
 
 interface RefreshGrantRow extends GrantRow {
   end_reason: GrantEndReason | null
+  used_at: number | null
 }
 
 interface RefreshRow {

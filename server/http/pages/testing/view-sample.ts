@@ -59,7 +59,6 @@ export const secondFactorSample: SecondFactorView = {
   ...app,
   action: '/oauth/authorize',
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
-  pendingId: 'cGVuZGluZy1zZWNvbmQ',
   subject: requestSample,
   factors: [{ id: 'factor-1', label: 'Phone' }],
 }

@@ -1,0 +1,57 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** An answer that is ready before its request comes: nothing in it depends on what was asked. */
+export interface RawAnswer {
+  status: number
+  /** Names and values in turn. */
+  headers: string[]
+  body: string
+}
+
+/**
+ * A refusal as JSON in the shape of RFC 6749 section 5.2, for requests that never become a `Request`. Every page may read
+ * it, as it says nothing about anybody: a client in a browser must learn when to come back.
+ */
+export function rawRefusal(
+  status: number,
+  error: { code: string; description: string },
+  headers: readonly string[] = [],
+): RawAnswer {
+  const body = JSON.stringify({ error: error.code, error_description: error.description })
+  return {
+    status,
+    body,
+    headers: [
+      'Content-Type',
+      'application/json',
+      'Content-Length',
+      String(Buffer.byteLength(body)),
+      'Cache-Control',
+      'no-store',
+      'X-Content-Type-Options',
+      'nosniff',
+      'Access-Control-Allow-Origin',
+      '*',
+      'Access-Control-Expose-Headers',
+      'Retry-After',
+      ...headers,
+    ],
+  }
+}
+
+const closing = ['Connection', 'close']
+
+/** Answers a request that Node parsed. `close` ends the connection: what is left of the body is not worth reading. */
+export function sendAnswer(response: ServerResponse, answer: RawAnswer, { close }: { close: boolean }): void {
+  response.writeHead(answer.status, close ? [...answer.headers, ...closing] : answer.headers)
+  response.end(response.req.method === 'HEAD' ? undefined : answer.body)
+}
+
+/** Answers what Node could not parse as a request, and ends the connection: where the next one starts is unknown. */
+export function sendToSocket(socket: Socket, { status, headers, body }: RawAnswer): void {
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`]
+  const all = [...headers, ...closing]
+  for (let index = 0; index < all.length; index += 2) lines.push(`${all[index]}: ${all[index + 1]}`)
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,182 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { addressBlock } from './core/address-block.ts'
+import { createBoundedMap } from './core/bounded-map.ts'
+import { createRateLimit, type Rate, type RateLimit } from './core/rate-limit.ts'
+import { hashSecret } from './core/seal.ts'
+import type { AddressChain } from './http/client-address.ts'
+import type { RawRequest, RequestGate } from './http/guarded-server.ts'
+import { type RawAnswer, rawRefusal } from './http/raw-answer.ts'
+
+// Generous: the users of a hosted assistant, or of an office, share an address, and a client that has lost its way
+// probes for a while.
+const perAddress: Rate = { burst: 200, perSecond: 50 }
+const perAddressAtToken: Rate = { burst: 500, perSecond: 250 }
+// What refusing costs, a fifth of a processor or so, whoever is refused.
+const forEveryone: Rate = { burst: 2000, perSecond: 1000 }
+const forEveryoneAtToken: Rate = { burst: 2000, perSecond: 1000 }
+
+const mostAddresses = 10_000
+const mostCredentials = 20_000
+const everyone = 'everyone'
+const reportSeconds = 10
+const retrySeconds = '1'
+
+/** What shedding needs from outside. */
+export interface LoadSheddingPorts {
+  addressOf: AddressChain
+  runtime: Pick<Runtime, 'now'>
+  report: (event: string, fields: Record<string, unknown>) => void
+  tokenPath: string
+  /** Paths where a good answer proves the `Authorization` header that came with the request. */
+  provingPaths: readonly string[]
+}
+
+/**
+ * The {@link RequestGate} that keeps the server there for good clients while others only cause refusals.
+ *
+ * What counts is how requests were answered: each 4xx is one of so many that an address (of IPv6 a /64), and everybody
+ * together, may cause. Whoever has none left is answered 429, or 503 when everybody together has none, without being
+ * looked at, until some come back. Two kinds of requests are let in all the same:
+ *
+ * - One whose `Authorization` header was accepted lately, at `/mcp` or by the token endpoint: a good client is served
+ *   whoever else has its address. Its own refusals are counted too, so a good credential is no licence to flood.
+ * - Token requests count apart from all others, and more of them are let in: a refresh token is in the body, so nobody
+ *   knows a good refresh before it has been judged.
+ *
+ * Nothing that was answered well is counted: how much good clients may ask is not decided here. All is in this process's
+ * memory, bounded, and forgotten with it. Many addresses together can make new clients come back a few times; clients
+ * that are at work do not notice.
+ */
+export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
+  const { addressOf, runtime, tokenPath } = ports
+  const provingPaths = new Set(ports.provingPaths)
+  const shedding = createReporter(ports)
+  const budgets = {
+    token: createBudget(perAddressAtToken, forEveryoneAtToken),
+    other: createBudget(perAddress, forEveryone),
+  }
+  const credentials = createCredentialMemory()
+  const budgetFor = (request: RawRequest): Budget =>
+    request.method === 'POST' && pathOf(request) === tokenPath ? budgets.token : budgets.other
+  const proves = (request: RawRequest): boolean =>
+    request.method !== 'OPTIONS' && provingPaths.has(pathOf(request))
+
+  return {
+    refuse(request) {
+      const now = runtime.now()
+      const block = blockOf(request, addressOf)
+      const answer = budgetFor(request).refusal(block, now)
+      if (!answer || credentials.mayPass(request.headers.authorization, now)) return undefined
+      shedding(block, now)
+      return answer
+    },
+    answered(request, status) {
+      const { authorization } = request.headers
+      const now = runtime.now()
+      if (status >= 400 && status < 500) {
+        budgetFor(request).take(blockOf(request, addressOf), now)
+        credentials.refused(authorization, status, now)
+      } else if (status < 400 && authorization !== undefined && proves(request)) {
+        credentials.accepted(authorization)
+      }
+    },
+  }
+}
+
+/** What requests of one kind may cause. */
+interface Budget {
+  refusal(block: string | undefined, now: number): RawAnswer | undefined
+  take(block: string | undefined, now: number): void
+}
+
+function createBudget(ofAddress: Rate, ofEveryone: Rate): Budget {
+  const addresses = createRateLimit(ofAddress, mostAddresses)
+  const all = createRateLimit(ofEveryone, 1)
+  return {
+    refusal(block, now) {
+      if (block !== undefined && addresses.isSpent(block, now)) return tooManyOfAddress
+      return all.isSpent(everyone, now) ? tooManyOfEveryone : undefined
+    },
+    take(block, now) {
+      if (block !== undefined) addresses.take(block, now)
+      all.take(everyone, now)
+    },
+  }
+}
+
+/** Which `Authorization` headers were accepted lately, by their hashes. */
+interface CredentialMemory {
+  mayPass(authorization: string | undefined, now: number): boolean
+  accepted(authorization: string): void
+  refused(authorization: string | undefined, status: number, now: number): void
+}
+
+function createCredentialMemory(): CredentialMemory {
+  const good = createBoundedMap<true>(mostCredentials)
+  const limit: RateLimit = createRateLimit(perAddress, mostAddresses)
+  return {
+    mayPass(authorization, now) {
+      if (authorization === undefined) return false
+      const hash = hashSecret(authorization)
+      return good.get(hash) === true && !limit.isSpent(hash, now)
+    },
+    accepted(authorization) {
+      const hash = hashSecret(authorization)
+      if (good.get(hash) === undefined) good.set(hash, true)
+    },
+    refused(authorization, status, now) {
+      if (authorization === undefined) return
+      const hash = hashSecret(authorization)
+      if (good.get(hash) === undefined) return
+      // RFC 6750 section 3.1: the token has ended.
+      if (status === 401) good.delete(hash)
+      limit.take(hash, now)
+    },
+  }
+}
+
+const wait = 'Wait for the seconds that Retry-After names'
+const retryAfter = ['Retry-After', retrySeconds]
+
+const tooManyOfAddress = rawRefusal(
+  429,
+  {
+    code: 'too_many_requests',
+    description: `Too many requests from your address had to be refused. ${wait}, and see what the earlier answers say.`,
+  },
+  retryAfter,
+)
+
+const tooManyOfEveryone = rawRefusal(
+  503,
+  {
+    code: 'temporarily_unavailable',
+    description: `The server is flooded with requests that it has to refuse. ${wait}, then try again.`,
+  },
+  retryAfter,
+)
+
+function pathOf({ url = '' }: RawRequest): string {
+  const query = url.indexOf('?')
+  return query === -1 ? url : url.slice(0, query)
+}
+
+/** Who a request counts for; undefined when nobody knows where it comes from. */
+function blockOf({ socket, headers }: RawRequest, addressOf: AddressChain): string | undefined {
+  const forwardedFor = headers['x-forwarded-for']
+  const address = addressOf(typeof forwardedFor === 'string' ? forwardedFor : undefined, socket.remoteAddress)
+  return address === undefined ? undefined : addressBlock(address)
+}
+
+/** Tells of shed requests: at once, then at most every ten seconds with their number. */
+function createReporter({ report }: LoadSheddingPorts): (block: string | undefined, now: number) => void {
+  let count = 0
+  let reportedAt = 0
+  return (block, now) => {
+    count += 1
+    if (now - reportedAt < reportSeconds) return
+    report('requests_shed', { count, address: block })
+    count = 0
+    reportedAt = now
+  }
+}

@@ -1,0 +1,63 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { GrantStore } from '../../core/grant.ts'
+import { grantColumns, grantOf, grantRecordColumns, grantRecordOf } from '../row.ts'
+import type { GrantRecordRow, GrantRow } from '../row.ts'
+import type { SqliteGrants } from './grants.ts'
+import type { SqliteWork } from './work.ts'
+
+/** Grants in `database` as people look at them, end them and are told of their use. */
+export function createSqliteGrantRecords(
+  database: DatabaseSync,
+  { read, write }: SqliteWork,
+  grants: Pick<SqliteGrants, 'end'>,
+): Pick<GrantStore, 'endGrants' | 'listGrants' | 'findGrant' | 'recordGrantUses'> {
+  // The plus keeps the index on ends out of it.
+  const liveOf = (column: string): StatementSync =>
+    database.prepare(
+      `SELECT g.number, ${grantColumns} FROM grants g
+       WHERE g.${column} = ? AND g.ended_at IS NULL AND +g.expires_at > ? ORDER BY g.id LIMIT ?`,
+    )
+  const pageOf = (condition: string): StatementSync =>
+    database.prepare(
+      `SELECT ${grantRecordColumns} FROM grants g WHERE ${condition} g.id > ? ORDER BY g.id LIMIT ?`,
+    )
+  const live = { user: liveOf('user_id'), client: liveOf('client_id') }
+  const page = { all: pageOf(''), user: pageOf('g.user_id = ? AND'), client: pageOf('g.client_id = ? AND') }
+  const select = database.prepare(`SELECT ${grantRecordColumns} FROM grants g WHERE g.id = ?`)
+  const use = database.prepare(
+    'UPDATE grants SET last_used_at = ?, last_address = ? WHERE id = ? AND coalesce(last_used_at, 0) <= ?',
+  )
+
+  return {
+    endGrants: (of, reason, { now, limit }) =>
+      write(() => {
+        const found =
+          'userId' in of ? live.user.all(of.userId, now, limit) : live.client.all(of.clientId, now, limit)
+        const rows = found as unknown as NumberedRow[]
+        for (const row of rows) grants.end(row.number, reason, now)
+        return rows.map(grantOf)
+      }),
+    listGrants: (of, { after, limit }) =>
+      read(() => {
+        const rows = !of
+          ? page.all.all(after, limit)
+          : 'userId' in of
+            ? page.user.all(of.userId, after, limit)
+            : page.client.all(of.clientId, after, limit)
+        return (rows as unknown as GrantRecordRow[]).map(grantRecordOf)
+      }),
+    findGrant: (grantId) =>
+      read(() => {
+        const row = select.get(grantId)
+        return row && grantRecordOf(row as unknown as GrantRecordRow)
+      }),
+    recordGrantUses: (uses) =>
+      write(() => {
+        for (const { grantId, usedAt, address } of uses) use.run(usedAt, address ?? null, grantId, usedAt)
+      }),
+  }
+}
+
+interface NumberedRow extends GrantRow {
+  number: number
+}

@@ -1,0 +1,34 @@
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
+import { openSqliteStore } from './sqlite.ts'
+
+const newFile = useDatabaseFiles()
+afterEach(() => void vi.restoreAllMocks())
+
+// In the order of the index, as far as a limit goes.
+const boundedScans: ReadonlySet<string> = new Set(['SCAN client USING COVERING INDEX client_unused'])
+
+describe('sqlite plans', () => {
+  it('no statement reads its way through a table or sorts what it found', async () => {
+    const path = newFile()
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+    await openSqliteStore(path).close()
+    const statements = [...new Set(prepare.mock.calls.map(([sql]) => sql))].filter((sql) =>
+      /^(?:SELECT|INSERT|UPDATE|DELETE)/.test(sql),
+    )
+    expect(statements.length).toBeGreaterThan(50)
+    const slow = inspectDatabase(path, (database) =>
+      statements.flatMap((sql) => {
+        const steps = database
+          .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+          .all()
+          .map(({ detail }) => String(detail))
+        return steps
+          .filter((step) => /^SCAN (?!CONSTANT|\(|next)|TEMP B-TREE/.test(step) && !boundedScans.has(step))
+          .map((step) => `${step}: ${sql}`)
+      }),
+    )
+    expect(slow).toEqual([])
+  })
+})

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findChromium, type RunningChromium, startChromium } from '../../server/testing/headless-chromium.ts'
+import { type DeviceClient, registerDeviceClient } from './device.ts'
+import { createPerson, type Person } from './person.ts'
+import { openPhone, patienceMs, type Phone, phoneCases, signInOn, startServerAt } from './phone.ts'
+import { callTool } from './plain-client.ts'
+import type { ServerProcess } from './server-process.ts'
+
+const executable = findChromium()
+const codeField = 'input[name=user_code]'
+
+let chromium: RunningChromium
+beforeAll(async () => {
+  if (executable !== undefined) chromium = await startChromium(executable)
+}, patienceMs)
+afterAll(() => chromium?.close())
+
+describe.skipIf(executable === undefined).each(phoneCases)(
+  'a device that has no browser, allowed $title by keyboard (RFC 8628)',
+  { timeout: patienceMs },
+  ({ path, scripts }) => {
+    let server: ServerProcess
+    let person: Person
+    let client: DeviceClient
+    let phone: Phone
+
+    beforeAll(async () => {
+      server = await startServerAt(path)
+      person = await createPerson(server)
+      client = await registerDeviceClient(server, 'Kitchen Screen')
+      phone = await openPhone(chromium.browser, { scripts })
+    }, patienceMs)
+    afterAll(async () => {
+      await phone?.close()
+      await server?.close()
+    })
+
+    it('the code is typed, whoever asks is seen, and the device gets its tokens (section 3.3)', async () => {
+      const device = await client.start()
+      expect(device.verification_uri).toBe(`${server.baseUrl}/oauth/device`)
+      expect(await client.pollResult(device)).toBe('authorization_pending')
+
+      await phone.open(device.verification_uri)
+      expect(await phone.heading()).toBe('Connect a device')
+      // The field has the focus; small letters and a blank are as good.
+      await phone.type(device.user_code.toLowerCase().replace('-', ' '))
+      await phone.enter()
+      const asked = await phone.text()
+      for (const fact of [device.user_code, 'Kitchen Screen', '127.0.0.1', 'just now']) {
+        expect(asked).toContain(fact)
+      }
+      expect(await client.pollResult(device)).not.toBe('tokens')
+
+      await signInOn(phone, person)
+      expect(await phone.heading()).toBe('Your device is connected')
+      expect(await phone.text()).toContain('Go back to your device')
+      expect(new URL(phone.page.url()).pathname).toBe(`${path}/oauth/device`)
+
+      const tokens = await client.takeTokens(device)
+      expect(tokens.scope).toBe('mcp')
+      expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
+      // The code is used up, and whoever sends it again right away ends nothing.
+      expect(await client.pollResult(device)).toBe('invalid_grant')
+      expect(await callTool(server, tokens.access_token, 'whoami')).toContain(person.email)
+    })
+
+    it('a link brings the code along, which is only to be compared (section 3.3.1)', async () => {
+      const device = await client.start()
+      await phone.open(device.verification_uri_complete)
+      expect(await phone.text()).toContain('Is this the code on your device?')
+      expect(await phone.page.$eval(codeField, (field) => field.getAttribute('value'))).toBe(device.user_code)
+      await phone.tabTo('button[type=submit]')
+      await phone.enter()
+      expect(await phone.heading()).toBe('Sign in to allow access for a device')
+
+      await signInOn(phone, { ...person, password: 'wrong' })
+      expect(await phone.page.title()).toContain('Not signed in')
+      expect(await client.pollResult(device)).toBe('authorization_pending')
+      // The email is still there, and the focus is in the field to correct.
+      await phone.insert(person.password)
+      await phone.enter()
+      expect(await phone.heading()).toBe('Your device is connected')
+      const { access_token: token } = await client.takeTokens(device)
+      expect(await callTool(server, token, 'whoami')).toContain(person.email)
+    })
+
+    it('whoever refuses allows nothing, and the device hears of it (section 3.5)', async () => {
+      const device = await client.start()
+      await phone.open(device.verification_uri)
+      await phone.insert('BBBB-BBBB')
+      await phone.enter()
+      expect(await phone.text()).toContain('No device waits with that code.')
+      // What was typed can be put right on the spot.
+      await phone.tabTo(codeField)
+      await phone.replace(device.user_code)
+      await phone.enter()
+      await phone.tabTo('button[value=deny]')
+      await phone.enter()
+      expect(await phone.heading()).toBe('Nothing was allowed')
+      expect(await client.pollResult(device)).toBe('access_denied')
+
+      await phone.open(device.verification_uri_complete)
+      await phone.tabTo('button[type=submit]')
+      await phone.enter()
+      expect(await phone.text()).toContain('No device waits with that code.')
+    })
+  },
+)

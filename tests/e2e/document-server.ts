@@ -1,0 +1,42 @@
+import { createServer as createPlainServer, type RequestListener } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+/** The web site of somebody who makes clients: JSON documents at an address on loopback. */
+export interface DocumentServer {
+  origin: string
+  /** Publishes a document under a path. */
+  publish(path: string, document: object): void
+  /** How often each path was asked for. */
+  asked: ReadonlyMap<string, number>
+  /** From now on nobody answers there. */
+  close(): Promise<void>
+}
+
+/** Starts a {@link DocumentServer} on a free port; with a certificate over TLS, as `localhost`. */
+export async function startDocumentServer(tls?: { key: string; cert: string }): Promise<DocumentServer> {
+  const documents = new Map<string, string>()
+  const asked = new Map<string, number>()
+  const answer: RequestListener = (request, response) => {
+    const path = request.url ?? ''
+    asked.set(path, (asked.get(path) ?? 0) + 1)
+    const document = documents.get(path)
+    response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(document)
+  }
+  const server = tls ? createSecureServer(tls, answer) : createPlainServer(answer)
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`,
+    publish: (path, document) => void documents.set(path, JSON.stringify(document)),
+    asked,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as openid from 'openid-client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keySample } from '../../server/testing/key-sample.ts'
+import { allowDevice } from './device.ts'
+import { createPerson, type Person } from './person.ts'
+import { callTool, postMcp } from './plain-client.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+const secret = `${randomBytes(24).toString('base64')} with +/=:% in it`
+
+let server: ServerProcess
+let person: Person
+let folder: string
+/** A client that the operator knows, and two resource servers that may ask about all tokens. */
+let television: openid.Configuration
+let asking: Record<'by secret' | 'by key', openid.Configuration>
+
+beforeAll(async () => {
+  const key = await keySample('api')
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
+  const file = join(folder, 'clients.json')
+  const clients = [
+    { client_id: 'television', client_name: 'Television', grant_types: [deviceGrant, 'refresh_token'] },
+    { client_id: 'notes:api', introspects: true, client_secret: secret },
+    {
+      client_id: 'orders-api',
+      introspects: true,
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [key.published] },
+    },
+  ]
+  writeFileSync(file, JSON.stringify(clients), { mode: 0o600 })
+  server = await startServer({ CLIENTS: file, SIGN_IN_LIMIT: '1000' })
+  server.secrets.note('client_secret', secret)
+  person = await createPerson(server)
+  const discover = (id: string, authentication: openid.ClientAuth): Promise<openid.Configuration> =>
+    openid.discovery(new URL(server.baseUrl), id, undefined, authentication, {
+      algorithm: 'oauth2',
+      execute: [openid.allowInsecureRequests],
+      [openid.customFetch]: (url, init) => server.fetch(url, init as RequestInit),
+    })
+  television = await discover('television', openid.None())
+  asking = {
+    'by secret': await discover('notes:api', openid.ClientSecretBasic(secret)),
+    'by key': await discover('orders-api', openid.PrivateKeyJwt({ key: key.privateKey, kid: key.kid })),
+  }
+})
+afterAll(async () => {
+  await server?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function signIn(): Promise<openid.TokenEndpointResponse> {
+  const device = await openid.initiateDeviceAuthorization(television, {
+    scope: 'mcp offline_access',
+    resource: server.mcpUrl,
+  })
+  await allowDevice(person, device)
+  // Whoever is allowed already may ask at once.
+  return openid.pollDeviceAuthorizationGrant(television, { ...device, interval: 0.01 })
+}
+
+describe('openid-client with clients of the operator', () => {
+  it('discovers every endpoint', () => {
+    expect(television.serverMetadata()).toMatchObject({
+      issuer: server.baseUrl,
+      device_authorization_endpoint: `${server.baseUrl}/oauth/device_authorization`,
+      revocation_endpoint: `${server.baseUrl}/oauth/revoke`,
+      introspection_endpoint: `${server.baseUrl}/oauth/introspect`,
+      registration_endpoint: `${server.baseUrl}/oauth/register`,
+    })
+    expect(television.serverMetadata().grant_types_supported).toContain(deviceGrant)
+  })
+
+  it('asks as often as it is told until somebody allows the device (RFC 8628)', async () => {
+    const device = await openid.initiateDeviceAuthorization(television, { resource: server.mcpUrl })
+    expect(device).toMatchObject({ interval: 5, verification_uri: `${server.baseUrl}/oauth/device` })
+    const polling = openid.pollDeviceAuthorizationGrant(
+      television,
+      device,
+      { resource: server.mcpUrl },
+      {
+        signal: AbortSignal.timeout(25_000),
+      },
+    )
+    expect(await allowDevice(person, device)).toContain('Your device is connected')
+    const tokens = await polling
+    expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
+    const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
+    expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
+  })
+
+  it('hears of a refusal', async () => {
+    const device = await openid.initiateDeviceAuthorization(television, {})
+    const entry = await person.browser.visit(device.verification_uri)
+    const login = await person.browser.submit(entry, 'user_code', { user_code: device.user_code })
+    await person.browser.submit(login, 'action', { action: 'deny' })
+    await expect(
+      openid.pollDeviceAuthorizationGrant(television, { ...device, interval: 0.01 }),
+    ).rejects.toMatchObject({ error: 'access_denied' })
+  })
+
+  it.each(['by secret', 'by key'] as const)(
+    'a resource server that proves itself %s hears what a token is worth (RFC 7662)',
+    async (how) => {
+      const tokens = await signIn()
+      const answer = await openid.tokenIntrospection(asking[how], tokens.access_token)
+      expect(answer).toMatchObject({
+        active: true,
+        client_id: 'television',
+        username: person.email,
+        scope: 'mcp offline_access',
+        token_type: 'Bearer',
+        aud: server.mcpUrl,
+        iss: server.baseUrl,
+      })
+      expect((answer.exp ?? 0) - (answer.iat ?? 0)).toBe(3600)
+      expect(await openid.tokenIntrospection(asking[how], 'mcpa_unknown')).toEqual({ active: false })
+    },
+  )
+
+  it('a token that is given back is of no use, alone (RFC 7009)', async () => {
+    const tokens = await signIn()
+    await openid.tokenRevocation(television, tokens.access_token, { token_type_hint: 'refresh_token' })
+    expect(await openid.tokenIntrospection(asking['by key'], tokens.access_token)).toEqual({ active: false })
+    const authorization = `Bearer ${tokens.access_token}`
+    expect((await postMcp(server, { method: 'ping' }, { authorization })).status).toBe(401)
+    const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
+
+    await openid.tokenRevocation(television, refreshed.refresh_token ?? '')
+    for (const token of [refreshed.access_token, refreshed.refresh_token ?? '']) {
+      expect(await openid.tokenIntrospection(asking['by secret'], token)).toEqual({ active: false })
+    }
+    await expect(openid.refreshTokenGrant(television, refreshed.refresh_token ?? '')).rejects.toMatchObject({
+      error: 'invalid_grant',
+    })
+    // Giving back what is of no use is no fault.
+    await openid.tokenRevocation(television, refreshed.refresh_token ?? '')
+  })
+
+  it('a public client may not ask about tokens', async () => {
+    await expect(openid.tokenIntrospection(television, 'mcpa_unknown')).rejects.toMatchObject({
+      error: 'invalid_client',
+    })
+  })
+})

@@ -1,0 +1,110 @@
+import type { Browser, Page } from 'puppeteer-core'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { freePort } from './free-port.ts'
+
+/** How a person comes to the server. */
+export interface PhoneCase {
+  title: string
+  /** Path of the base URL. */
+  path: string
+  /** Whether the browser runs scripts. */
+  scripts: boolean
+}
+
+/** Of a test with a browser: a busy machine takes its time to draw. */
+export const patienceMs = 90_000
+
+/** The ways that every page has to work in. */
+export const phoneCases: readonly PhoneCase[] = [
+  { title: 'on a phone', path: '', scripts: true },
+  { title: 'on a phone without scripts, below a path', path: '/tools', scripts: false },
+]
+
+/** Starts a server whose base URL has that path. */
+export async function startServerAt(path: string): Promise<ServerProcess> {
+  const port = await freePort()
+  return startServer({
+    BASE_URL: `http://localhost:${port}${path}`,
+    LISTEN: `127.0.0.1:${port}`,
+    SIGN_IN_LIMIT: '1000',
+  })
+}
+
+/** A browser of its own with the window of a phone, in which nobody touches anything: a keyboard has to do. */
+export interface Phone {
+  page: Page
+  open(url: string): Promise<void>
+  /** Moves the focus on with the tab key to what `selector` names. Throws when it does not come there. */
+  tabTo(selector: string): Promise<void>
+  /** Presses a key for each character. */
+  type(text: string): Promise<void>
+  /** Puts the text into the field that has the focus, at once, as the keyboard of a phone does with what it remembers. */
+  insert(text: string): Promise<void>
+  /** {@link Phone.insert} in place of what the field holds. */
+  replace(text: string): Promise<void>
+  /** Presses Enter, and waits for the page that follows. */
+  enter(): Promise<void>
+  /** What a reader sees of the page, blanks made one. */
+  text(): Promise<string>
+  heading(): Promise<string>
+  close(): Promise<void>
+}
+
+/** Opens a {@link Phone}. Every page that it comes to must fit the width of its window. */
+export async function openPhone(browser: Browser, { scripts }: Pick<PhoneCase, 'scripts'>): Promise<Phone> {
+  const context = await browser.createBrowserContext()
+  const page = await context.newPage()
+  page.setDefaultTimeout(patienceMs)
+  await page.setViewport({ width: 360, height: 740, isMobile: true, hasTouch: true })
+  // What moves is drawn again and again, without a graphics card.
+  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }])
+  await page.setJavaScriptEnabled(scripts)
+  const isFocused = async (selector: string): Promise<boolean> =>
+    (await page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)})`)) === true
+  const checkWidth = async (): Promise<void> => {
+    const width = await page.$eval('html', ({ scrollWidth }) => scrollWidth)
+    if (width > 360) throw new Error(`${await page.title()} is ${width} pixels wide.`)
+  }
+  const phone: Phone = {
+    page,
+    async open(url) {
+      await page.goto(url)
+      await checkWidth()
+    },
+    async tabTo(selector) {
+      for (let presses = 0; presses < 30; presses += 1) {
+        if (await isFocused(selector)) return
+        await page.keyboard.press('Tab')
+      }
+      throw new Error(`The tab key never comes to ${selector} of ${await page.title()}.`)
+    },
+    type: (text) => page.keyboard.type(text),
+    insert: (text) => page.keyboard.sendCharacter(text),
+    async replace(text) {
+      await page.keyboard.down('Control')
+      await page.keyboard.press('KeyA')
+      await page.keyboard.up('Control')
+      await phone.insert(text)
+    },
+    async enter() {
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+      await checkWidth()
+    },
+    text: async () => (await page.$eval('main', (main) => main.innerText)).replaceAll(/\s+/g, ' '),
+    heading: () => page.$eval('h1', (heading) => heading.innerText),
+    close: () => context.close(),
+  }
+  return phone
+}
+
+/** Signs in on the login page that the phone shows. */
+export async function signInOn(
+  phone: Phone,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
+  await phone.tabTo('input[name=email]')
+  await phone.insert(email)
+  await phone.tabTo('input[name=password]')
+  await phone.insert(password)
+  await phone.enter()
+}

@@ -1,0 +1,12 @@
+// Tools of which one needs a scope of its own.
+import type { ToolDeclaration } from '../../server/mcp/tool-module.ts'
+
+/** Scopes beside `mcp`. */
+export const scopes = { 'orders:read': 'See your orders', 'orders:write': 'Order and cancel in your name' }
+
+/** The plain tools. */
+export const tools: readonly ToolDeclaration[] = [
+  { name: 'list_orders', description: 'Lists orders.', scope: 'orders:read', call: () => 'One order.' },
+  { name: 'cancel_order', description: 'Cancels an order.', scope: 'orders:write', call: () => 'Cancelled.' },
+  { name: 'say_scope', description: 'Says what is allowed.', call: (_input, { scope }) => scope },
+]

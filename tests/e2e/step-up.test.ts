@@ -1,0 +1,174 @@
+import { fileURLToPath } from 'node:url'
+import {
+  Client,
+  createPrivateKeyJwtAuth,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keySample } from '../../server/testing/key-sample.ts'
+import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
+import { createPerson, type Person } from './person.ts'
+import { postForm, postMcp } from './plain-client.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+let server: ServerProcess
+
+beforeAll(async () => {
+  const tools = fileURLToPath(new URL('scoped-tools.ts', import.meta.url))
+  server = await startServer({ TOOLS: tools, SIGN_IN_LIMIT: '1000' })
+})
+afterAll(() => server?.close())
+
+/** What makes a proof of a client for a request of it. */
+type Prove = (params: URLSearchParams) => Promise<void>
+
+/** A client application that keeps what it is given, and how it proves itself. */
+interface Application {
+  provider: MemoryOAuthProvider
+  prove: Prove
+}
+
+async function createPublicApplication(): Promise<Application> {
+  const provider = new MemoryOAuthProvider()
+  return {
+    provider,
+    prove: async (params) => params.set('client_id', provider.clientInformation()?.client_id ?? ''),
+  }
+}
+
+/** Registers the public half of its key, and signs with the other. */
+async function createSigningApplication(): Promise<Application> {
+  const key = await keySample('sdk')
+  const privateKey = await crypto.subtle.exportKey('jwk', key.privateKey)
+  const provider = new MemoryOAuthProvider({
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [key.published] },
+  })
+  const prove: Prove = async (params) => {
+    const id = provider.clientInformation()?.client_id ?? ''
+    const sign = createPrivateKeyJwtAuth({
+      issuer: id,
+      subject: id,
+      privateKey: privateKey as Record<string, unknown>,
+      alg: key.algorithm,
+      audience: server.baseUrl,
+    })
+    await sign(new Headers(), params, server.baseUrl)
+  }
+  const addClientAuthentication = (_headers: Headers, params: URLSearchParams): Promise<void> => prove(params)
+  return { provider: Object.assign(provider, { addClientAuthentication }), prove }
+}
+
+const cases = [
+  { title: 'a public client, revision 2025-11-25', mode: 'legacy', create: createPublicApplication },
+  {
+    title: 'a public client, revision 2026-07-28',
+    mode: { pin: '2026-07-28' },
+    create: createPublicApplication,
+  },
+  { title: 'with private_key_jwt, revision 2025-11-25', mode: 'legacy', create: createSigningApplication },
+  {
+    title: 'with private_key_jwt, revision 2026-07-28',
+    mode: { pin: '2026-07-28' },
+    create: createSigningApplication,
+  },
+] as const
+
+describe.each(cases)('@modelcontextprotocol/client, $title', ({ mode, create }) => {
+  let person: Person
+  let application: Application
+  let transport: StreamableHTTPClientTransport
+  let client: Client
+
+  const openTransport = (): StreamableHTTPClientTransport =>
+    new StreamableHTTPClientTransport(new URL(server.mcpUrl), {
+      fetch: server.fetch,
+      authProvider: application.provider,
+    })
+  const openClient = (): Client => new Client({ name: 'sdk', version: '1' }, { versionNegotiation: { mode } })
+  const asked = (): string[] =>
+    application.provider.authorizationUrls.at(-1)?.searchParams.get('scope')?.split(' ') ?? []
+  const call = async (name: string): Promise<unknown> => {
+    const { content } = await client.callTool({ name })
+    return content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+  }
+
+  /** Signs in as the client asked last, and gives it the answer. Answers what the person saw. */
+  async function allow(by: StreamableHTTPClientTransport): Promise<string> {
+    const url = application.provider.authorizationUrls.at(-1) ?? ''
+    const { html } = await person.browser.visit(url)
+    await by.finishAuth((await person.allow(url)).searchParams)
+    return html
+  }
+
+  beforeAll(async () => {
+    person = await createPerson(server)
+    application = await create()
+    const refused = openTransport()
+    await expect(openClient().connect(refused)).rejects.toThrow(UnauthorizedError)
+    expect(asked()).not.toContain('orders:write')
+    expect(await allow(refused)).not.toContain('Order and cancel in your name')
+    transport = openTransport()
+    client = openClient()
+    await client.connect(transport)
+  })
+  afterAll(() => client?.close())
+
+  it('sees every tool, and calls the ones that its token is for', async () => {
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['list_orders', 'cancel_order', 'say_scope'])
+    expect(await call('say_scope')).toMatch(/^mcp(?: offline_access)?$/)
+  })
+
+  it('a call without its scope leads the person to allow it, and loses nothing (step-up)', async () => {
+    await expect(call('cancel_order')).rejects.toThrow(UnauthorizedError)
+    expect(asked()).toEqual(expect.arrayContaining(['mcp', 'orders:write']))
+    expect(asked()).not.toContain('orders:read')
+    expect(await allow(transport)).toContain('Order and cancel in your name')
+    expect(await call('cancel_order')).toBe('Cancelled.')
+
+    await expect(call('list_orders')).rejects.toThrow(UnauthorizedError)
+    expect(asked()).toEqual(expect.arrayContaining(['mcp', 'orders:read', 'orders:write']))
+    await allow(transport)
+    expect([await call('list_orders'), await call('cancel_order')]).toEqual(['One order.', 'Cancelled.'])
+  })
+
+  it('refreshes by itself once its token is of no use, and keeps every scope', async () => {
+    const { savedTokens } = application.provider
+    const before = savedTokens.length
+    const fields = new URLSearchParams({ token: savedTokens.at(-1)?.access_token ?? '' })
+    await application.prove(fields)
+    expect((await postForm(server, '/oauth/revoke', Object.fromEntries(fields))).status).toBe(200)
+    expect(await call('cancel_order')).toBe('Cancelled.')
+    expect(savedTokens).toHaveLength(before + 1)
+    expect(savedTokens.at(-1)?.scope).toBe(savedTokens.at(-2)?.scope)
+  })
+})
+
+describe('the refusal of a call without its scope (RFC 6750 section 3.1)', () => {
+  it('is 403 and names the scopes of the token and of the call', async () => {
+    const person = await createPerson(server)
+    const provider = new MemoryOAuthProvider()
+    const transport = new StreamableHTTPClientTransport(new URL(server.mcpUrl), {
+      fetch: server.fetch,
+      authProvider: provider,
+    })
+    const client = new Client({ name: 'sdk', version: '1' })
+    await expect(client.connect(transport)).rejects.toThrow(UnauthorizedError)
+    await transport.finishAuth((await person.allow(provider.authorizationUrls[0] ?? '')).searchParams)
+    const authorization = `Bearer ${provider.tokens()?.access_token}`
+    const refused = await postMcp(
+      server,
+      { method: 'tools/call', params: { name: 'cancel_order' } },
+      { authorization },
+    )
+    expect(refused.status).toBe(403)
+    const challenge = refused.headers.get('www-authenticate')
+    expect(challenge).toContain('error="insufficient_scope"')
+    expect(challenge).toContain('scope="mcp orders:write"')
+    expect(challenge).toContain(
+      `resource_metadata="${server.baseUrl}/.well-known/oauth-protected-resource/mcp"`,
+    )
+  })
+})
