@@ -86,7 +86,10 @@ export class ClientUnavailableError extends Error {
   readonly permanent: boolean
   readonly retryAfterSeconds: number | undefined
 
-  constructor(message: string, options: { permanent?: boolean; retryAfterSeconds?: number | undefined } = {}) {
+  constructor(
+    message: string,
+    options: { permanent?: boolean; retryAfterSeconds?: number | undefined } = {},
+  ) {
     super(message)
     this.name = 'ClientUnavailableError'
     this.permanent = options.permanent ?? false

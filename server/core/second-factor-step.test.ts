@@ -113,7 +113,11 @@ describe('after the first step', () => {
 describe('the right code', () => {
   it('signs in with the session that replaces the half-way one, and nothing is left to sign out', async () => {
     const id = await begin()
-    expect(await attempt(id, rightCode)).toEqual({ kind: 'signed_in', signIn: signInSample('whole') })
+    expect(await attempt(id, rightCode)).toEqual({
+      kind: 'signed_in',
+      signIn: signInSample('whole'),
+      account: 'phone',
+    })
     expect(asked).toEqual([{ session: signInSample('half-way').session, factorId: 'phone', code: rightCode }])
     expect(await toSignOut()).toEqual([])
   })

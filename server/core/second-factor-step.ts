@@ -104,8 +104,11 @@ export type SecondFactorOver =
   | { kind: 'over'; reason: 'gone' | 'wrong_codes' }
   | { kind: 'over'; reason: 'refused'; failure: ProviderError }
 
-/** How an attempt at the second step ended. */
-export type SecondFactorResult = { kind: 'signed_in'; signIn: SignIn } | SecondFactorRetry | SecondFactorOver
+/** How an attempt at the second step ended; `account` is what its attempts were counted by. */
+export type SecondFactorResult =
+  | { kind: 'signed_in'; signIn: SignIn; account: string }
+  | SecondFactorRetry
+  | SecondFactorOver
 
 /**
  * Checks a code at the provider.
@@ -131,10 +134,11 @@ export async function trySecondFactor(
     return { ...retry, failure, codesLeft: undefined }
   }
   try {
-    const posted = { factorId: factor.id, code, account }
-    const signIn = await verifyCode(pending, posted, visitor, ports)
+    // After a social sign-in the factor stands for the account, which has no other: its codes have the limit of a password.
+    const counted = account ?? factor.id
+    const signIn = await verifyCode(pending, { factorId: factor.id, code, account: counted }, visitor, ports)
     const first = await store.removeSecondFactor(pending.id, false, runtime.now())
-    return first ? { kind: 'signed_in', signIn } : { kind: 'over', reason: 'gone' }
+    return first ? { kind: 'signed_in', signIn, account: counted } : { kind: 'over', reason: 'gone' }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     return afterFailure(error, retry, ports)
@@ -151,7 +155,7 @@ export async function cancelSecondFactor(
 
 async function verifyCode(
   pending: PendingSecondFactor,
-  { factorId, code, account }: { factorId: string; code: string; account: string | undefined },
+  { factorId, code, account }: { factorId: string; code: string; account: string },
   visitor: SignInVisitor,
   ports: SecondFactorPorts,
 ): Promise<SignIn> {
@@ -160,8 +164,7 @@ async function verifyCode(
   if (opening.kind !== 'opened')
     throw new ProviderError('expired', `The half-way session is ${opening.kind}.`)
   if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
-  // After a social sign-in the factor stands for the account, which has no other: its codes have the limit of a password.
-  await countSignInAttempt(attemptAt(account ?? factorId, visitor, provider.issuer), ports)
+  await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
   return provider.verifySecondFactor({ session: opening.session, factorId, code })
 }
 

@@ -16,20 +16,25 @@ type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind
 
 /**
  * What a completed sign-in comes to: the client gets its code, the device is allowed, or the person sees their connections.
- * The browser remembers the account, so that nobody else can lock it out of it.
+ * The browser remembers the account, so that nobody else can lock it out of it: by its email address, and by `account` where
+ * attempts were counted by something else.
  */
 export async function completeLogin(
   subject: LoginSubject,
-  signIn: SignIn,
+  { signIn, account }: { signIn: SignIn; account?: string },
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<Response> {
   const answer = await complete(subject, signIn, context, ports)
   const { email } = signIn.identity
-  if (email === undefined) return answer
+  const names = [account, email === undefined ? undefined : accountOf(email)]
+  const accounts = new Set(names.filter((name) => name !== undefined))
+  if (accounts.size === 0) return answer
   const { provider, sealer, runtime } = ports.signIn
-  const { knownAccounts } = subject.visitor
-  const known = rememberAccount(knownAccounts, accountOf(email), provider.issuer, runtime)
+  const known = [...accounts].reduce(
+    (all, name) => rememberAccount(all, name, provider.issuer, runtime),
+    subject.visitor.knownAccounts,
+  )
   answer.headers.append('set-cookie', ports.cookies.known.write(sealKnownAccounts(known, sealer)))
   return answer
 }

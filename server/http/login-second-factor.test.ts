@@ -266,6 +266,23 @@ describe('cancelling', () => {
 })
 
 describe('the limit of sign-ins', () => {
+  it('after a social sign-in counts codes for the account, but not those of its own browser with others', async () => {
+    const away = async (by: Browser): Promise<Visit> => {
+      await by.submit(await login.open(by), 'provider', { provider: 'google' })
+      return by.visit('http://localhost:8787/oauth/callback?code=social')
+    }
+    browser = login.browser('192.0.2.1')
+    expect((await enter(await away(browser), rightCode)).url.searchParams.has('code')).toBe(true)
+    const stranger = login.browser('192.0.2.2')
+    for (let time = 0; time < 5; time += 1) {
+      await stranger.submit(await away(stranger), 'code', { code: '000000' })
+    }
+    expect(status(await stranger.submit(await away(stranger), 'code', { code: rightCode }))).toBe(429)
+    for (let time = 0; time < 12; time += 1) {
+      expect((await enter(await away(browser), rightCode)).url.searchParams.has('code')).toBe(true)
+    }
+  })
+
   it('counts codes, too: 429 on the same page, and nothing is sent', async () => {
     login = await createLoginFixture(provider(), { limitPerMinute: 1 })
     browser = login.browser()

@@ -29,7 +29,7 @@ export async function continueLogin(
   context: RequestContext,
   ports: LoginPorts,
 ): Promise<Response> {
-  if (step.kind === 'signed_in') return completeLogin(subject, step.signIn, context, ports)
+  if (step.kind === 'signed_in') return completeLogin(subject, step, context, ports)
   context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
   return renderSecondFactor(subject, step.prompt, undefined, ports)
 }
@@ -46,7 +46,7 @@ export async function takeSecondFactor(
   const result = await trySecondFactor(attempt, subject.visitor, ports.signIn)
   switch (result.kind) {
     case 'signed_in':
-      return completeLogin(subject, result.signIn, context, ports)
+      return completeLogin(subject, result, context, ports)
     case 'again': {
       const { failure, message } = result.failure
       context.report('second_factor_failed', { failure, message })
