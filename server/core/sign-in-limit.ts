@@ -1,7 +1,5 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlock } from './address-block.ts'
-import type { AttemptStore } from './attempt.ts'
-import { type BoundedMap, createBoundedMap } from './bounded-map.ts'
+import { type AttemptLimit, type AttemptLimitPorts, countWithin } from './attempt-limit.ts'
 import { hashSecret } from './seal.ts'
 import { ProviderError } from './session-provider.ts'
 
@@ -17,14 +15,8 @@ const mostForAccount = 10
 const mostForAccountAtAddress = 5
 const hoursLimitInMinutes = 3
 
-const mostRemembered = 10_000
-// A window that is full stays full until it ends: of each store, what is known to be so needs no asking, and no writing.
-const fullUntil = new WeakMap<AttemptStore, BoundedMap<number>>()
-
 /** What the limit needs from outside. */
-export interface SignInLimitPorts {
-  store: AttemptStore
-  runtime: Pick<Runtime, 'now'>
+export interface SignInLimitPorts extends AttemptLimitPorts {
   /** Attempts per minute, of everybody at all instances together. */
   limitPerMinute: number
 }
@@ -33,17 +25,13 @@ export interface SignInLimitPorts {
 export interface SignInAttempt {
   /** IP address of the browser. Undefined: no limit per address holds. */
   address: string | undefined
-  /** What was typed as the account, trimmed and in lower case, whether or not it exists. Undefined: it is not known yet. */
+  /**
+   * What was typed as the account, trimmed and in lower case, whether or not it exists; with the browser's own mark for one
+   * that it has signed in to before. Undefined: it is not known yet.
+   */
   account: string | undefined
   /** Whether this very browser has signed in to this account before, by a cookie that proves it. */
   trusted: boolean
-}
-
-/** One count that must stay within `most` in its window. */
-interface Limit {
-  key: string
-  most: number
-  windowSeconds: number
 }
 
 /**
@@ -53,7 +41,7 @@ interface Limit {
  * - ten a minute and sixty an hour from one address (of IPv6 a /64), so one source never takes more than half of what
  *   there is for all,
  * - ten in fifteen minutes on one account from browsers that are new to it, five of them from one address,
- * - ten in fifteen minutes on one account from browsers that have signed in to it before, whatever strangers do,
+ * - ten in fifteen minutes on one account from each browser that has signed in to it before, whatever others do,
  * - and the one for everybody, which protects the provider: to it all users come from one address, so people (or a
  *   program) trying passwords would use up the calls that keep the sessions of everybody else alive.
  *
@@ -70,32 +58,14 @@ export async function countSignInAttempt(
   attempt: SignInAttempt,
   { store, runtime, limitPerMinute }: SignInLimitPorts,
 ): Promise<void> {
-  const limits = limitsOf(attempt, limitPerMinute)
-  const now = runtime.now()
-  const full = fullWindowsOf(store)
-  for (const { key } of limits) refuseUntil(full.get(key) ?? now, now)
-  for (const { key, most, windowSeconds } of limits) {
-    const { count, windowEndsAt } = await store.countAttempt(key, windowSeconds, now)
-    if (count >= most) full.set(key, windowEndsAt)
-    if (count > most) refuseUntil(windowEndsAt, now)
-  }
-}
-
-function fullWindowsOf(store: AttemptStore): BoundedMap<number> {
-  const known = fullUntil.get(store) ?? createBoundedMap<number>(mostRemembered)
-  fullUntil.set(store, known)
-  return known
-}
-
-/** Throws while `end` is ahead. */
-function refuseUntil(end: number, now: number): void {
-  if (end <= now) return
+  const wait = await countWithin(limitsOf(attempt, limitPerMinute), { store, runtime })
+  if (wait === 0) return
   throw new ProviderError('rate_limited', 'A limit of sign-in attempts of this server is reached.', {
-    retryAfterSeconds: end - now,
+    retryAfterSeconds: wait,
   })
 }
 
-function limitsOf({ address, account, trusted }: SignInAttempt, limitPerMinute: number): Limit[] {
+function limitsOf({ address, account, trusted }: SignInAttempt, limitPerMinute: number): AttemptLimit[] {
   const block = address === undefined ? undefined : addressBlock(address)
   return [
     ...(block === undefined ? [] : limitsOfAddress(block, limitPerMinute)),
@@ -104,7 +74,7 @@ function limitsOf({ address, account, trusted }: SignInAttempt, limitPerMinute: 
   ]
 }
 
-function limitsOfAddress(block: string, limitPerMinute: number): Limit[] {
+function limitsOfAddress(block: string, limitPerMinute: number): AttemptLimit[] {
   return [
     {
       key: keyOf('address minute', block),
@@ -116,7 +86,7 @@ function limitsOfAddress(block: string, limitPerMinute: number): Limit[] {
   ]
 }
 
-function limitsOfAccount(account: string, block: string | undefined, trusted: boolean): Limit[] {
+function limitsOfAccount(account: string, block: string | undefined, trusted: boolean): AttemptLimit[] {
   const windowSeconds = quarterHour
   if (trusted) return [{ key: keyOf('account trusted', account), most: mostForAccount, windowSeconds }]
   const ofAll = { key: keyOf('account', account), most: mostForAccount, windowSeconds }

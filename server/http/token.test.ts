@@ -163,6 +163,19 @@ describe('grant_type=authorization_code', () => {
     expect(record?.end?.reason).toBe('client_removed')
   })
 
+  it('a registration that would expire at that very moment lives on: somebody signed in with it', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    drawbridge.runtime.advance(86_399)
+    const code = await drawbridge.code(clientId)
+    const { store } = drawbridge.app
+    const { redeemAuthorizationCode } = store
+    store.redeemAuthorizationCode = async (...given) => {
+      drawbridge.runtime.advance(1)
+      return redeemAuthorizationCode(...given)
+    }
+    expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
+  })
+
   it('a client that nobody can look up at that moment is not taken for one that was removed', async () => {
     const { client_id: clientId } = await drawbridge.register()
     const code = await drawbridge.code(clientId)

@@ -1,8 +1,8 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { type IssuedTokens, redeemAuthorizationCode } from '../core/authorization-code.ts'
 import { type Client, deviceGrantType, type GrantType, grantTypes } from '../core/client.ts'
-import { type DevicePorts, redeemDeviceCode } from '../core/device-authorization.ts'
 import type { KeepClient } from '../core/client-life.ts'
+import { type DevicePorts, redeemDeviceCode } from '../core/device-authorization.ts'
 import { requireGrantType } from '../core/grant-type.ts'
 import type { Grant } from '../core/grant.ts'
 import type { GrantUses } from '../core/grant-use.ts'
@@ -24,8 +24,8 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
   return createClientEndpoint(`${basePath}/oauth/token`, everyone, ports, async (client, form, context) => {
     const grantType = readGrantType(form)
     const { grant, response } = await redemptions[grantType](client, form, ports)
-    if (grantType !== 'refresh_token' && (await isRemoved(client, ports))) await endAtOnce(grant, ports)
     await keepClient(client, grant, context, ports)
+    if (grantType !== 'refresh_token' && (await isRemoved(client, ports))) await endAtOnce(grant, ports)
     ports.grantUse.note(grant.id, context.address)
     context.report('token_issued', { client_id: client.id, grant_type: grantType, grant_id: grant.id })
     return json(response, 200, { pragma: 'no-cache' })

@@ -6,6 +6,7 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { computeTotp } from '../../server/provider/embedded/totp.ts'
 import { findChromium, type RunningChromium, startChromium } from '../../server/testing/headless-chromium.ts'
+import { patienceMs } from './phone.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const executable = findChromium()
@@ -13,7 +14,7 @@ const readme = new URL('../../README.md', import.meta.url)
 const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
-describe.skipIf(executable === undefined)('in a real browser', () => {
+describe.skipIf(executable === undefined)('in a real browser', { timeout: patienceMs }, () => {
   let server: ServerProcess
   let chromium: RunningChromium
   let client: Server
@@ -31,7 +32,7 @@ describe.skipIf(executable === undefined)('in a real browser', () => {
     }).listen(0, '127.0.0.1')
     await new Promise((resolve) => client.once('listening', resolve))
     clientOrigin = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
-  })
+  }, patienceMs)
   afterAll(async () => {
     await chromium?.close()
     client?.close()

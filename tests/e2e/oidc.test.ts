@@ -39,6 +39,7 @@ beforeAll(async () => {
     PROVIDER_NAME: 'Example ID',
     PROVIDER_PARAMETERS: 'prompt=consent',
     SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    SIGN_IN_LIMIT: '1000',
   })
   server.secrets.note('PROVIDER_CLIENT_SECRET', oidcClient.secret)
   client = await registerPlainClient(server)
