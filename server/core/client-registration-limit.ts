@@ -2,6 +2,8 @@ import { addressKey, type AttemptLimitPorts, countWithin } from './attempt-limit
 
 const windowSeconds = 3600
 const hostedFactor = 10
+// Behind a proxy that is not trusted these are all people there are.
+const unknownFactor = 100
 
 /**
  * Hosts that hosted assistants send people back to. All of their users register from few addresses, and only they can use what was
@@ -27,7 +29,8 @@ export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryA
 
 /**
  * Counts a registration from `address` with those redirect URIs. Ones for a hosted assistant alone have a limit of their
- * own, ten times as high, per assistant and address. Whoever has no address shares one limit with the others that have none.
+ * own, ten times as high, per assistant and address. Whoever has no address shares one limit with the others that have none,
+ * a hundred times as high.
  *
  * The registration endpoint is open to all, so this only slows a flood down; what bounds it is that unused registrations are
  * few and short-lived.
@@ -38,11 +41,11 @@ export async function countRegistration(
 ): Promise<RegistrationPermit> {
   const assistant = hostedAssistantOf(redirectUris)
   const kind = assistant === undefined ? 'registration' : `registration ${assistant}`
-  const limit = {
-    key: address === undefined ? `${kind} unknown` : addressKey(kind, address),
-    most: assistant === undefined ? ports.limitPerHour : ports.limitPerHour * hostedFactor,
-    windowSeconds,
-  }
+  const factor = assistant === undefined ? 1 : hostedFactor
+  const limit =
+    address === undefined
+      ? { key: `${kind} unknown`, most: ports.limitPerHour * unknownFactor, windowSeconds }
+      : { key: addressKey(kind, address), most: ports.limitPerHour * factor, windowSeconds }
   const retryAfterSeconds = await countWithin([limit], ports)
   return retryAfterSeconds === 0 ? { kind: 'allowed' } : { kind: 'limited', retryAfterSeconds }
 }

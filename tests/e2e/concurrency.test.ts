@@ -69,7 +69,8 @@ describe('many requests at the same moment', () => {
       const client = await registerPlainClient(server)
       return { client, tokens: await client.connect(person) }
     }
-    const connected = await times(6, connect)
+    // From then on this browser is known to the account, and has more attempts.
+    const connected = [await connect(), ...(await times(5, connect))]
     const refreshed = await Promise.all(
       connected.map(async ({ client, tokens }) => (await client.refresh(tokens.refresh_token)).json()),
     )
