@@ -117,6 +117,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     cookies: createLoginCookies(config.baseUrl),
   }
   const callers: CallerPorts = {
+    resource: urls.resource,
     store,
     keeper,
     provider,

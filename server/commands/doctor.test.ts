@@ -85,6 +85,7 @@ describe('doctor', () => {
       'ok store',
       'ok store-space',
       'ok transport',
+      'warn trusted-proxies',
       'ok base-url',
       'ok challenge',
       'ok long-headers',
@@ -100,7 +101,7 @@ describe('doctor', () => {
       'ok session-tokens',
     ])
     expect([code, ok]).toEqual([exitCode.ok, true])
-    expect(text).toContain('\n15 ok, 4 warnings, 0 failed.')
+    expect(text).toContain('\n15 ok, 5 warnings, 0 failed.')
   })
 
   it('goes on after what failed, and says first what to do about it', async () => {

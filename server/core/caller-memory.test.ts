@@ -53,6 +53,7 @@ beforeEach(() => {
       },
     },
     runtime,
+    resource: 'https://mcp.example.com/mcp',
     scopes: createScopeCatalogue(),
     sessionTokens: true,
     cookieName,

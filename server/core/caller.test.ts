@@ -53,6 +53,7 @@ beforeEach(async () => {
       },
     },
     runtime,
+    resource: 'https://mcp.example.com/mcp',
     scopes: createScopeCatalogue(),
     sessionTokens: true,
     cookieName,
@@ -74,6 +75,13 @@ function callerFromCookies(
 ): ReturnType<CallerReader['fromCookies']> {
   return createCallerReader(given).fromCookies(cookies)
 }
+
+it('RFC 8707 2: a token for the resource of another server on the same store is no good here', async () => {
+  const header = `Bearer ${ours}`
+  expect((await callerFromAuthorization(header, ports)).kind).toBe('caller')
+  const elsewhere = { ...ports, resource: 'https://other.example.com/mcp' }
+  expect((await callerFromAuthorization(header, elsewhere)).kind).toBe('invalid')
+})
 
 describe('the Authorization header: a token of ours', () => {
   it('names the user, the client and the scope, and opens the provider token on demand', async () => {

@@ -47,6 +47,8 @@ export interface CallerPorts {
   /** Without `verify`, tokens of the provider prove nothing and are not accepted. */
   provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
   runtime: Pick<Runtime, 'now'>
+  /** The one resource that tokens of ours must be for. */
+  resource: string
   /** A provider token allows all of the resource's scopes. */
   scopes: ScopeCatalogue
   /** Whether provider tokens are accepted at all, as bearer or as cookie. */
@@ -153,7 +155,8 @@ async function callerFromAccessToken(
   const now = ports.runtime.now()
   if ((memory.deadUntil.get(hash) ?? now) > now) return deadToken
   const record = await ports.store.findAccessToken(hash, now)
-  if (!record) {
+  // A store may be shared with a server of another address, whose tokens are for that one (RFC 8707 section 2).
+  if (record?.grant.resource !== ports.resource) {
     memory.deadUntil.set(hash, now + deadTokenSeconds)
     return deadToken
   }

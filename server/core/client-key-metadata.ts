@@ -7,7 +7,7 @@ const maxKeys = 20
 const maxKeysLength = 16_384
 const maxUriLength = 2048
 // RFC 7518 sections 6.2.2, 6.3.2 and 6.4: what only the holder of a key may know.
-const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 // RFC 7517 section 4, RFC 7518 section 6 and RFC 8037 section 2: what a signature is checked with.
 const publicMembers = ['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'use', 'key_ops', 'alg']
 

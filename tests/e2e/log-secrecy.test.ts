@@ -10,7 +10,7 @@ let server: ServerProcess
 let person: Person
 
 beforeAll(async () => {
-  server = await startServer({ EMBEDDED_TOKEN_TTL: '1s', ACCESS_TOKEN_TTL: '2s' })
+  server = await startServer({ EMBEDDED_TOKEN_TTL: '4s', ACCESS_TOKEN_TTL: '2s' })
   person = await createPerson(server)
 })
 // Closing compares the output of the server with every secret, here as in all tests of this folder.

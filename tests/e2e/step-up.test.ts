@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keySample } from '../../server/testing/key-sample.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
-import { postForm, postMcp } from './plain-client.ts'
+import { postForm, postMcp, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 let server: ServerProcess
@@ -147,26 +147,17 @@ describe.each(cases)('@modelcontextprotocol/client, $title', ({ mode, create }) 
 })
 
 describe('the refusal of a call without its scope (RFC 6750 section 3.1)', () => {
-  it('is 403 and names the scopes of the token and of the call', async () => {
-    const person = await createPerson(server)
-    const provider = new MemoryOAuthProvider()
-    const transport = new StreamableHTTPClientTransport(new URL(server.mcpUrl), {
-      fetch: server.fetch,
-      authProvider: provider,
-    })
-    const client = new Client({ name: 'sdk', version: '1' })
-    await expect(client.connect(transport)).rejects.toThrow(UnauthorizedError)
-    await transport.finishAuth((await person.allow(provider.authorizationUrls[0] ?? '')).searchParams)
-    const authorization = `Bearer ${provider.tokens()?.access_token}`
-    const refused = await postMcp(
-      server,
-      { method: 'tools/call', params: { name: 'cancel_order' } },
-      { authorization },
-    )
+  it('is 403 and names the scopes that the token has and that the call needs', async () => {
+    const client = await registerPlainClient(server)
+    client.authorizationUrl.searchParams.set('scope', 'mcp orders:write')
+    const { access_token: token } = await client.connect(await createPerson(server))
+    const authorization = `Bearer ${token}`
+    const message = { method: 'tools/call', params: { name: 'list_orders' } }
+    const refused = await postMcp(server, message, { authorization })
     expect(refused.status).toBe(403)
     const challenge = refused.headers.get('www-authenticate')
     expect(challenge).toContain('error="insufficient_scope"')
-    expect(challenge).toContain('scope="mcp orders:write"')
+    expect(challenge).toContain('scope="mcp orders:read orders:write"')
     expect(challenge).toContain(
       `resource_metadata="${server.baseUrl}/.well-known/oauth-protected-resource/mcp"`,
     )

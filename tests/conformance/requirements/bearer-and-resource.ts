@@ -13,7 +13,7 @@ export const bearer = requirementDocument('RFC 6750', 'Bearer Token Usage', [
     '2.1',
     'What is no scheme and one token is refused.',
     'server/core/caller.ts',
-    negative.resource('RFC 6750 2.1: two tokens'),
+    core('caller', 'two headers joined'),
   ],
   [
     '2.1',

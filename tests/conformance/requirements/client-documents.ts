@@ -7,7 +7,7 @@ export const clientDocuments = requirementDocument('CIMD', 'OAuth Client ID Meta
     '3',
     'An id is an https URL with a path, without fragment, user information or dot segments.',
     'server/core/client-id-metadata-document.ts',
-    negative.registration('CIMD 3: a client id with a fragment'),
+    core('client-id-metadata-document', 'MUST NOT contain a fragment'),
   ],
   [
     '3',
@@ -88,7 +88,7 @@ export const clientDocuments = requirementDocument('CIMD', 'OAuth Client ID Meta
     '6',
     'Nothing inside the network is fetched.',
     'server/guarded-fetch-address.ts',
-    negative.registration('CIMD 6: a client id inside a private network'),
+    edge('guarded-fetch', 'an address or local name in the URL is never reached: %s'),
   ],
   [
     '6.2',

@@ -74,7 +74,7 @@ export const mcpSecurity = requirementDocument(
       'Confused-Deputy',
       'It is good for ten minutes.',
       'server/core/sign-in.ts',
-      http('callback', 'says so when the way back took more than ten minutes'),
+      core('sign-in', 'a return after %i s: %s'),
     ],
 
     [
@@ -127,7 +127,7 @@ export const mcpSecurity = requirementDocument(
       'Token-Passthrough',
       'Tokens that were not issued for `/mcp` can be refused altogether.',
       'server/core/caller.ts',
-      http('mcp', 'SESSION_TOKENS=off refuses it, and the cookie too'),
+      core('caller', 'is invalid and not even looked at when switched off'),
     ],
     [
       'SSRF',

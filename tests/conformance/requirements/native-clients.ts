@@ -7,7 +7,7 @@ export const pkce = requirementDocument('RFC 7636', 'Proof Key for Code Exchange
     '4.1',
     'A verifier has 43 to 128 characters of the grammar.',
     'shared/pkce.ts',
-    negative.token('RFC 7636 4.1: a code_verifier with other characters'),
+    shared('pkce', 'a short verifier with its true challenge'),
   ],
   [
     '4.2',

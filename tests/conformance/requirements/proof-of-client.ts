@@ -19,7 +19,7 @@ export const assertions = requirementDocument('RFC 7521', 'Assertion Framework',
     '4.2',
     'Another type is `invalid_client`.',
     'server/http/client-authentication.ts',
-    negative.client('RFC 7521 4.2: an unknown assertion type'),
+    http('client-authentication', 'an assertion of another type'),
   ],
 ])
 
@@ -45,7 +45,7 @@ export const jwtAssertions = requirementDocument('RFC 7523', 'JWT Profile for Cl
     '3',
     'It is signed, by a key of the client.',
     'server/core/client-assertion.ts',
-    negative.client('RFC 7523 3: an assertion without a signature'),
+    core('client-assertion', 'no signature: alg none'),
   ],
   [
     '3',
@@ -84,8 +84,8 @@ export const jwtPractice = requirementDocument('RFC 8725', 'JSON Web Token Best 
   [
     '3.2',
     'An unsigned token opens nothing.',
-    'server/core/caller.ts',
-    negative.resource('RFC 8725 3.2: a JWT without a signature'),
+    'server/provider/gotrue/token-verifier.ts',
+    http('mcp', 'refuses a token signed with %s'),
   ],
   [
     '3.8',
@@ -119,6 +119,6 @@ export const basic = requirementDocument('RFC 7617', 'The Basic HTTP Authenticat
     '2',
     'A header that is no base64, or has no colon, proves nobody.',
     'server/http/client-authentication.ts',
-    negative.client('RFC 7617 2: a Basic header without a colon'),
+    http('client-authentication', 'a header without a colon'),
   ],
 ])
