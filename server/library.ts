@@ -9,7 +9,7 @@ import { systemRuntime } from './system-runtime.ts'
 export { ConfigError } from './config.ts'
 export type { ToolModule } from './mcp/tool-module.ts'
 export type { Settings } from './setting.ts'
-export { ToolModuleError } from './tool-module.ts'
+export { ToolModuleError } from './tool-module-file.ts'
 
 /** Drawbridge inside another server. */
 export interface Drawbridge {

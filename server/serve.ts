@@ -10,7 +10,7 @@ import { createMetricsEndpoint } from './metrics-endpoint.ts'
 import { createMetrics } from './metrics.ts'
 import { stopSignal } from './stop-signal.ts'
 import { systemRuntime } from './system-runtime.ts'
-import { loadToolModule } from './tool-module.ts'
+import { loadToolModule } from './tool-module-file.ts'
 import { version } from './version.ts'
 
 /**

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createMcpEndpoint } from './mcp/endpoint.ts'
 import { callerSample, endpointConfigSample } from './testing/tool-fixture.ts'
-import { loadToolModule, openToolModule } from './tool-module.ts'
+import { loadToolModule } from './tool-module-file.ts'
+import { openToolModule } from './tool-module.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'drawbridge-document-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,48 +1,7 @@
-import { access } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from './mcp/tool.ts'
 import type { ToolDeclaration, ToolModule } from './mcp/tool-module.ts'
-
-/** A tool module that cannot be used. Each fault names the member and what to do about it. */
-export class ToolModuleError extends Error {
-  readonly faults: readonly string[]
-
-  constructor(faults: readonly string[], options: { cause?: unknown } = {}) {
-    super(`The tools cannot be used.\n${faults.map((fault) => `  ${fault}`).join('\n')}`, options)
-    this.name = 'ToolModuleError'
-    this.faults = faults
-  }
-}
-
-/**
- * Loads the file of TOOLS, an ES module whose path is relative to `directory`. Its exports are the module, or its default
- * export is. They are checked when the module is opened. Throws {@link ToolModuleError} when it is not there or does not load.
- */
-export async function loadToolModule(path: string, directory: string = process.cwd()): Promise<ToolModule> {
-  const file = resolve(directory, path)
-  try {
-    await access(file)
-  } catch (cause) {
-    throw new ToolModuleError([`TOOLS: there is no file ${file}. Give the path of an ES module.`], {
-      cause,
-    })
-  }
-  try {
-    const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
-    const { default: whole } = exports
-    const isNamed = Object.hasOwn(exports, 'tools') || Object.hasOwn(exports, 'register')
-    return isNamed || !isJsonObject(whole) ? exports : whole
-  } catch (cause) {
-    throw new ToolModuleError(
-      [`TOOLS: ${file} does not load: ${describe(cause)}. Run it with node to see more.`],
-      {
-        cause,
-      },
-    )
-  }
-}
+import { thrownText, ToolModuleError } from './tool-module-file.ts'
 
 /** A tool module that was checked, and its plain tools ready to serve. */
 export interface OpenToolModule extends ToolModule {
@@ -81,7 +40,7 @@ function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition 
     const faults = listingFaults(definition.listing)
     return faults.length > 0 ? faults : definition
   } catch (error) {
-    return [`${describe(error)}.`]
+    return [`${thrownText(error)}.`]
   }
 }
 
@@ -148,8 +107,4 @@ function toolFaults(
   )
     faults.push(`scope: ${JSON.stringify(scope)} is not one of scopes. Add it there with what it allows.`)
   return faults
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

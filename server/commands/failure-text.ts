@@ -1,5 +1,5 @@
 import { ConfigError } from '../config.ts'
-import { ToolModuleError } from '../tool-module.ts'
+import { ToolModuleError } from '../tool-module-file.ts'
 import { CommandFailure, type ExitCode, exitCode } from './command.ts'
 
 const everySetting = 'Every setting: drawbridge-server serve --help, or docs/configuration.md'

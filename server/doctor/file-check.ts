@@ -4,7 +4,8 @@ import { ConfigError } from '../config.ts'
 import { reservedScopes } from '../core/scope.ts'
 import { clientPolicy, readConfiguredClients } from '../open-clients.ts'
 import type { ServerConfig } from '../setting.ts'
-import { loadToolModule, openToolModule, ToolModuleError } from '../tool-module.ts'
+import { loadToolModule, ToolModuleError } from '../tool-module-file.ts'
+import { openToolModule } from '../tool-module.ts'
 import { type Finding, fail, ok } from './finding.ts'
 
 /**

@@ -23,6 +23,8 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 /** What a path consists of (RFC 3986 section 3.3). */
 const pathPattern = /^[\w\-.~!$&'()*+,;=:@%/]*$/
+/** A target in absolute form, of a host that a URL parser takes as it is written: it drops line breaks, for instance. */
+const absolutePattern = /^https?:\/\/[\w\-.:[\]]+(\/.*)?$/i
 /** A dot segment, or a slash, backslash or NUL that is encoded: another program may take the path for another one. */
 const ambiguousPattern = /\/(?:\.|%2e){1,2}(?:\/|$)|%(?:2f|5c|00)/i
 // The fragment never leaves a client, and the rest is no part of a query either (RFC 3986 section 3.4); some clients
@@ -44,7 +46,7 @@ function targetFaultOf(target: string): FormFault | undefined {
     return { status: 414, description: `The address is longer than ${longestTarget} bytes.` }
   }
   // RFC 9112 section 3.2.2: a server takes the absolute form too. Whether its host is ours is seen later.
-  const local = target.startsWith('/') ? target : /^https?:\/\/[^/?#\\@]+(\/.*)?$/i.exec(target)?.[1]
+  const local = target.startsWith('/') ? target : absolutePattern.exec(target)?.[1]
   const [path = '', ...queries] = (local ?? '').split('?')
   const sound =
     local !== undefined &&

@@ -11,7 +11,8 @@ const quotation = new RegExp(
   'gu',
 )
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+/** Made when the first name is shown: it costs a process 3 MB. */
+let graphemes: Intl.Segmenter | undefined
 
 /**
  * Makes a name that a client gave itself fit to be quoted in a sentence: one line, at most 64 characters as a
@@ -29,6 +30,7 @@ export function claimedName(name: string): string {
     .replace(/(\p{M}{4})\p{M}+/gu, '$1')
     .replace(quotation, '\u2019')
     .trim()
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   const characters = Array.from(graphemes.segment(plain), ({ segment }) => segment)
   if (characters.length === 0) return 'no name'
   if (characters.length <= longestName) return characters.join('')
