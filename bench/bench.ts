@@ -32,18 +32,23 @@ export interface RunningDrawbridge {
   connected: Connected
 }
 
-/** Starts Drawbridge with `grants` more grants than the one that signed in. Everything of it is below `name`. */
+/**
+ * Starts Drawbridge with `grants` more grants than the one that signed in. Everything of it is below `name`;
+ * `heapMegabytes` bounds its old generation.
+ */
 export async function startFilledDrawbridge(
   bench: Bench,
   name: string,
   grants: number,
+  heapMegabytes?: number,
 ): Promise<RunningDrawbridge & { fillSeconds: number }> {
   const site = await createSite(bench.launcher, join(bench.scratch, name))
   const first = await startDrawbridge(site)
   const connected = await connect(site)
   await first.stop()
   const fillSeconds = grants === 0 ? 0 : fillStore(databaseOf(site), grants)
-  return { site, child: await startDrawbridge(site), connected, fillSeconds }
+  const options = heapMegabytes === undefined ? '' : `--max-old-space-size=${heapMegabytes}`
+  return { site, child: await startDrawbridge(site, 'Drawbridge', options), connected, fillSeconds }
 }
 
 /** What an area is held against: answers per second and microseconds of processor time for each. */

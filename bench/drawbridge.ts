@@ -40,8 +40,15 @@ export function databaseOf(site: DrawbridgeSite): string {
   return join(site.directory, '.drawbridge', 'server.db')
 }
 
-/** Starts the built server with its defaults, as users run it: SQLite, everything it logs kept in a file. */
-export function startDrawbridge(site: DrawbridgeSite, name = 'Drawbridge'): Promise<Child> {
+/**
+ * Starts the built server with its defaults, as users run it: SQLite, everything it logs kept in a file. `nodeOptions` is
+ * what NODE_OPTIONS says.
+ */
+export function startDrawbridge(
+  site: DrawbridgeSite,
+  name = 'Drawbridge',
+  nodeOptions = '',
+): Promise<Child> {
   return startChild({
     name,
     script: site.launcher,
@@ -51,6 +58,7 @@ export function startDrawbridge(site: DrawbridgeSite, name = 'Drawbridge'): Prom
       DRAWBRIDGE_BASE_URL: site.baseUrl,
       DRAWBRIDGE_LISTEN: `127.0.0.1:${site.port}`,
       DRAWBRIDGE_APP_URL: site.appUrl,
+      ...(nodeOptions !== '' && { NODE_OPTIONS: nodeOptions }),
     },
     logFile: join(site.directory, 'log'),
   })

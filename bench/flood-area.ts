@@ -16,6 +16,8 @@ const floodAddress = '127.0.0.2'
 const settleMs = 3000
 const calmMs = 10_000
 const sampleMs = 1000
+// V8 lets garbage lie while there is room, and memory grows by that for minutes. In a small heap it grows by what is kept.
+const heapMegabytes = 96
 
 /** What a flood was sent and answered, as the process that made it says. */
 interface FloodReport {
@@ -29,7 +31,7 @@ interface FloodReport {
  * Two hundred clients at work, before and beside a flood of bad requests of every kind from another address.
  */
 export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
-  const { site, child, connected } = await startFilledDrawbridge(bench, 'flood', 0)
+  const { site, child, connected } = await startFilledDrawbridge(bench, 'flood', 0, heapMegabytes)
   const host = new URL(site.baseUrl).host
   const request = postRequest(
     { host, path: '/mcp' },

@@ -7,7 +7,9 @@ import { connect, type Socket } from 'node:net'
 const [port = 0, , perSecond = 10_000, connections = 50] = process.argv.slice(2).map(Number)
 const localAddress = process.argv[3] ?? '127.0.0.2'
 const host = `localhost:${port}`
-const tickMs = 10
+// Short, so that the flood is steady: a hundred at once would be another thing.
+const tickMs = 2
+const reopenMs = 10
 
 const request = (line: string, headers: readonly string[] = [], body?: string): string =>
   [
@@ -82,7 +84,7 @@ function openLane(index: number): void {
   socket.on('error', () => {})
   socket.on('close', () => {
     answers['closed'] = (answers['closed'] ?? 0) + 1
-    setTimeout(() => openLane(index), tickMs)
+    setTimeout(() => openLane(index), reopenMs)
   })
 }
 for (let index = 0; index < connections; index += 1) openLane(index)
