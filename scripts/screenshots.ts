@@ -41,8 +41,8 @@ async function picture(page: Page, folder: string, name: string): Promise<void> 
       await page.reload()
       await page.$eval('iframe', (frame) => frame.scrollIntoView())
     }
-    // Changing the colour scheme starts transitions of every colour.
-    await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished))')
+    // Changing the colour scheme starts transitions of every colour; some are cancelled by others.
+    await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))')
     await page.screenshot({ path: join(folder, `${name}-${appearance}.png`), fullPage: true })
   }
   console.log(name)

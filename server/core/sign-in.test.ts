@@ -24,6 +24,7 @@ import {
   type PostedPassword,
   type SignInPorts,
   signInWithPassword,
+  type SocialReturn,
   startSocialSignIn,
 } from './sign-in.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
@@ -255,11 +256,12 @@ describe('social sign-in', () => {
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
   })
 
-  it('each try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
+  it('each further try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
     ports = { ...ports, limitPerMinute: 20 }
     for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
     for (let time = 0; time < 100; time += 1) await returnWith({ code: 'junk' })
-    expect(tried).toHaveLength(15)
+    // Five departures and fifteen tries were counted; the first try of each of the five went with its departure.
+    expect(tried).toHaveLength(20)
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({
       kind: 'refused',
       failure: { failure: 'rate_limited', retryAfterSeconds: 60 },
@@ -288,11 +290,33 @@ describe('social sign-in', () => {
     await leave('192.0.2.1')
     await expect(leave('192.0.2.1')).rejects.toMatchObject({ failure: 'rate_limited' })
     await leave('192.0.2.2')
-    const code = new URLSearchParams({ code: 'code for 1' })
-    expect(await finishSocialSignIn(code, from('192.0.2.1'), ports)).toMatchObject({
-      failure: { failure: 'rate_limited' },
-    })
+    const back = (code: string): Promise<SocialReturn> =>
+      finishSocialSignIn(new URLSearchParams({ code }), from('192.0.2.1'), ports)
+    expect(await back('junk')).toEqual({ kind: 'expired' })
+    tried.length = 0
+    expect(await back('junk')).toMatchObject({ failure: { failure: 'rate_limited' } })
     expect(tried).toEqual([])
+  })
+
+  it('everybody who could leave can come back, also from one address that is at its limit', async () => {
+    ports = { ...ports, limitPerMinute: 20 }
+    const address = '192.0.2.1'
+    const people = Array.from({ length: 10 }, (_, index) =>
+      visitorSample({
+        address,
+        binding: createBrowserBinding((length) => new Uint8Array(length).fill(index)),
+      }),
+    )
+    for (const person of people) await startSocialSignIn(purpose, 'google', person, ports)
+    await expect(
+      startSocialSignIn(purpose, 'google', visitorSample({ address }), ports),
+    ).rejects.toMatchObject({
+      failure: 'rate_limited',
+    })
+    for (const [index, person] of people.entries()) {
+      const code = new URLSearchParams({ code: `code for ${index + 1}` })
+      expect(await finishSocialSignIn(code, person, ports)).toMatchObject({ kind: 'returned' })
+    }
   })
 
   it('what another version of this server sealed is passed over', async () => {

@@ -1,5 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { countWithin } from './attempt-limit.ts'
 import { accountOf } from './known-accounts.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { SecondFactorStore } from './second-factor.ts'
@@ -114,8 +115,9 @@ interface SocialPayload {
  * Completes a social sign-in from the parameters of the callback.
  *
  * The provider sends no state of ours back, so which of the browser's pending sign-ins this is comes out of their
- * secrets: the one whose verifier fits. A wrong one does not use the provider's code up. Each try at a code counts as an
- * attempt to sign in: whoever has sign-ins pending can come back with made-up codes as often as they like.
+ * secrets: the one whose verifier fits. A wrong one does not use the provider's code up. The first code that is tried
+ * with a pending sign-in was counted when that began; each further one counts as an attempt, as whoever has sign-ins
+ * pending can come back with made-up codes as often as they like.
  */
 export async function finishSocialSignIn(
   parameters: URLSearchParams,
@@ -130,9 +132,7 @@ export async function finishSocialSignIn(
     if (payload === undefined) continue
     const { purpose, secret } = payload
     try {
-      if (parameters.has('code')) {
-        await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
-      }
+      if (parameters.has('code')) await countReturn(pending, visitor, ports)
       const answer = await provider.socialFinish({ params: parameters, secret, callbackUrl })
       const first = await keepOrSignOut(sessionOf(answer), provider, () =>
         store.removeSocialSignIn(pending.id),
@@ -154,6 +154,17 @@ export async function finishSocialSignIn(
     }
   }
   return { kind: 'expired' }
+}
+
+/** Nobody who is back from the social provider meets a limit there: it would have been for nothing that they went. */
+async function countReturn(
+  { id }: PendingSocialSignIn,
+  visitor: SignInVisitor,
+  ports: SignInPorts,
+): Promise<void> {
+  const first = { key: `social return ${id}`, most: 1, windowSeconds: socialTtlSeconds }
+  if ((await countWithin([first], ports)) === 0) return
+  await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
 }
 
 /** Undefined when no key of the ring opens it, or another version of this server sealed it. */
