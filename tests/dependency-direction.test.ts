@@ -49,6 +49,14 @@ describe('the dependency directions are enforced', () => {
     ['server/provider/x.ts', '../store/memory/memory.ts'],
     ['server/provider/embedded/x.ts', '../../demo/web-app.ts'],
     ['server/demo/x.ts', '../provider/gotrue/gotrue.ts'],
+    ['bridge/network/x.ts', '../oauth/login-port.ts'],
+    ['bridge/credentials/x.ts', '../network/http-client.ts'],
+    ['bridge/oauth/x.ts', '../proxy/remote-leg.ts'],
+    ['bridge/proxy/x.ts', '../oauth/login-port.ts'],
+    ['bridge/proxy/x.ts', '../credentials/credential.ts'],
+    ['bridge/terminal/x.ts', '../proxy/relay.ts'],
+    ['bridge/install/x.ts', '../terminal/output.ts'],
+    ['bridge/oauth/x.ts', '../config.ts'],
   ])('%s may not import %s', (path, imported) => {
     expect(lint(path, `import { x } from '${imported}'\n\nexport const y: unknown = x\n`)).toContain(
       'no-restricted-imports',
@@ -60,6 +68,8 @@ describe('the dependency directions are enforced', () => {
     ['server/core/x.ts', './grant.ts'],
     ['server/http/x.ts', '../core/grant.ts'],
     ['server/provider/x.ts', 'jose'],
+    ['bridge/proxy/x.ts', '../network/http-client.ts'],
+    ['bridge/oauth/x.ts', '../credentials/credential.ts'],
   ])('%s may import %s', (path, imported) => {
     expect(lint(path, `import { x } from '${imported}'\n\nexport const y: unknown = x\n`)).not.toContain(
       'no-restricted-imports',

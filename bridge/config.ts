@@ -1,0 +1,19 @@
+import type { CredentialsConfig } from './credentials/credentials-config.ts'
+import type { NetworkConfig } from './network/network-config.ts'
+import type { OAuthConfig } from './oauth/oauth-config.ts'
+import type { RelayConfig } from './proxy/relay-config.ts'
+
+/** What the bridge runs with, complete and checked. */
+export interface BridgeConfig {
+  serverUrl: string
+  network: NetworkConfig
+  oauth: OAuthConfig
+  credentials: CredentialsConfig
+  relay: RelayConfig
+  /** A token of the environment or of a header: there is no login then, and nothing is stored. */
+  token: string | undefined
+  /** Whether a browser is opened; the link is on stderr in any case. */
+  openBrowser: boolean
+  /** How much goes to stderr, and whether a log file is written. */
+  output: { silent: boolean; debug: boolean }
+}

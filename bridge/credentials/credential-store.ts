@@ -1,0 +1,61 @@
+import type { Credential } from './credential.ts'
+
+/** What one login is stored under: the lower-case hexadecimal SHA-256 that {@link loginId} makes. */
+export type LoginId = string
+
+/** Where the key that seals the credentials is kept. `memory` writes nothing at all. */
+export type KeyBackend = 'keychain' | 'file' | 'memory'
+
+/** Tells somebody that they hold what they asked to hold alone. */
+export interface Lease {
+  /** Whether it is still held; false once it was lost, by a long sleep of the machine for instance. */
+  isHeld(): boolean
+}
+
+/** Sealed credentials that outlive the process, shared with every other bridge of this user. */
+export interface CredentialStore {
+  /** What is stored now, whoever wrote it. Rejects with {@link CredentialError}. */
+  read(id: LoginId): Promise<Credential | undefined>
+  /**
+   * Stores it for good: when this resolves it survives a kill. Not checked: its generation; whoever writes holds the lease.
+   */
+  write(id: LoginId, credential: Credential): Promise<void>
+  /** Whether there was one. */
+  remove(id: LoginId): Promise<boolean>
+  list(): Promise<readonly { id: LoginId; credential: Credential }[]>
+  /**
+   * Runs `work` while no other process, nor anybody else in this one, holds `name`. Waits for at most `waitMs`, then
+   * rejects with {@link CredentialError} `busy`. While it waits it asks `instead` again and again, when given: an answer
+   * ends the wait, and is the answer of all.
+   */
+  exclusively<T>(
+    name: string,
+    options: { waitMs: number; instead?: () => Promise<T | undefined> },
+    work: (lease: Lease) => Promise<T>,
+  ): Promise<T>
+  /** Where the key is, for people who ask. Undefined before anything was stored. */
+  backend(): Promise<KeyBackend | undefined>
+}
+
+/** Why credentials cannot be had. Each has its own next step. */
+export type CredentialFault =
+  | 'keychain_locked'
+  | 'keychain_absent'
+  | 'keychain_mute'
+  | 'keychain_failed'
+  | 'key_missing'
+  | 'corrupt'
+  | 'newer_version'
+  | 'not_writable'
+  | 'busy'
+
+/** The credentials are there or not, but cannot be used. Never a reason to write a second, empty store. */
+export class CredentialError extends Error {
+  override readonly name = 'CredentialError'
+  readonly fault: CredentialFault
+
+  constructor(fault: CredentialFault, message: string, options: { cause?: unknown } = {}) {
+    super(message, options)
+    this.fault = fault
+  }
+}

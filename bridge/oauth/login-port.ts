@@ -1,0 +1,109 @@
+import type { Authorization, Refusal, RefusalOutcome } from '../network/authorization.ts'
+
+/**
+ * The one way to tokens: for all calls and streams of this process, and for all processes of this user. Whatever happens,
+ * a refresh token is used once.
+ */
+export interface TokenSource {
+  /**
+   * What to send; undefined when there is no login. Waits for a refresh that is due, and takes a new token of another
+   * process. Rejects with {@link OAuthFailure} when the token has ended and cannot be renewed now, or `CredentialError`.
+   */
+  authorization(signal?: AbortSignal): Promise<Authorization | undefined>
+  /** What follows from a refusal. Rejects like {@link TokenSource.authorization}. */
+  refused(refusal: Refusal): Promise<RefusalOutcome>
+}
+
+/** How a person signs in. */
+export type SignInPrompt =
+  | { kind: 'browser'; url: string }
+  | { kind: 'device'; url: string; completeUrl?: string; userCode: string; expiresAt: number }
+
+/** A sign-in on its way, of this process or of another one that this process follows. */
+export interface PendingSignIn {
+  /** Resolves once it is known where the person has to go. */
+  prompt: Promise<SignInPrompt>
+  /** Resolves when the login is stored; rejects with {@link OAuthFailure}, or when `cancel` was called. */
+  done: Promise<void>
+  /** Gives up. Another process that follows may go on. */
+  cancel(): void
+}
+
+/** The login of one server as one user. */
+export interface Login extends TokenSource {
+  /**
+   * Starts a sign-in, or joins the one that is on its way in this or another process: never a second one for one login. The
+   * refusals that {@link TokenSource.refused} was told of say what to ask for.
+   */
+  signIn(): PendingSignIn
+  /** Revokes at the server what can be revoked (RFC 7009), then forgets everything. */
+  signOut(): Promise<SignOutReport>
+  /** What is known without asking anybody. */
+  state(): Promise<LoginState>
+}
+
+/** What {@link Login.signOut} did. `revoked` is undefined where the server has no way to. */
+export interface SignOutReport {
+  found: boolean
+  revoked: boolean | undefined
+}
+
+/** A login as a person asks for it. Holds no secret. */
+export type LoginState =
+  | { kind: 'none' }
+  | { kind: 'configured'; how: 'environment' | 'header' | 'client_credentials' }
+  | {
+      kind: 'signed_in' | 'sign_in_needed'
+      issuer: string
+      clientId: string
+      scope: string | undefined
+      /** Epoch seconds. */
+      signedInAt: number
+      expiresAt: number | undefined
+      canRefresh: boolean
+      reason: string | undefined
+    }
+
+/** What an authorization server, or the way to it, did wrong. Stable: exit codes and documentation go by it. */
+export type OAuthFault =
+  /** Nothing says where to sign in. */
+  | 'no_metadata'
+  | 'bad_metadata'
+  | 'issuer_mismatch'
+  | 'resource_mismatch'
+  | 'no_pkce'
+  | 'no_registration'
+  | 'registration_refused'
+  | 'client_refused'
+  | 'state_mismatch'
+  | 'access_denied'
+  | 'expired'
+  | 'scope_refused'
+  | 'refused'
+  | 'unavailable'
+  | 'no_callback_port'
+  | 'timeout'
+  | 'cancelled'
+  | 'sign_in_needed'
+
+/**
+ * A sign-in or a refresh that did not work. `description` of the server is in the message as a JSON string; no token, code,
+ * state or secret ever is.
+ */
+export class OAuthFailure extends Error {
+  override readonly name = 'OAuthFailure'
+  readonly fault: OAuthFault
+  readonly issuer: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    fault: OAuthFault,
+    message: string,
+    options: { issuer?: string; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.fault = fault
+    this.issuer = options.issuer
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
