@@ -10,6 +10,7 @@ import { startBearerProxy } from './bearer-proxy.ts'
 import {
   type CheckResult,
   readChecks,
+  requiredScenarios,
   type ScenarioResult,
   startSuite,
   type SuiteRun,
@@ -40,7 +41,7 @@ export async function runServerSuite(revision: RequiredRevision): Promise<SuiteR
   try {
     const client = await registerPlainClient(server)
     token = (await client.connect(await createPerson(server))).access_token
-    const required = await requiredScenarios(revision, folder)
+    const required = await requiredScenarios('Server', revision, folder)
     const argv = ['server', '--url', server.mcpUrl, '--requirements', revision, '--output-dir', folder]
     const suite = startSuite(argv, folder, suiteTimeoutMs)
     const exitCode = await suite.ended
@@ -51,14 +52,6 @@ export async function runServerSuite(revision: RequiredRevision): Promise<SuiteR
     rmSync(folder, { recursive: true, force: true })
     await server.close()
   }
-}
-
-/** What the suite itself says that the revision requires of a server. */
-async function requiredScenarios(revision: RequiredRevision, home: string): Promise<string[]> {
-  const suite = startSuite(['list', '--requirements', revision], home, suiteTimeoutMs)
-  await suite.ended
-  const [, list = ''] = /^Server scenarios[^\n]*\n([^]*?)\n\n/m.exec(`${suite.output()}\n\n`) ?? []
-  return [...list.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name ?? '')
 }
 
 /** No check may fail, and one has to succeed: a scenario that looked at nothing shows nothing. */

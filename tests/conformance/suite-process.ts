@@ -3,11 +3,25 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const listTimeoutMs = 60_000
+
 /** What the suite noted about one rule of a scenario. */
 export interface CheckResult {
   id: string
   status: string
   message: string | undefined
+}
+
+/** What the suite itself says that `revision` requires of one `side`. */
+export async function requiredScenarios(
+  side: 'Server' | 'Client',
+  revision: string,
+  home: string,
+): Promise<string[]> {
+  const suite = startSuite(['list', '--requirements', revision], home, listTimeoutMs)
+  await suite.ended
+  const list = new RegExp(`^${side} scenarios[^\\n]*\\n([^]*?)\\n\\n`, 'm').exec(`${suite.output()}\n\n`)?.[1]
+  return [...(list ?? '').matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name ?? '')
 }
 
 /** How one scenario went. */
@@ -33,10 +47,18 @@ export interface SuiteProcess {
   ended: Promise<number | null>
 }
 
-/** Starts the command line of the suite, with `home` for what it wants to write. It is killed after `timeoutMs`. */
-export function startSuite(argv: readonly string[], home: string, timeoutMs: number): SuiteProcess {
+/**
+ * Starts the command line of the suite, with `home` for what it wants to write. It is killed after `timeoutMs`.
+ * `environment` reaches the programs that the suite starts.
+ */
+export function startSuite(
+  argv: readonly string[],
+  home: string,
+  timeoutMs: number,
+  environment: Readonly<Record<string, string>> = {},
+): SuiteProcess {
   const child = spawn(process.execPath, [findSuite(), ...argv], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home },
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const giveUp = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
@@ -67,7 +89,7 @@ export function readChecks(folder: string): Map<string, CheckResult[]> {
 
 /** `server-tools-list-2026-07-28T10-00-00-000Z` holds the scenario `tools-list`. */
 function scenarioOf(folder: string): string {
-  return folder.replace(/^(?:server|authorization)-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '')
+  return folder.replace(/^(?:server|client|authorization)-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '')
 }
 
 function findSuite(): string {

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  readChecks,
+  requiredScenarios,
+  type ScenarioResult,
+  startSuite,
+  type SuiteRun,
+} from '../suite-process.ts'
+import type { LocalEra } from './local-client.ts'
+
+/** The pair that no set of requirements names: a server of 2025-03-26 that is its own authorization server. */
+export const firstRevisionScenarios: readonly string[] = [
+  'auth/2025-03-26-oauth-metadata-backcompat',
+  'auth/2025-03-26-oauth-endpoint-fallback',
+]
+
+/** What is run besides, and does not count. */
+const unscored: Readonly<Record<string, readonly string[]>> = {
+  '2026-07-28': [
+    'auth/client-credentials-basic',
+    'auth/client-credentials-jwt',
+    'json-schema-2020-12-preservation',
+  ],
+}
+
+// Each scenario starts several processes; more of them at once time out on a small machine.
+const atOnce = 3
+const scenarioTimeoutMs = 60_000
+const driver = fileURLToPath(new URL('driver.ts', import.meta.url))
+
+/** Runs the suite's client scenarios of `revision` through the bridge whose script is `bridge`, with a local client of `era`. */
+export async function runClientSuite(revision: string, era: LocalEra, bridge: string): Promise<SuiteRun> {
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-conformance-'))
+  try {
+    const required =
+      revision === '2025-03-26' ? firstRevisionScenarios : await requiredScenarios('Client', revision, folder)
+    const scenarios = [...required, ...(unscored[revision] ?? [])]
+    const runs = new Map<string, ScenarioRun>()
+    const queue = [...scenarios]
+    const work = async (): Promise<void> => {
+      for (let scenario = queue.shift(); scenario !== undefined; scenario = queue.shift())
+        runs.set(scenario, await runScenario({ scenario, revision, era, bridge, folder }))
+    }
+    await Promise.all(Array.from({ length: atOnce }, work))
+    const all = scenarios.flatMap((scenario) => runs.get(scenario) ?? [])
+    const failed = all.filter(({ result }) => !result.passed && required.includes(result.scenario))
+    return {
+      required,
+      results: all.map(({ result }) => result),
+      exitCode: failed.length,
+      output: failed.map(({ result, output }) => `--- ${result.scenario}\n${output}`).join('\n'),
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface ScenarioRun {
+  result: ScenarioResult
+  output: string
+}
+
+async function runScenario({
+  scenario,
+  revision,
+  era,
+  bridge,
+  folder,
+}: {
+  scenario: string
+  revision: string
+  era: LocalEra
+  bridge: string
+  folder: string
+}): Promise<ScenarioRun> {
+  const out = join(folder, scenario.replaceAll('/', '-'))
+  const options = ['--scenario', scenario, '--spec-version', revision, '--timeout', String(scenarioTimeoutMs)]
+  const argv = ['client', '--command', `${process.execPath} ${driver}`, ...options, '--force', '-o', out]
+  const suite = startSuite(argv, folder, 2 * scenarioTimeoutMs, { DRIVER_ERA: era, DRIVER_BRIDGE: bridge })
+  const exitCode = await suite.ended
+  const checks = [...readChecks(out).values()].flat()
+  // The suite's own verdict, and proof that it looked at something.
+  const passed = exitCode === 0 && checks.some(({ status }) => status === 'SUCCESS')
+  return { result: { scenario, checks, passed }, output: suite.output() }
+}

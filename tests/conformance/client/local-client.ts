@@ -1,0 +1,198 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
+import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+
+/** In which era the local client speaks. */
+export type LocalEra = 'legacy' | 'modern'
+
+/** What a bridge is started with. */
+export interface BridgeCommand {
+  argv: readonly string[]
+  environment: Readonly<Record<string, string>>
+}
+
+/** How a request was answered. */
+export type Answer = { result: JsonObject } | { error: { code: number; message: string } }
+
+/** A client at the other end of a bridge's stdio, which answers whatever it is asked. */
+export interface LocalClient {
+  request(method: string, params?: JsonObject): Promise<Answer>
+  /** Opens as the era does: `initialize`, or `server/discover`. */
+  open(): Promise<Answer>
+  /** Lines on stdout that are no messages. */
+  strayLines: readonly string[]
+  /** Closes stdin and waits for the end. */
+  close(): Promise<void>
+}
+
+const clientInfo = { name: 'conformance-driver', version: '1.0.0' }
+const capabilities = { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } }
+const answerTimeoutMs = 25_000
+const endGraceMs = 3000
+const mostRounds = 10
+
+/** Starts a bridge and talks to it; `onStderr` gets what it says to people. */
+export function startLocalClient(
+  era: LocalEra,
+  revision: string,
+  { argv, environment }: BridgeCommand,
+  onStderr: (text: string) => void,
+): LocalClient {
+  const [command = '', ...rest] = argv
+  const child = spawn(command, rest, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stderr.on('data', (chunk: Buffer) => onStderr(chunk.toString()))
+  // A bridge that ended takes no more lines; what waits for an answer learns that from `close`.
+  child.stdin.on('error', () => {})
+  const waiting = new Map<string, (answer: Answer) => void>()
+  const strayLines: string[] = []
+  let lastId = 0
+  const write = (message: JsonObject): void => void child.stdin.write(`${JSON.stringify(message)}\n`)
+
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const message = readMessage(line)
+    if (!message) {
+      strayLines.push(line)
+    } else if ('method' in message) {
+      if ('id' in message)
+        write({ jsonrpc: '2.0', id: message.id, result: answerTo(message.method, message.params) })
+    } else {
+      waiting.get(String(message.id))?.(message as unknown as Answer)
+      waiting.delete(String(message.id))
+    }
+  })
+  child.once('close', () => {
+    for (const answer of waiting.values()) answer({ error: { code: 0, message: 'the bridge ended' } })
+    waiting.clear()
+  })
+
+  const ask = async (method: string, params: JsonObject): Promise<Answer> => {
+    const id = `driver-${(lastId += 1)}`
+    const answered = new Promise<Answer>((resolve) => waiting.set(id, resolve))
+    write({ jsonrpc: '2.0', id, method, params: era === 'modern' ? withMeta(params) : params })
+    const timer = setTimeout(
+      () => waiting.get(id)?.({ error: { code: 0, message: `${method} was not answered` } }),
+      answerTimeoutMs,
+    )
+    return answered.finally(() => clearTimeout(timer))
+  }
+
+  return {
+    strayLines,
+    async request(method, params = {}) {
+      let answer = await ask(method, params)
+      for (let round = 0; round < mostRounds && asksForInput(answer); round += 1) {
+        answer = await ask(method, { ...params, ...inputFor(answer.result) })
+      }
+      return answer
+    },
+    async open() {
+      if (era === 'modern') return ask('server/discover', {})
+      const protocolVersion = revision === modernRevision ? '2025-11-25' : revision
+      const answer = await ask('initialize', { protocolVersion, capabilities, clientInfo })
+      if ('result' in answer) write({ jsonrpc: '2.0', method: 'notifications/initialized' })
+      return answer
+    },
+    close: () => endChild(child),
+  }
+}
+
+function withMeta(params: JsonObject): JsonObject {
+  const meta = isJsonObject(params['_meta']) ? params['_meta'] : {}
+  return {
+    ...params,
+    _meta: {
+      ...meta,
+      [mcpMetaKey.protocolVersion]: modernRevision,
+      [mcpMetaKey.clientInfo]: clientInfo,
+      [mcpMetaKey.clientCapabilities]: capabilities,
+    },
+  }
+}
+
+function readMessage(line: string): JsonRpcMessage | undefined {
+  try {
+    const parsed = parseJsonRpcMessage(JSON.parse(line))
+    return parsed.kind === 'invalid' ? undefined : parsed.message
+  } catch {
+    return undefined
+  }
+}
+
+function asksForInput(answer: Answer): answer is { result: JsonObject } {
+  return 'result' in answer && answer.result['resultType'] === 'input_required'
+}
+
+/** What goes along with the request that is sent again: answers to everything asked, and the state as it came. */
+function inputFor(result: JsonObject): JsonObject {
+  const asked = isJsonObject(result['inputRequests']) ? result['inputRequests'] : {}
+  const responses = Object.entries(asked).map(([key, request]) => {
+    const { method, params } = request as { method: string; params?: JsonObject }
+    return [key, answerTo(method, params)]
+  })
+  return {
+    inputResponses: Object.fromEntries(responses) as JsonObject,
+    ...('requestState' in result && { requestState: result['requestState'] }),
+  }
+}
+
+function answerTo(method: string, params: JsonObject = {}): JsonObject {
+  switch (method) {
+    case 'elicitation/create':
+      return params['mode'] === 'url'
+        ? { action: 'accept' }
+        : { action: 'accept', content: defaultsOf(params['requestedSchema']) }
+    case 'sampling/createMessage':
+      return {
+        role: 'assistant',
+        content: { type: 'text', text: 'sampled' },
+        model: 'driver',
+        stopReason: 'endTurn',
+      }
+    case 'roots/list':
+      return { roots: [{ uri: 'file:///driver', name: 'driver' }] }
+    default:
+      return {}
+  }
+}
+
+/** Content for a form: what the schema has as defaults, and something of the right type for the rest. */
+function defaultsOf(schema: unknown): JsonObject {
+  const properties = isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {}
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [name, sampleOf(property as JsonObject)]),
+  )
+}
+
+/** A value that fits a simple schema. */
+export function sampleOf(schema: JsonObject): unknown {
+  if ('default' in schema) return schema['default']
+  if (Array.isArray(schema['enum'])) return schema['enum'][0]
+  switch (schema['type']) {
+    case 'string':
+      return 'sample'
+    case 'number':
+    case 'integer':
+      return 5
+    case 'boolean':
+      return true
+    case 'array':
+      return []
+    default:
+      return {}
+  }
+}
+
+function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  const term = setTimeout(() => child.kill('SIGTERM'), endGraceMs)
+  const kill = setTimeout(() => child.kill('SIGKILL'), 2 * endGraceMs)
+  return new Promise<void>((resolve) => {
+    child.once('close', () => resolve())
+    child.stdin?.end()
+  }).finally(() => {
+    clearTimeout(term)
+    clearTimeout(kill)
+  })
+}
