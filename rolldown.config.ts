@@ -1,15 +1,25 @@
 import { defineConfig } from 'rolldown'
 
-export default defineConfig({
-  input: { main: 'server/main.ts', library: 'server/library.ts' },
-  platform: 'node',
-  output: {
-    dir: 'server/dist',
-    format: 'esm',
-    entryFileNames: '[name].mjs',
-    chunkFileNames: '[name]-[hash].mjs',
-    minify: false,
-    sourcemap: false,
-    cleanDir: true,
+const output = {
+  format: 'esm',
+  entryFileNames: '[name].mjs',
+  chunkFileNames: '[name]-[hash].mjs',
+  sourcemap: false,
+  cleanDir: true,
+} as const
+
+export default defineConfig([
+  {
+    input: { main: 'server/main.ts', library: 'server/library.ts' },
+    platform: 'node',
+    output: { ...output, dir: 'server/dist', minify: false },
   },
-})
+  {
+    input: { main: 'bridge/main.ts', 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
+    platform: 'node',
+    // Native and optional: what is installed beside the bundle is loaded, when a key is read.
+    external: ['keytar'],
+    // Read from disk at every start of a client, so bytes count.
+    output: { ...output, dir: 'bridge/dist', minify: true },
+  },
+])

@@ -1,13 +1,16 @@
 // Measures the built server beside a bare node:http server and its peers, in one run. Needs Linux: times come from /proc.
 //   --json FILE     also writes the figures as JSON
 //   --quick         shorter, with a tenth of the large store: to see that it works
-//   --only AREA     one of refresh, store, metadata, tools/list, start, flood; may be repeated
+//   --only AREA     one of those below; may be repeated
 //   --server FILE   the launcher of another built checkout, to compare two
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Bench } from '../bench/bench.ts'
+import { measureBridgeCalls } from '../bench/bridge/call-area.ts'
+import { measureBridgeSize } from '../bench/bridge/size-area.ts'
+import { measureBridgeStart } from '../bench/bridge/start-area.ts'
 import { type BarredFigure, figureJson, figureTable } from '../bench/figure.ts'
 import { measureFlood } from '../bench/flood-area.ts'
 import { measureMetadata, measureToolsList } from '../bench/read-area.ts'
@@ -22,6 +25,9 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   'tools/list': measureToolsList,
   start: measureStart,
   flood: measureFlood,
+  'bridge start': measureBridgeStart,
+  'bridge calls': measureBridgeCalls,
+  'bridge size': measureBridgeSize,
 }
 
 const repository = fileURLToPath(new URL('..', import.meta.url))

@@ -1,21 +1,37 @@
-// Runs the MCP conformance suite against the built server. `--json FILE` also writes the figures as JSON.
+// Runs the MCP conformance suite against the built server, and through the built bridge. `--json FILE` also writes the figures as JSON, `--only TEXT`
+// runs what has that in its name.
 import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Figure } from '../bench/figure.ts'
 import { runAuthorizationSuite } from '../tests/conformance/authorization-suite.ts'
+import { runClientSuite } from '../tests/conformance/client/client-suite.ts'
 import { runServerSuite } from '../tests/conformance/server-suite.ts'
 import type { ScenarioResult, SuiteRun } from '../tests/conformance/suite-process.ts'
 
-const { values } = parseArgs({ options: { json: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { json: { type: 'string' }, only: { type: 'string', default: '' } },
+})
+
+const bridge = fileURLToPath(new URL('../bridge/launcher.cjs', import.meta.url))
+const clientRevisions = ['2025-03-26', '2025-11-25', '2026-07-28']
+const localEras = ['legacy', 'modern'] as const
 
 const areas: [name: string, run: () => Promise<SuiteRun>][] = [
   ['authorization server', runAuthorizationSuite],
   ['server 2025-11-25', () => runServerSuite('2025-11-25')],
   ['server 2026-07-28', () => runServerSuite('2026-07-28')],
+  ...clientRevisions.flatMap((revision) =>
+    localEras.map((era): (typeof areas)[number] => [
+      `client ${revision}, ${era} local client`,
+      () => runClientSuite(revision, era, bridge),
+    ]),
+  ),
 ]
 
 const figures: Figure[] = []
-for (const [name, run] of areas) figures.push(report(name, await run()))
+for (const [name, run] of areas.filter(([name]) => name.includes(values.only)))
+  figures.push(report(name, await run()))
 console.log(figures.map(summary).join('\n'))
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, undefined, 2)}\n`)
 process.exitCode = figures.every(({ ok }) => ok) ? 0 : 1
