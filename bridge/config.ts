@@ -12,8 +12,21 @@ export interface BridgeConfig {
   relay: RelayConfig
   /** A token of the environment or of a header: there is no login then, and nothing is stored. */
   token: string | undefined
+  /** Where {@link BridgeConfig.token} came from; `other_header` is an `Authorization` header that is no bearer token. */
+  fixedBy: 'environment' | 'header' | 'other_header' | undefined
   /** Whether a browser is opened; the link is on stderr in any case. */
   openBrowser: boolean
   /** How much goes to stderr, and whether a log file is written. */
   output: { silent: boolean; debug: boolean }
+}
+
+/** Every fault of a configuration at once. `problems` are sentences that name the setting and what is expected. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join(' '))
+    this.problems = problems
+  }
 }

@@ -23,6 +23,12 @@ export interface CredentialStore {
   /** Whether there was one. */
   remove(id: LoginId): Promise<boolean>
   list(): Promise<readonly { id: LoginId; credential: Credential }[]>
+  /** Rejects with what {@link CredentialStore.write} would reject with: to be asked before a person signs in for nothing. */
+  prepare(): Promise<void>
+  /** Removes everything, also what nothing opens any more, and the key. Revokes nothing. */
+  clear(): Promise<void>
+  /** What the holder of a lock tells those who wait for it. */
+  notices: NoticeBoard
   /**
    * Runs `work` while no other process, nor anybody else in this one, holds `name`. Waits for at most `waitMs`, then
    * rejects with {@link CredentialError} `busy`. While it waits it asks `instead` again and again, when given: an answer
@@ -35,6 +41,16 @@ export interface CredentialStore {
   ): Promise<T>
   /** Where the key is, for people who ask. Undefined before anything was stored. */
   backend(): Promise<KeyBackend | undefined>
+}
+
+/**
+ * Short texts that all processes of this user can read, one under each name. Kept in clear, for their owner only: never a
+ * token. Who posts holds the lock of that name, and removes it before giving the lock back.
+ */
+export interface NoticeBoard {
+  post(name: string, text: string): Promise<void>
+  read(name: string): Promise<string | undefined>
+  remove(name: string): Promise<void>
 }
 
 /** Why credentials cannot be had. Each has its own next step. */

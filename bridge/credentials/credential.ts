@@ -61,4 +61,6 @@ export interface Credential {
   quirks?: IssuerQuirks
   /** Epoch seconds. */
   signedInAt: number
+  /** Random; the same until somebody signs in again. Set by whoever stores a new login. */
+  signInId?: string
 }

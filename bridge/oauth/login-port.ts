@@ -14,15 +14,29 @@ export interface TokenSource {
   refused(refusal: Refusal): Promise<RefusalOutcome>
 }
 
-/** How a person signs in. */
+/**
+ * How a person signs in. `followed`: another process asked for it and shows it, so this one opens no second tab.
+ */
 export type SignInPrompt =
-  | { kind: 'browser'; url: string }
-  | { kind: 'device'; url: string; completeUrl?: string; userCode: string; expiresAt: number }
+  | { kind: 'browser'; url: string; followed?: true }
+  | {
+      kind: 'device'
+      url: string
+      completeUrl?: string
+      userCode: string
+      expiresAt: number
+      followed?: true
+    }
 
 /** A sign-in on its way, of this process or of another one that this process follows. */
 export interface PendingSignIn {
-  /** Resolves once it is known where the person has to go. */
+  /** Resolves once it is known where the person has to go. Rejects when the sign-in ended before, or needed no person. */
   prompt: Promise<SignInPrompt>
+  /**
+   * Told of every prompt, also of a later one: when the process that this one followed is gone, this one goes on with a link
+   * of its own. Without a listener it gives up then, as nobody would see that link.
+   */
+  onPrompt?(listener: (prompt: SignInPrompt) => void): void
   /** Resolves when the login is stored; rejects with {@link OAuthFailure}, or when `cancel` was called. */
   done: Promise<void>
   /** Gives up. Another process that follows may go on. */
@@ -40,6 +54,11 @@ export interface Login extends TokenSource {
   signOut(): Promise<SignOutReport>
   /** What is known without asking anybody. */
   state(): Promise<LoginState>
+  /**
+   * To be awaited before the process ends: resolves when no token is on its way that would be lost, after 5 seconds at the
+   * latest. Starts nothing, and does not wait for a person.
+   */
+  settle(): Promise<void>
 }
 
 /** What {@link Login.signOut} did. `revoked` is undefined where the server has no way to. */

@@ -1,0 +1,63 @@
+import { settings } from '../setting-table.ts'
+import { flagOf, type Setting, type SettingGroup, variableOf } from '../setting.ts'
+import { definitionList } from '../terminal/table.ts'
+import { commandName, type CommandRow, commandTable } from './command-table.ts'
+
+const examples: readonly (readonly [line: string, what: string])[] = [
+  ['drawbridge https://mcp.example.com/mcp', 'what a client starts'],
+  ['drawbridge login https://mcp.example.com/mcp', 'sign in before any client asks'],
+  ["drawbridge https://mcp.example.com/mcp --header 'X-Team: ${TEAM}'", 'with a header, of a variable'],
+  ["drawbridge https://mcp.example.com/mcp --ignore-tool 'delete_*'", 'without some tools'],
+  ['drawbridge doctor https://mcp.example.com/mcp', 'what is wrong, and what to do about it'],
+]
+
+const groups: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage', 'Output']
+
+/** Help of the program: what a connection takes, and the commands. */
+export function programHelp(): string {
+  const commandGroups = [...new Set(commandTable.map(({ group }) => group))]
+  return `${[
+    `Examples:\n${definitionList(examples)}`,
+    'Usage:\n  drawbridge <url> [port] [flags]      carry an MCP client on stdin and stdout to the server at <url>\n  drawbridge <command> [flags]',
+    ...commandGroups.map((group) => `${group}:\n${definitionList(commandRows(group))}`),
+    ...groups.map((group) => settingHelp(group)),
+    'Every flag has a variable: --auth-timeout is DRAWBRIDGE_AUTH_TIMEOUT; a key of ~/.drawbridge/config.json is a flag\nwithout its dashes, at the top or below servers and the URL. Durations are seconds, or 500ms, 20s, 5m.',
+    exitCodes,
+  ].join('\n\n')}\n`
+}
+
+const exitCodes = 'Exit codes: 0 ok, 1 failed, 2 usage, 3 sign-in needed, 4 server unreachable.'
+
+function commandRows(group: CommandRow['group']): (readonly [string, string])[] {
+  return commandTable
+    .filter((row) => row.group === group)
+    .map(({ usage, description }) => [usage, description] as const)
+}
+
+/** Help of one command, with its examples first. */
+export function commandHelp(row: CommandRow): string {
+  const name = commandName(row)
+  const lines = row.examples.map((example) => (example.startsWith(name) ? `  drawbridge ${example}` : `  ${example}`))
+  const own: (readonly [string, string])[] = Object.entries(row.switches ?? {})
+  if (row.json !== undefined) own.push(['--json', 'print the facts as one JSON object on stdout'])
+  own.push(['-h, --help', 'print this'])
+  return `${[
+    `Examples:\n${lines.join('\n')}`,
+    `Usage:\n  drawbridge ${row.usage} [flags]\n\n${row.description}`,
+    `Flags:\n${definitionList(own)}`,
+    ...row.shown.map((group) => settingHelp(group)),
+    ...(row.json === undefined ? [] : [`JSON:\n${definitionList(Object.entries(row.json))}`]),
+    exitCodes,
+  ].join('\n\n')}\n`
+}
+
+function settingHelp(group: SettingGroup): string {
+  return `${group}:\n${definitionList(settings.filter((setting) => setting.group === group).map(settingRow))}`
+}
+
+function settingRow(setting: Setting): readonly [string, string] {
+  const value = setting.value === undefined ? '' : ` <${setting.value.replaceAll("'", '')}>`
+  const name = setting.secret ? variableOf(setting) : `${setting.negative ?? flagOf(setting)}${setting.negative === undefined ? value : ''}`
+  const both = setting.negative !== undefined && setting.value !== undefined
+  return [both ? `${flagOf(setting)}${value}, ${String(setting.negative)}` : name, `${setting.doc} (default: ${setting.defaultText})`]
+}

@@ -1,0 +1,148 @@
+import type { SettingGroup } from '../setting.ts'
+import type { CommandInput } from './command.ts'
+import type { ExitCode } from './exit-code.ts'
+
+/** One command of the command line, with its help. */
+export interface CommandRow {
+  /** As it is called, with the operands it takes. */
+  usage: string
+  description: string
+  /** The heading that it stands under in the help. */
+  group: 'Sign-in' | 'Looking' | 'Setting up'
+  /** Command lines without the name of the program. */
+  examples: readonly string[]
+  /** Flags of its own, each on or off. `--json` is taken by every command with `json`. */
+  switches?: Readonly<Record<`--${string}`, string>>
+  /** Members of the JSON object that `--json` prints; undefined: it has no facts to print. */
+  json?: Readonly<Record<string, string>>
+  /** Groups of settings that its help lists; all are taken, so that one line of flags does for every command. */
+  shown: readonly SettingGroup[]
+  /** Its code is loaded by the call. */
+  run(input: CommandInput, isOn: (name: `--${string}`) => boolean): Promise<ExitCode>
+}
+
+const forServer: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage']
+
+/** A login as `status`, `login` and `token` show it. */
+const loginMembers = {
+  server: 'URL of the server',
+  profile: 'name that keeps several logins apart',
+  state: '"signed_in" or "sign_in_needed"',
+  issuer: 'the authorization server',
+  client_id: 'how the bridge is known there',
+  scope: 'what was granted; null when nobody said',
+  signed_in_at: 'epoch seconds',
+  expires_at: 'end of the access token in epoch seconds; null when nobody said',
+  renews: 'whether it is renewed without a person',
+  reason: 'why a sign-in is needed; null when it is not',
+} as const
+
+/** Every command but the default one, which connects. Help, dispatch, completion and documentation come from here. */
+export const commandTable: readonly CommandRow[] = [
+  {
+    usage: 'login <url> [port]',
+    description: 'Sign in now, before any client asks for it.',
+    group: 'Sign-in',
+    examples: [
+      'login https://mcp.example.com/mcp',
+      'login https://mcp.example.com/mcp --device-code',
+      'login https://mcp.example.com/mcp --force --profile work',
+    ],
+    switches: { '--force': 'also when there is a login already' },
+    json: { ok: 'whether there is a login now', did: '"signed_in", "already_signed_in" or "not_needed"', ...loginMembers },
+    shown: forServer,
+    run: async (input, isOn) => (await import('./login.ts')).login(input, { force: isOn('--force') }),
+  },
+  {
+    usage: 'logout [url]',
+    description: 'Revoke the tokens of a login at its server, and forget it.',
+    group: 'Sign-in',
+    examples: ['logout https://mcp.example.com/mcp', 'logout --all'],
+    switches: { '--all': 'every stored login' },
+    json: {
+      ok: 'whether everything that was asked for is forgotten',
+      logins: 'list: server, profile, found, revoked (null where the server cannot)',
+    },
+    shown: ['Storage', 'Network'],
+    run: async (input, isOn) => (await import('./logout.ts')).logout(input, { all: isOn('--all') }),
+  },
+  {
+    usage: 'status [url]',
+    description: 'Print the stored logins: server, issuer, scope, end, and what to run. Asks nobody.',
+    group: 'Looking',
+    examples: ['status', 'status https://mcp.example.com/mcp --json'],
+    json: {
+      ok: 'whether every login that was asked for is there and good',
+      home: 'folder of the bridge',
+      key: 'where the key of the logins is: "keychain", "file", "memory", or null before the first',
+      logins: `list: ${Object.keys(loginMembers).join(', ')}, next_step`,
+    },
+    shown: ['Storage'],
+    run: async (input) => (await import('./status.ts')).status(input),
+  },
+  {
+    usage: 'token <url>',
+    description: 'Say how long the access token of a login lasts; with --show print it.',
+    group: 'Sign-in',
+    examples: [
+      'token https://mcp.example.com/mcp',
+      'curl -H "Authorization: Bearer $(drawbridge token https://mcp.example.com/mcp --show)" ...',
+    ],
+    switches: { '--show': 'print the token itself on stdout: whoever has it can call the server' },
+    json: {
+      ok: 'whether there is a token',
+      server: 'URL of the server',
+      expires_at: 'epoch seconds; null when nobody said',
+      expires_in: 'seconds from now; null when nobody said',
+      scope: 'what was granted; null when nobody said',
+      token: 'the token, with --show only',
+    },
+    shown: forServer,
+    run: async (input, isOn) => (await import('./token.ts')).printToken(input, { show: isOn('--show') }),
+  },
+  {
+    usage: 'token set <url>',
+    description: 'Store an access token that comes on stdin, such as the one of the browser extension.',
+    group: 'Sign-in',
+    examples: ['token set https://mcp.example.com/mcp < token.txt'],
+    json: {
+      ok: 'whether it is stored',
+      server: 'URL of the server',
+      expires_at: 'epoch seconds; null when the token does not say',
+      expires_in: 'seconds from now; null when the token does not say',
+    },
+    shown: ['Storage'],
+    run: async (input) => (await import('./token-set.ts')).setToken(input),
+  },
+  {
+    usage: 'doctor <url>',
+    description: 'Look at everything that a connection depends on, and say what to do. Changes nothing.',
+    group: 'Looking',
+    examples: ['doctor https://mcp.example.com/mcp', 'doctor https://mcp.example.com/mcp --json'],
+    json: {
+      ok: 'whether nothing failed',
+      checks: 'list: name (stable), state ("ok", "warn" or "fail"), message, fix',
+      settings: 'names of the settings by where they were set: flag, variable, file',
+    },
+    shown: forServer,
+    run: async (input) => (await import('./doctor.ts')).doctor(input),
+  },
+  {
+    usage: 'completion <shell>',
+    description: 'Print a script that completes commands and flags, for bash, zsh or fish.',
+    group: 'Setting up',
+    examples: ['completion bash > ~/.local/share/bash-completion/completions/drawbridge', 'completion fish | source'],
+    shown: [],
+    run: async (input) => (await import('./completion.ts')).printCompletion(input),
+  },
+]
+
+/** The words that call a command, without its operands: `token set`. */
+export function commandName({ usage }: Pick<CommandRow, 'usage'>): string {
+  return usage.replace(/ [<[].*/, '')
+}
+
+/** Flags of a command that are no settings. */
+export function ownFlags(row: Pick<CommandRow, 'switches' | 'json'>): `--${string}`[] {
+  return [...(Object.keys(row.switches ?? {}) as `--${string}`[]), ...(row.json === undefined ? [] : (['--json'] as const))]
+}

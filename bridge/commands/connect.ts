@@ -1,0 +1,119 @@
+import { join } from 'node:path'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { BridgeConfig } from '../config.ts'
+import { createHttpClient } from '../network/node-http-client.ts'
+import { createRelay } from '../proxy/relay.ts'
+import { type ProtocolStreams, say } from '../terminal/output.ts'
+import { version } from '../version.ts'
+import { createConnectionLogin, linkOf, loginIdOf, promptText } from './connection-login.ts'
+import type { DebugLog } from './debug-log.ts'
+import { rpcFailure } from './failure-text.ts'
+import { createMemoryFile } from './memory-file.ts'
+import { watchProcessEnd } from './process-end.ts'
+
+/** What a connection is made between. */
+export interface ConnectPorts {
+  streams: ProtocolStreams
+  runtime: Runtime
+  environment: Readonly<Record<string, string | undefined>>
+  platform: NodeJS.Platform
+}
+
+/**
+ * Carries messages between stdin and the server until stdin ends, a signal comes or the parent is gone. Answers the exit
+ * code. Loads nothing that the first message does not need.
+ */
+export async function connect(config: BridgeConfig, ports: ConnectPorts): Promise<number> {
+  const { serverUrl, output } = config
+  const id = loginIdOf(config)
+  const tell = output.silent ? () => {} : say
+  const log = output.debug ? await openLog(config, id) : undefined
+  const note = log?.note ?? ((): void => {})
+  const http = createHttpClient(config.network)
+  const login = createConnectionLogin(config, {
+    http,
+    runtime: ports.runtime,
+    announce: tell,
+    note,
+    laterPrompt(prompt) {
+      tell(promptText(prompt))
+      if (!prompt.followed) void openBrowser(config, linkOf(prompt), ports, tell)
+    },
+  })
+  const relay = createRelay(config.relay, {
+    ...ports.streams,
+    http,
+    runtime: ports.runtime,
+    tokens: login.tokens,
+    ...(login.signIn !== undefined && { signIn: login.signIn }),
+    openBrowser(url) {
+      if (!login.isShownElsewhere(url)) void openBrowser(config, url, ports, tell)
+    },
+    memory: createMemoryFile(join(config.credentials.home, 'servers', `${id}.json`), note),
+    describeFailure: (error) => rpcFailure(error, { serverUrl }),
+    say: tell,
+    note,
+  })
+  const end = watchProcessEnd((reason) => relay.stop(reason))
+  const faults = surviveFaults(note)
+  tell(firstLine(config, login.summary, log))
+  try {
+    return await relay.run()
+  } finally {
+    await login.settle()
+    http.close()
+    end.release()
+    faults.release()
+  }
+}
+
+/** Everything a host may show: what runs, where to, and as whom. */
+function firstLine({ serverUrl }: BridgeConfig, login: string, log: DebugLog | undefined): string {
+  const where = log === undefined ? '' : `, log in ${log.path}`
+  return `drawbridge ${version}: ${new URL(serverUrl).origin}, ${login}${where}`
+}
+
+async function openLog(config: BridgeConfig, id: string): Promise<DebugLog> {
+  const { createDebugLog } = await import('./debug-log.ts')
+  const { oauth, relay, token } = config
+  const secrets = [token, oauth.staticClient?.clientSecret, ...Object.values(relay.headers)]
+  const path = join(config.credentials.home, 'logs', `${id.slice(0, 16)}.log`)
+  const log = createDebugLog(
+    path,
+    secrets.filter((secret) => secret !== undefined),
+  )
+  log.note(`drawbridge ${version}, Node ${process.versions.node}, ${process.platform}`)
+  return log
+}
+
+/** The link was said already: only that nothing opens is news. */
+async function openBrowser(
+  { openBrowser: isWanted }: BridgeConfig,
+  url: string,
+  { environment, platform }: ConnectPorts,
+  tell: (line: string) => void,
+): Promise<void> {
+  if (!isWanted) return
+  const browser = await import('../terminal/open-browser.ts')
+  const outcome = await browser.openBrowser(url, { environment, platform })
+  if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
+}
+
+/** One broken call must not end all others. What was thrown may quote anything, so only its kind is told. */
+function surviveFaults(note: (text: string) => void): { release(): void } {
+  let isTold = false
+  const onFault = (error: unknown): void => {
+    const kind = error instanceof Error ? error.name : typeof error
+    note(`unexpected ${kind}: ${error instanceof Error ? String(error.stack) : ''}`)
+    if (!isTold) say(`drawbridge: something unexpected happened (${kind}). With --debug the log says more.`)
+    isTold = true
+  }
+  process.on('uncaughtException', onFault)
+  process.on('unhandledRejection', onFault)
+  return {
+    release() {
+      process.off('uncaughtException', onFault)
+      process.off('unhandledRejection', onFault)
+    },
+  }
+}

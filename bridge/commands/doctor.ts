@@ -1,0 +1,153 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createBridgeConfig, namesByOrigin, readSettings, type ReadSettings } from '../config-reader.ts'
+import { type BridgeConfig, ConfigError } from '../config.ts'
+import type { Credential } from '../credentials/credential.ts'
+import type { HttpClient } from '../network/http-client.ts'
+import { createHttpClient } from '../network/node-http-client.ts'
+import { waitFor } from '../terminal/progress.ts'
+import { type CommandInput, credentialsOf } from './command.ts'
+import { loginIdOf } from './connection-login.ts'
+import { checkKeychain, checkLock, checkLogin } from './doctor/credential-check.ts'
+import { checkChallenge, checkEndpoint } from './doctor/endpoint-check.ts'
+import { type Finding, fail, warn } from './doctor/finding.ts'
+import { checkMetadata } from './doctor/metadata-check.ts'
+import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './doctor/own-check.ts'
+import { checkReach } from './doctor/reach-check.ts'
+import { exitCodeOf, findingText, summary } from './doctor/report.ts'
+import { checkSession } from './doctor/session-check.ts'
+import { askEndpoint, type EndpointAnswer, endSession, initializeRequest } from './endpoint-probe.ts'
+import { type ExitCode, exitCode } from './exit-code.ts'
+import { describeError } from './failure-text.ts'
+
+/** Findings as they come: each group is printed when it is there. */
+type Findings = AsyncGenerator<readonly Finding[]>
+
+/**
+ * Looks at everything that a connection depends on, and says what to do about what is not right. Goes on after failures,
+ * in an order in which the first broken thing is likely to explain the later ones. Renews and stores nothing.
+ */
+export async function doctor(input: CommandInput): Promise<ExitCode> {
+  const { json, terminal, line, surroundings } = input
+  const all: Finding[] = []
+  const say = (findings: readonly Finding[]): void => {
+    all.push(...findings)
+    if (!json) for (const finding of findings) terminal.print(findingText(finding, terminal))
+  }
+  const read = readSettings(line, surroundings)
+  const settings = namesByOrigin(read)
+  const { config, problems } = tryConfig(read, input)
+  say([
+    checkNode(process.versions.node),
+    ...checkConfiguration(problems, read.warnings, settings),
+    ...checkFileMode(join(read.home, 'config.json'), modeOf(join(read.home, 'config.json')), surroundings.platform),
+    ...checkCommandLine(line.flags),
+  ])
+  if (config !== undefined) {
+    const findings = examine(config, input)
+    for (;;) {
+      const { value, done } = await waitFor(terminal, () => 'looking', findings.next())
+      if (done) break
+      say(value)
+    }
+  } else say([warn('endpoint', 'Everything else is looked at once the configuration has no faults.')])
+  const code = problems.length > 0 ? exitCode.usage : exitCodeOf(all)
+  terminal.print(json ? JSON.stringify({ ok: code === exitCode.ok, checks: all, settings }) : `\n${summary(all)}`)
+  return code
+}
+
+function tryConfig(
+  read: ReadSettings,
+  { surroundings }: CommandInput,
+): { config: BridgeConfig | undefined; problems: readonly string[] } {
+  try {
+    const config = createBridgeConfig(read, surroundings)
+    return { config: { ...config, credentials: credentialsOf(read) }, problems: [] }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { config: undefined, problems: error.problems }
+  }
+}
+
+function modeOf(path: string): number | undefined {
+  try {
+    return statSync(path).mode
+  } catch {
+    return undefined
+  }
+}
+
+async function* examine(config: BridgeConfig, input: CommandInput): Findings {
+  const http = createHttpClient(config.network)
+  try {
+    yield await checkReach(config.serverUrl, config.network)
+    const answer = await ask(config, http)
+    if ('state' in answer) {
+      yield [answer]
+      yield* examineStore(config, input, undefined)
+      return
+    }
+    const { findings, wantsSignIn } = checkEndpoint(answer)
+    yield [...findings, ...checkClock(answer.date, input.runtime.now())]
+    if (wantsSignIn) yield* examineSignIn(config, input, http, answer)
+    else yield [await checkSession(http, config.serverUrl, config.relay.headers)]
+  } finally {
+    http.close()
+  }
+}
+
+async function ask(config: BridgeConfig, http: HttpClient): Promise<EndpointAnswer | Finding> {
+  const { serverUrl, relay } = config
+  try {
+    const answer = await askEndpoint(http, serverUrl, initializeRequest, withoutLogin(relay.headers))
+    await endSession(http, serverUrl, answer.sessionId, withoutLogin(relay.headers))
+    return answer
+  } catch (error) {
+    const { sentences, nextStep } = describeError(error, { serverUrl })
+    return fail('endpoint', sentences.join(' '), nextStep)
+  }
+}
+
+function withoutLogin(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'))
+}
+
+async function* examineSignIn(
+  config: BridgeConfig,
+  input: CommandInput,
+  http: HttpClient,
+  { challenges }: EndpointAnswer,
+): Findings {
+  yield [checkChallenge(challenges)]
+  const { findings, issuer } = await checkMetadata(http, config.oauth, challenges)
+  yield findings
+  const token = config.token ?? (yield* examineStore(config, input, issuer))
+  const login = token === undefined ? {} : { Authorization: `Bearer ${token}` }
+  if (token === undefined && config.fixedBy === undefined) return
+  yield [await checkSession(http, config.serverUrl, { ...config.relay.headers, ...login })]
+}
+
+/** Answers the token of the stored login while it lasts: renewing it is left to a connection. */
+async function* examineStore(
+  config: BridgeConfig,
+  { runtime }: CommandInput,
+  issuer: string | undefined,
+): AsyncGenerator<readonly Finding[], string | undefined> {
+  if (config.fixedBy !== undefined) return config.token
+  yield [await checkKeychain(config.credentials)]
+  const id = loginIdOf(config)
+  let credential: Credential | undefined
+  try {
+    const { createCredentialStore } = await import('../credentials/sealed-store.ts')
+    const store = createCredentialStore(config.credentials, { runtime, announce: () => {} })
+    credential = await store.read(id)
+  } catch (error) {
+    const { sentences, nextStep } = describeError(error, { serverUrl: config.serverUrl })
+    yield [fail('login', sentences.join(' '), nextStep)]
+    return undefined
+  }
+  yield [checkLogin(credential, config.serverUrl, issuer, runtime.now()), checkLock(config.credentials, id)]
+  const tokens = credential?.signInNeeded === undefined ? credential?.tokens : undefined
+  if (tokens === undefined || (tokens.expiresAt ?? Number.POSITIVE_INFINITY) <= runtime.now()) return undefined
+  return config.oauth.useIdToken ? tokens.idToken : tokens.accessToken
+}

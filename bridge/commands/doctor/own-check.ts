@@ -1,0 +1,72 @@
+import type { Surroundings } from '../../config-reader.ts'
+import type { SettingTexts } from '../../setting-argument.ts'
+import type { SettingOrigin } from '../../setting-source.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** The Node that runs. Older ones are turned away before this code is loaded. */
+export function checkNode(version: string): Finding {
+  const [major = 0] = version.split('.').map(Number)
+  if (major >= 22) return ok('node', `Node ${version}.`)
+  return warn('node', `Node ${version} works, but starts slower than later ones.`, 'Use Node 22 or newer.')
+}
+
+/** What was set, by where; never to what. */
+export function checkConfiguration(
+  problems: readonly string[],
+  warnings: readonly string[],
+  names: Readonly<Record<SettingOrigin, readonly string[]>>,
+): Finding[] {
+  if (problems.length > 0) {
+    return problems.map((problem) => fail('configuration', problem, 'Every flag: drawbridge doctor --help'))
+  }
+  const places: readonly (readonly [SettingOrigin, string])[] = [
+    ['flag', 'by flag'],
+    ['variable', 'by variable'],
+    ['file', 'in config.json'],
+  ]
+  const parts = places
+    .filter(([origin]) => names[origin].length > 0)
+    .map(([origin, where]) => `${where}: ${names[origin].join(', ')}`)
+  const text = parts.length === 0 ? 'All defaults.' : `${parts.join('; ')}.`
+  const told = warnings.map((warning) => warn('configuration', warning))
+  return [ok('configuration', text.charAt(0).toUpperCase() + text.slice(1)), ...told]
+}
+
+/** Secrets on the command line. One that comes from a variable by `${NAME}` is none. */
+export function checkCommandLine(flags: SettingTexts): Finding[] {
+  const found: Finding[] = []
+  const headers = flags.headers ?? []
+  if (headers.some((text) => /^(?:authorization|cookie|[\w-]*(?:key|token|secret)):(?!.*\$\{)/i.test(text))) {
+    const fix = "Put it into a variable: --header 'Authorization: Bearer ${TOKEN}', or use --header-file."
+    found.push(warn('command_line', 'A header on the command line looks like a secret.', fix))
+  }
+  const client = flags.staticClient?.[0] ?? ''
+  if (/"client_secret"\s*:\s*"(?!\$\{)/.test(client)) {
+    const fix = 'Put it into a file of your own: --static-oauth-client-info @FILE.'
+    found.push(warn('command_line', 'A client secret is on the command line.', fix))
+  }
+  return found
+}
+
+const tooFarSeconds = 300
+const noticeableSeconds = 30
+
+/** Tokens have ends that both sides compute with their own clock. */
+export function checkClock(serverDate: number | undefined, now: number): Finding[] {
+  if (serverDate === undefined) return []
+  const off = Math.abs(serverDate - now)
+  if (off < noticeableSeconds) return [ok('clock', 'This computer and the server agree about the time.')]
+  const text = `The clocks of this computer and the server are ${off} s apart.`
+  const fix = 'Set the clock of this computer by the network.'
+  return [off >= tooFarSeconds ? fail('clock', text, fix) : warn('clock', text, fix)]
+}
+
+/** A configuration file that others can read, when it may hold secrets. */
+export function checkFileMode(
+  path: string,
+  mode: number | undefined,
+  platform: Surroundings['platform'],
+): Finding[] {
+  if (mode === undefined || platform === 'win32' || (mode & 0o077) === 0) return []
+  return [warn('configuration', `${path} can be read by others, and may hold headers.`, `chmod 600 ${path}`)]
+}

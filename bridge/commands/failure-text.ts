@@ -1,0 +1,107 @@
+import { ConfigError } from '../config.ts'
+import { CredentialError } from '../credentials/credential-store.ts'
+import { NetworkError } from '../network/http-client.ts'
+import { BodyError } from '../network/read-body.ts'
+import { OAuthFailure } from '../oauth/login-port.ts'
+import { RemoteError } from '../proxy/remote-leg.ts'
+import { CommandFailure } from './command-failure.ts'
+import type { ExitCode } from './exit-code.ts'
+import { type FailureCode, failureTable } from './failure-table.ts'
+
+/** A failure in the words of a person. Nothing secret is in it, as nothing is in the errors. */
+export interface Failure {
+  code: FailureCode | 'command'
+  /** What happened, a sentence each. */
+  sentences: readonly string[]
+  nextStep: string
+  exit: ExitCode
+}
+
+/** What is known beside the error itself: the URL of the server, verbatim. */
+export interface FailureContext {
+  serverUrl: string | undefined
+}
+
+/** Sorts any error. What is none of ours keeps its message: it comes from the system. */
+export function describeError(error: unknown, { serverUrl }: FailureContext): Failure {
+  if (error instanceof CommandFailure) {
+    const { nextStep, exit } = error
+    return { code: 'command', sentences: [sentence(error.message)], nextStep: fill(nextStep, serverUrl), exit }
+  }
+  const code = failureCode(error)
+  const { nextStep, exit } = failureTable[code]
+  const sentences = error instanceof ConfigError ? error.problems : [sentence(messageOf(error, code))]
+  return { code, sentences, nextStep: fill(nextStep, serverUrl), exit }
+}
+
+function failureCode(error: unknown): FailureCode {
+  if (error instanceof NetworkError) return `network_${error.fault}`
+  if (error instanceof RemoteError) return `server_${error.fault}`
+  if (error instanceof OAuthFailure) return `oauth_${error.fault}`
+  if (error instanceof CredentialError) return `credentials_${error.fault}`
+  if (error instanceof BodyError) return `body_${error.fault}`
+  return error instanceof ConfigError ? 'configuration' : 'unexpected'
+}
+
+/** What a failed command says on stderr; its last line is what to do next. */
+export function failureText(command: string, failure: Failure): string {
+  const head = command === '' ? 'drawbridge did not start.' : `drawbridge ${command} failed.`
+  return [head, ...failure.sentences.map((text) => `  - ${text}`), failure.nextStep].join('\n')
+}
+
+/** The same for programs. */
+export function failureJson({ code, sentences, nextStep }: Failure): string {
+  return JSON.stringify({ ok: false, code, errors: sentences, next_step: nextStep })
+}
+
+/** An error as a client gets it in place of a result. */
+export interface RpcFailure {
+  code: number
+  message: string
+  data: Readonly<Record<string, string | number>>
+}
+
+// JSON-RPC 2.0 section 5.1, internal error: no code of MCP says that the way to the server is broken.
+const internalError = -32_603
+
+/** The error of a response for a failed exchange. `data.code` is for programs, the message for whoever reads it. */
+export function rpcFailure(error: unknown, context: FailureContext): RpcFailure {
+  const { code, sentences, nextStep } = describeError(error, context)
+  return {
+    code: internalError,
+    message: `${sentences.join(' ')} ${sentence(nextStep)}`,
+    data: { code, next_step: nextStep, ...detailsOf(error) },
+  }
+}
+
+function detailsOf(error: unknown): Record<string, string | number> {
+  const details: Record<string, string | number | undefined> = {}
+  if (error instanceof NetworkError) details['origin'] = error.origin
+  if (error instanceof RemoteError) details['status'] = error.status
+  if (error instanceof OAuthFailure) details['issuer'] = error.issuer
+  if (error instanceof RemoteError || error instanceof OAuthFailure) {
+    details['retry_after_seconds'] = error.retryAfterSeconds
+  }
+  return Object.fromEntries(
+    Object.entries(details).filter((entry): entry is [string, string | number] => entry[1] !== undefined),
+  )
+}
+
+function messageOf(error: unknown, code: FailureCode): string {
+  const message = error instanceof Error ? error.message : ''
+  return message === '' ? failureTable[code].meaning : message
+}
+
+function sentence(text: string): string {
+  const capital = /^(?:drawbridge |https?:|--)/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?)]$/.test(capital) ? capital : `${capital}.`
+}
+
+function fill(nextStep: string, serverUrl: string | undefined): string {
+  return nextStep.replaceAll('{url}', () => (serverUrl === undefined ? '<url>' : shellWord(serverUrl)))
+}
+
+/** As it can be pasted into a shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { ServerMemory } from '../proxy/server-memory.ts'
+
+/** What is known of a server, kept between connections. Nothing secret is in it. */
+export interface MemoryFile {
+  /** Undefined when there is none, or none that can be used. Never throws. */
+  read(): ServerMemory | undefined
+  /** Whole or not at all. Never throws: what is not kept is found out again. */
+  write(memory: ServerMemory): void
+}
+
+const version = 1
+const mostBytes = 8_000_000
+
+/** The file at `path`, of its owner alone: it says which servers and tools somebody uses. */
+export function createMemoryFile(path: string, note: (text: string) => void): MemoryFile {
+  return {
+    read() {
+      try {
+        return parseMemory(readFileSync(path, 'utf8'))
+      } catch {
+        return undefined
+      }
+    },
+    write(memory) {
+      const text = JSON.stringify({ version, ...memory })
+      if (Buffer.byteLength(text) > mostBytes) return
+      const draft = `${path}.${randomBytes(6).toString('hex')}`
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+        writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+        renameSync(draft, path)
+      } catch (error) {
+        note(`the memory of the server is not written: ${String((error as NodeJS.ErrnoException).code)}`)
+        rmSync(draft, { force: true })
+      }
+    },
+  }
+}
+
+/** Members of the wrong kind are left out; without era and transport it is of no use. */
+function parseMemory(text: string): ServerMemory | undefined {
+  const value = parseJsonObject(text)
+  if (value?.['version'] !== version) return undefined
+  const { era, transport, at, without, initializeResult, discoverResult, tools } = value
+  if ((era !== 'modern' && era !== 'legacy') || (transport !== 'http' && transport !== 'sse')) return undefined
+  if (typeof at !== 'number') return undefined
+  return {
+    era,
+    transport,
+    at,
+    ...((without === 'modern' || without === 'legacy') && { without }),
+    ...(isJsonObject(initializeResult) && { initializeResult }),
+    ...(isJsonObject(discoverResult) && { discoverResult }),
+    ...(Array.isArray(tools) && { tools: tools.filter(isJsonObject) }),
+  }
+}

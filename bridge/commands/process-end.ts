@@ -1,0 +1,37 @@
+/** What ends a process from outside. */
+export interface ProcessEnd {
+  /** Looks no more. */
+  release(): void
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const parentCheckMs = 3000
+
+/**
+ * Calls `stop` once, when a signal comes or the parent is gone: hosts end their servers in every way there is, and some
+ * are killed and leave theirs behind. A second signal ends the process at once.
+ */
+export function watchProcessEnd(stop: (reason: string) => void): ProcessEnd {
+  const parent = process.ppid
+  let isStopped = false
+  const once = (reason: string): void => {
+    if (isStopped) return
+    isStopped = true
+    stop(reason)
+  }
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (isStopped) process.exit(0)
+    once(signal)
+  }
+  for (const signal of signals) process.on(signal, onSignal)
+  const timer = setInterval(() => {
+    if (process.ppid !== parent) once('the parent process is gone')
+  }, parentCheckMs)
+  timer.unref()
+  return {
+    release() {
+      clearInterval(timer)
+      for (const signal of signals) process.off(signal, onSignal)
+    },
+  }
+}

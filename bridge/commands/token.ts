@@ -1,0 +1,52 @@
+import { createHttpClient } from '../network/node-http-client.ts'
+import { OAuthFailure } from '../oauth/login-port.ts'
+import { durationText } from '../terminal/duration-text.ts'
+import { type CommandInput, configOf } from './command.ts'
+import { CommandFailure } from './command-failure.ts'
+import { type ExitCode, exitCode } from './exit-code.ts'
+import { openLogin } from './login-session.ts'
+
+/**
+ * Says how long the access token of a login lasts, renewing it when that is due. Prints the token itself on stdout only
+ * with `show`. Fails with 3 when there is no login.
+ */
+export async function printToken(input: CommandInput, { show }: { show: boolean }): Promise<ExitCode> {
+  const config = configOf(input)
+  if (config.fixedBy !== undefined) {
+    throw new CommandFailure(
+      'The token is fixed by a variable or a header: there is no stored one.',
+      'Leave that out, or use the token you have.',
+    )
+  }
+  const { json, terminal, runtime } = input
+  const http = createHttpClient(config.network)
+  try {
+    const { login } = await openLogin(config, {
+      http,
+      runtime,
+      announce: (line) => terminal.note(line),
+      note: () => {},
+    })
+    const authorization = await login.authorization()
+    const state = await login.state()
+    await login.settle()
+    if (authorization === undefined || state.kind !== 'signed_in') {
+      throw new OAuthFailure('sign_in_needed', `There is no good login for ${config.serverUrl}.`)
+    }
+    const token = authorization.header.replace(/^\S+ +/, '')
+    const { expiresAt, scope } = state
+    const expiresIn = expiresAt === undefined ? undefined : expiresAt - runtime.now()
+    if (json) {
+      const facts = { ok: true, server: config.serverUrl, expires_at: expiresAt ?? null, expires_in: expiresIn ?? null }
+      terminal.print(JSON.stringify({ ...facts, scope: scope ?? null, ...(show && { token }) }))
+      return exitCode.ok
+    }
+    if (show) terminal.print(token)
+    const life = expiresIn === undefined ? 'The server did not say how long it lasts' : `It ends in ${durationText(expiresIn)}`
+    const renewal = state.canRefresh ? 'the bridge renews it' : 'nobody can renew it'
+    terminal.note(`${life}; ${renewal}.${show ? '' : ' To print the token itself: --show'}`)
+    return exitCode.ok
+  } finally {
+    http.close()
+  }
+}

@@ -1,0 +1,195 @@
+import { join } from 'node:path'
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, relayConfig } from './config-part.ts'
+import { parsePort } from './config-value-http.ts'
+import { parseAbsolutePath, type ValueSource } from './config-value.ts'
+import { type BridgeConfig, ConfigError } from './config.ts'
+import type { ParsedArguments } from './setting-argument.ts'
+import { gatherSettings, type GivenSetting, type SettingOrigin } from './setting-source.ts'
+import { settings } from './setting-table.ts'
+import { type HeaderEntry, type SettingValues, variablePrefix } from './setting.ts'
+
+/** What a configuration is read in. */
+export interface Surroundings extends ValueSource {
+  /** Home folder of this user, as the operating system says: not `HOME` of a client that strips it. */
+  homeFolder: string
+  platform: NodeJS.Platform
+}
+
+/** Everything that was set, understood, with every fault that was found on the way. */
+export interface ReadSettings {
+  /** Undefined when no URL was given. Verbatim. */
+  serverUrl: string | undefined
+  port: number | undefined
+  values: SettingValues
+  /** Where each came from; not in it: the default. */
+  origins: ReadonlyMap<keyof SettingValues, SettingOrigin>
+  home: string
+  problems: readonly string[]
+  warnings: readonly string[]
+}
+
+/** Reads all sources. Never throws for what they say: faults are in `problems`. */
+export function readSettings(line: ParsedArguments, surroundings: Surroundings): ReadSettings {
+  const problems = [...line.problems]
+  const [serverUrl, portText, ...more] = line.operands
+  const port = attempt(() => (portText === undefined ? undefined : parsePort(portText)), `${String(portText)}:`, problems)
+  for (const word of more) problems.push(`${word}: is one word too many.`)
+  const home = homeOf(line, surroundings)
+  const { given, ...sources } = gatherSettings(
+    line.flags,
+    surroundings.environment,
+    readConfigFile(join(home, 'config.json'), surroundings, problems),
+    serverUrl,
+  )
+  problems.push(...sources.problems)
+  const values: Record<string, unknown> = {}
+  for (const row of given) {
+    const value = attempt(() => valueOf(row, surroundings), `${row.name}:`, problems)
+    if (value !== undefined) values[row.setting.field] = value
+  }
+  return {
+    serverUrl,
+    port,
+    values: values as SettingValues,
+    origins: new Map(given.map(({ setting, origin }) => [setting.field, origin])),
+    home,
+    problems: [...problems, ...conflicts(values, port)],
+    warnings: [...line.warnings, ...sources.warnings],
+  }
+}
+
+/** The complete configuration for one server. Throws {@link ConfigError} with every fault. */
+export function createBridgeConfig(read: ReadSettings, surroundings: Surroundings): BridgeConfig {
+  const { values, home, port } = read
+  const problems = [...read.problems]
+  const network = attempt(() => networkConfig(values, surroundings), '', problems)
+  const serverUrl = checkServerUrl(read.serverUrl, values.allowHttp === true, problems)
+  if (problems.length > 0 || network === undefined || serverUrl === undefined) throw new ConfigError(problems)
+  const headers = [...(values.headerFile ?? []), ...(values.headers ?? [])]
+  const fixed = fixedToken(values.token, headers)
+  return Object.freeze({
+    serverUrl,
+    network,
+    oauth: oauthConfig(serverUrl, values, port, surroundings.platform),
+    credentials: credentialsConfig(values, home),
+    relay: relayConfig(serverUrl, values, fixed.headers),
+    token: fixed.token,
+    fixedBy: fixed.by,
+    openBrowser: opensBrowser(values, surroundings),
+    output: { silent: values.silent === true, debug: values.debug === true },
+  })
+}
+
+/** Found by flag and variable alone: the file in it cannot say where it is. A wrong value is told with the others. */
+function homeOf(line: ParsedArguments, { environment, homeFolder }: Surroundings): string {
+  const text = line.flags.home?.[0] ?? environment[`${variablePrefix}HOME`] ?? ''
+  return attempt(() => (text === '' ? undefined : parseAbsolutePath(text)), '', []) ?? join(homeFolder, '.drawbridge')
+}
+
+function readConfigFile(
+  path: string,
+  surroundings: Surroundings,
+  problems: string[],
+): { path: string; content: string } | undefined {
+  try {
+    return { path, content: surroundings.readText(path) }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push(`${path}: cannot be read (${code ?? 'unknown'}).`)
+    return undefined
+  }
+}
+
+function valueOf({ setting, texts }: GivenSetting, source: ValueSource): unknown {
+  if (setting.repeats !== undefined) return texts.map((text) => setting.parse(text, source))
+  const [text = '', ...more] = texts
+  if (more.length > 0) throw new TypeError('expected one value')
+  if (setting.choices?.includes(text) === false) {
+    throw new TypeError(`expected ${setting.choices.join(', ').replace(/, ([^,]*)$/, ' or $1')}`)
+  }
+  return setting.parse(text, source)
+}
+
+/** A parser says what is expected, never the text: it may be a secret, or hold one. */
+function attempt<Value>(work: () => Value, name: string, problems: string[]): Value | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    problems.push(`${name} ${error.message}.`.trim())
+    return undefined
+  }
+}
+
+const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
+  [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: only one of them.'],
+  [['resource', 'disableResourceParameter'], '--resource and --disable-resource-parameter: only one of them.'],
+  [['callback', 'host'], '--callback and --host: the host is in the callback already.'],
+  [['callback', 'callbackPath'], '--callback and --callback-path: the path is in the callback already.'],
+]
+
+/** What is right by itself, and wrong together. */
+function conflicts(values: SettingValues, port: number | undefined): string[] {
+  const isSet = (field: keyof SettingValues): boolean => values[field] !== undefined && values[field] !== false
+  const found = exclusive.filter(([fields]) => fields.every(isSet)).map(([, text]) => text)
+  if (isSet('callback') && port !== undefined) {
+    found.push('--callback and a port behind the URL: the port belongs into the callback.')
+  }
+  if (isSet('clientCredentials') && !isSet('staticClient')) {
+    found.push('--client-credentials: needs --static-oauth-client-info as well.')
+  }
+  if (isSet('tokenEndpoint') && !isSet('clientCredentials')) {
+    found.push('--token-endpoint: is for --client-credentials only.')
+  }
+  if (isSet('privateKey') && !isSet('staticClient') && !isSet('clientMetadataUrl')) {
+    found.push('--private-key: needs --static-oauth-client-info or --client-metadata-url as well.')
+  }
+  return found
+}
+
+function checkServerUrl(text: string | undefined, allowHttp: boolean, problems: string[]): string | undefined {
+  const problem = serverUrlProblem(text, allowHttp)
+  if (problem !== undefined) problems.push(problem)
+  return problem === undefined ? text : undefined
+}
+
+function serverUrlProblem(text: string | undefined, allowHttp: boolean): string | undefined {
+  if (text === undefined) return 'The URL of the server is missing, such as https://mcp.example.com/mcp.'
+  if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) {
+    const isHost = /^[\w.-]+(?:\.[a-z]{2,}|:\d+)(?:\/\S*)?$/i.test(text)
+    const hint = isHost ? ` Did you mean https://${text}?` : ''
+    return `${text}: expected a URL that begins with https://.${hint}`
+  }
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') {
+    return 'The URL holds a user or a password, and everybody on this computer can see it. Use --header-file.'
+  }
+  if (url.hash !== '') return `${text}: expected a URL without fragment.`
+  if (url.protocol === 'https:' || isLoopbackHostname(url.hostname) || allowHttp) return undefined
+  return `${text}: plain http goes to this machine only. Use https, or --allow-http where nobody can listen.`
+}
+
+interface FixedToken {
+  token: string | undefined
+  by: BridgeConfig['fixedBy']
+  headers: readonly HeaderEntry[]
+}
+
+/** An `Authorization` header of the user is taken out of the headers when it is a bearer token: it is the login then. */
+function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]): FixedToken {
+  const rest = headers.filter(([name]) => name.toLowerCase() !== 'authorization')
+  if (token !== undefined) return { token, by: 'environment', headers: rest }
+  const header = headers.findLast(([name]) => name.toLowerCase() === 'authorization')
+  if (!header) return { token: undefined, by: undefined, headers }
+  const bearer = /^bearer +(\S+)$/i.exec(header[1])?.[1]
+  if (bearer === undefined) return { token: undefined, by: 'other_header', headers }
+  return { token: bearer, by: 'header', headers: rest }
+}
+
+/** The names of what was set, by where; never the values. */
+export function namesByOrigin(read: ReadSettings): Record<SettingOrigin, readonly string[]> {
+  const of = (origin: SettingOrigin): string[] =>
+    settings.filter(({ field }) => read.origins.get(field) === origin).map(({ name }) => name)
+  return { flag: of('flag'), variable: of('variable'), file: of('file') }
+}

@@ -1,0 +1,107 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { decodeBase64url, encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { CredentialError, type LoginId } from './credential-store.ts'
+import type { Credential } from './credential.ts'
+import type { SealingKey } from './sealing-key.ts'
+
+const recordVersion = 1
+const nonceLength = 12
+const tagLength = 16
+
+/** A sealed credential as it lies on the disk: nothing of the login can be read without the key. */
+export interface CredentialRecord {
+  kid: string
+  generation: number
+  nonce: Uint8Array
+  /** Cipher text with the tag at its end. */
+  sealed: Uint8Array
+}
+
+/**
+ * Seals a credential with AES-256-GCM. Id, generation and key id are authenticated: a record that somebody renamed, or put
+ * back under a newer generation, does not open. `nonce`: 12 random bytes, never used twice under one key.
+ */
+export function sealCredential(
+  id: LoginId,
+  credential: Credential,
+  key: SealingKey,
+  nonce: Uint8Array,
+): string {
+  const cipher = createCipheriv('aes-256-gcm', key.bytes, nonce)
+  cipher.setAAD(associated(id, credential.generation, key.kid))
+  const sealed = Buffer.concat([
+    cipher.update(JSON.stringify(credential), 'utf8'),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ])
+  return JSON.stringify({
+    v: recordVersion,
+    kid: key.kid,
+    gen: credential.generation,
+    alg: 'A256GCM',
+    nonce: encodeBase64url(nonce),
+    ct: encodeBase64url(sealed),
+  })
+}
+
+/** Reads a record without opening it. Throws {@link CredentialError} `corrupt`, or `newer_version` for one of a later Drawbridge. */
+export function parseCredentialRecord(text: string): CredentialRecord {
+  const value = parseJsonObject(text)
+  if (value === undefined) throw corrupt('is cut off or no JSON')
+  const { v, kid, gen, alg, nonce, ct } = value
+  if (typeof v === 'number' && v > recordVersion) {
+    throw new CredentialError(
+      'newer_version',
+      `The stored login was written by a newer Drawbridge (format ${v}).`,
+    )
+  }
+  if (v !== recordVersion || alg !== 'A256GCM') throw corrupt('has an unknown format')
+  if (typeof kid !== 'string' || typeof gen !== 'number') throw corrupt('lacks its key or its generation')
+  const record = { kid, generation: gen, nonce: decode(nonce), sealed: decode(ct) }
+  if (record.nonce.length !== nonceLength || record.sealed.length < tagLength) throw corrupt('is cut off')
+  return record
+}
+
+/** Opens a record. Throws {@link CredentialError} `corrupt` when it was changed, renamed or sealed with another key. */
+export function openCredentialRecord(id: LoginId, record: CredentialRecord, key: SealingKey): Credential {
+  const decipher = createDecipheriv('aes-256-gcm', key.bytes, record.nonce)
+  decipher.setAAD(associated(id, record.generation, key.kid))
+  decipher.setAuthTag(record.sealed.subarray(-tagLength))
+  let opened: Buffer
+  try {
+    opened = Buffer.concat([decipher.update(record.sealed.subarray(0, -tagLength)), decipher.final()])
+  } catch (error) {
+    throw corrupt('does not open with its key', error)
+  }
+  return parseCredential(opened.toString('utf8'))
+}
+
+/** Only what every reader relies on is checked: the seal already proves that a Drawbridge wrote it. */
+function parseCredential(text: string): Credential {
+  const value = parseJsonObject(text)
+  const { client, generation, issuer, tokenEndpoint } = value ?? {}
+  if (
+    typeof generation !== 'number' ||
+    typeof issuer !== 'string' ||
+    typeof tokenEndpoint !== 'string' ||
+    !isJsonObject(client)
+  ) {
+    throw corrupt('holds no login')
+  }
+  return value as unknown as Credential
+}
+
+function associated(id: LoginId, generation: number, kid: string): Buffer {
+  return Buffer.from(`${id}|${generation}|${kid}`)
+}
+
+function decode(value: unknown): Uint8Array {
+  const bytes = typeof value === 'string' ? decodeBase64url(value) : undefined
+  if (bytes === undefined) throw corrupt('is cut off')
+  return bytes
+}
+
+function corrupt(how: string, cause?: unknown): CredentialError {
+  return new CredentialError('corrupt', `The stored login ${how}.`, { cause })
+}

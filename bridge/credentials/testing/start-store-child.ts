@@ -1,0 +1,33 @@
+import { fork, type ForkOptions } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { StoreAnswer, StoreRequest } from './store-child.ts'
+
+/** A child process with a credential store. One request at a time. */
+export interface StoreChild {
+  ask(request: StoreRequest): Promise<StoreAnswer>
+  /** As `kill -9`, or another signal. */
+  kill(signal?: NodeJS.Signals): void
+  stop(): void
+}
+
+/** Starts one, as another user or with another environment if `options` say so. */
+export function startStoreChild(options: ForkOptions = {}): StoreChild {
+  const script = fileURLToPath(new URL('store-child.ts', import.meta.url))
+  const child = fork(script, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options })
+  return {
+    ask: (request) =>
+      new Promise((resolve, reject) => {
+        const onExit = (code: number | null): void => reject(new Error(`the child ended (${String(code)})`))
+        child.once('exit', onExit)
+        child.once('message', (answer: StoreAnswer) => {
+          child.off('exit', onExit)
+          resolve(answer)
+        })
+        child.send(request)
+      }),
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
+    stop: () => {
+      if (child.connected) child.disconnect()
+    },
+  }
+}

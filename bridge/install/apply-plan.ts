@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { readConfigFile } from './config-file.ts'
+import { InstallError } from './install-error.ts'
+import type { Plan } from './plan.ts'
+
+/** What was done. */
+export interface Applied {
+  /** Where the file as it was is. Undefined: there was none. */
+  backup: string | undefined
+}
+
+/**
+ * Writes what was planned: first a copy of the file beside it, then a new file in its place, of the same mode. Throws
+ * {@link InstallError} if somebody wrote the file since it was read, as clients do while they run, or if it must not be
+ * written. `now` is in epoch seconds.
+ */
+export function applyPlan(plan: Plan, now: number): Applied {
+  const { file, bytes, isPrivate } = plan
+  const { target, path, found } = file
+  refuseChanged(plan)
+  try {
+    if (!found) {
+      mkdirSync(dirname(target), { recursive: true, mode: isPrivate ? 0o700 : 0o777 })
+      replaceFile(target, bytes, isPrivate ? 0o600 : undefined)
+      return { backup: undefined }
+    }
+    refuseReadOnly(plan)
+    const backup = writeBackup(target, found.bytes, found.mode, now)
+    refuseChanged(plan)
+    // Another name of the same file would be cut off by putting a new file in its place.
+    if (found.links > 1) writeFileSync(target, bytes)
+    else replaceFile(target, bytes, found.mode)
+    return { backup }
+  } catch (error) {
+    if (error instanceof InstallError) throw error
+    const why = (error as NodeJS.ErrnoException).code ?? 'for an unknown reason'
+    throw notWritable(path, `(${why})`, error)
+  }
+}
+
+function refuseChanged({ file, name }: Plan): void {
+  const now = readConfigFile(file.path).found?.bytes
+  const before = file.found?.bytes
+  if (now === undefined ? before === undefined : before !== undefined && now.equals(before)) return
+  throw new InstallError(
+    'changed',
+    `${file.path} was written by another program meanwhile, so ${JSON.stringify(name)} is not touched.`,
+    'Run the command again; if that keeps happening, close the client first.',
+  )
+}
+
+/** Whoever may do everything is asked by the mode bits: a file that nobody may write was made so on purpose. */
+function refuseReadOnly({ file }: Plan): void {
+  if (file.found && (file.found.mode & 0o222) === 0) throw notWritable(file.path, '(it is read-only)')
+  accessSync(file.target, constants.W_OK)
+}
+
+function notWritable(path: string, why: string, cause?: unknown): InstallError {
+  return new InstallError(
+    'not_writable',
+    `${path} cannot be written ${why}.`,
+    'Where another program makes this file, add the entry there: drawbridge install --print shows it.',
+    { cause },
+  )
+}
+
+function writeBackup(target: string, bytes: Buffer, mode: number, now: number): string {
+  const stamp = new Date(now * 1000)
+    .toISOString()
+    .replaceAll(/[-:]|\..*$/g, '')
+    .replace('T', '-')
+  const first = `${target}.drawbridge-backup-${stamp}`
+  for (let count = 1; ; count += 1) {
+    const backup = count === 1 ? first : `${first}-${count}`
+    if (existsSync(backup)) continue
+    writeNewFile(backup, bytes, mode)
+    return backup
+  }
+}
+
+/** By renaming, so that a client never reads half a file. */
+function replaceFile(target: string, bytes: Buffer, mode: number | undefined): void {
+  const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`)
+  writeNewFile(temporary, bytes, mode)
+  try {
+    renameSync(temporary, target)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    // A file that is mounted by itself, as in containers, cannot be renamed over.
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
+    writeFileSync(target, bytes)
+  }
+}
+
+function writeNewFile(path: string, bytes: Buffer, mode: number | undefined): void {
+  const handle = openSync(path, 'wx', mode ?? 0o666)
+  try {
+    for (let written = 0; written < bytes.length;) written += writeSync(handle, bytes, written)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  // The mask of the process must not take bits away that the file had.
+  if (mode !== undefined) chmodSync(path, mode)
+}

@@ -1,0 +1,176 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { InstallSystem } from './client.ts'
+import { clientFile } from './client-file.ts'
+import { clientOverview } from './client-overview.ts'
+import { clients, findClient } from './client-table.ts'
+import { snippetOf } from './snippet.ts'
+import { createInstallFixture, type InstallFixture, launchSample } from './testing/install-fixture.ts'
+
+function system(options: Partial<InstallSystem>): InstallSystem {
+  return {
+    platform: 'linux',
+    home: '/home/ada',
+    environment: {},
+    projectFolder: '/work',
+    list: () => [],
+    exists: () => false,
+    ...options,
+  }
+}
+const linux = system({})
+const mac = system({ platform: 'darwin', home: '/Users/ada' })
+const windows = system({
+  platform: 'win32',
+  home: String.raw`C:\Users\ada`,
+  projectFolder: String.raw`C:\work`,
+  environment: {
+    APPDATA: String.raw`C:\Users\ada\AppData\Roaming`,
+    LOCALAPPDATA: String.raw`C:\Users\ada\AppData\Local`,
+  },
+})
+
+describe('the file of the user', () => {
+  it.each([
+    [
+      'claude-desktop',
+      '.config/Claude/claude_desktop_config.json',
+      'Library/Application Support/Claude/claude_desktop_config.json',
+      String.raw`AppData\Roaming\Claude\claude_desktop_config.json`,
+    ],
+    ['claude-code', '.claude.json', '.claude.json', '.claude.json'],
+    ['cursor', '.cursor/mcp.json', '.cursor/mcp.json', String.raw`.cursor\mcp.json`],
+    [
+      'vscode',
+      '.config/Code/User/mcp.json',
+      'Library/Application Support/Code/User/mcp.json',
+      String.raw`AppData\Roaming\Code\User\mcp.json`,
+    ],
+    [
+      'windsurf',
+      '.codeium/windsurf/mcp_config.json',
+      '.codeium/windsurf/mcp_config.json',
+      String.raw`.codeium\windsurf\mcp_config.json`,
+    ],
+    [
+      'devin',
+      '.config/devin/mcp_config.json',
+      '.config/devin/mcp_config.json',
+      String.raw`AppData\Roaming\devin\mcp_config.json`,
+    ],
+    ['codex', '.codex/config.toml', '.codex/config.toml', String.raw`.codex\config.toml`],
+    ['gemini', '.gemini/settings.json', '.gemini/settings.json', String.raw`.gemini\settings.json`],
+    [
+      'opencode',
+      '.config/opencode/opencode.jsonc',
+      '.config/opencode/opencode.jsonc',
+      String.raw`.config\opencode\opencode.jsonc`,
+    ],
+    [
+      'zed',
+      '.config/zed/settings.json',
+      '.config/zed/settings.json',
+      String.raw`AppData\Roaming\Zed\settings.json`,
+    ],
+  ])('of %s', (id, onLinux, onMac, onWindows) => {
+    const client = findClient(id)
+    expect(clientFile(client, 'user', linux)).toBe(`/home/ada/${onLinux}`)
+    expect(clientFile(client, 'user', mac)).toBe(`/Users/ada/${onMac}`)
+    expect(clientFile(client, 'user', windows)).toBe(String.raw`C:\Users\ada` + `\\${onWindows}`)
+  })
+
+  it.each([
+    ['codex', 'CODEX_HOME', '/x', '/x/config.toml'],
+    ['claude-code', 'CLAUDE_CONFIG_DIR', '/x', '/x/.claude.json'],
+    ['opencode', 'XDG_CONFIG_HOME', '/x', '/x/opencode/opencode.jsonc'],
+    ['vscode', 'XDG_CONFIG_HOME', '/x', '/x/Code/User/mcp.json'],
+    ['zed', 'XDG_CONFIG_HOME', '/x', '/x/zed/settings.json'],
+    ['cursor', 'XDG_CONFIG_HOME', '/x', '/home/ada/.cursor/mcp.json'],
+    ['opencode', 'XDG_CONFIG_HOME', '', '/home/ada/.config/opencode/opencode.jsonc'],
+  ])('of %s with %s=%s', (id, variable, value, path) => {
+    expect(clientFile(findClient(id), 'user', system({ environment: { [variable]: value } }))).toBe(path)
+  })
+
+  it('of opencode is the one that exists', () => {
+    const json = '/home/ada/.config/opencode/opencode.json'
+    const withJson = system({ exists: (path) => path === json })
+    expect(clientFile(findClient('opencode'), 'user', withJson)).toBe(json)
+    expect(clientFile(findClient('opencode'), 'user', system({ exists: () => true }))).toBe(`${json}c`)
+  })
+
+  it('of Claude Desktop on Windows is that of the packed application, if there is one', () => {
+    const packed = String.raw`C:\Users\ada\AppData\Local\Packages\Claude_pzs8sxrjxfjjc\LocalCache\Roaming\Claude`
+    const newer = String.raw`C:\Users\ada\AppData\Local\Claude-Data\claude_pzs8sxrjxfjjc`
+    const list: InstallSystem['list'] = (folder) => {
+      if (folder.endsWith('Packages')) return ['Other_1', 'Claude_pzs8sxrjxfjjc']
+      return folder.endsWith('Claude-Data') ? ['claude_pzs8sxrjxfjjc', 'logs'] : []
+    }
+    const client = findClient('claude-desktop')
+    const file = (there: readonly string[]): string =>
+      clientFile(client, 'user', { ...windows, list, exists: (path) => there.includes(path) })
+    expect(file([packed])).toBe(`${packed}\\claude_desktop_config.json`)
+    expect(file([packed, newer])).toBe(`${newer}\\claude_desktop_config.json`)
+    expect(file([packed, `${packed}\\claude_desktop_config.json`, newer])).toBe(
+      `${packed}\\claude_desktop_config.json`,
+    )
+    expect(file([])).toContain('Roaming')
+  })
+})
+
+describe('the file of a project', () => {
+  it.each(clients.map((client) => [client.id, client.projectFile] as const))('of %s', (id, file) => {
+    const client = findClient(id)
+    if (file === undefined) {
+      expect(() => clientFile(client, 'project', linux)).toThrow('has no file for one project')
+    } else {
+      expect(clientFile(client, 'project', linux)).toBe(`/work/${file}`)
+      expect(clientFile(client, 'project', windows)).toBe(`C:\\work\\${file.replaceAll('/', '\\')}`)
+    }
+  })
+})
+
+describe('what is to be pasted', () => {
+  it.each(clients.map((client) => [client.id, client] as const))('for %s', (_, client) => {
+    expect(snippetOf(client, 'app', client.entry({ ...launchSample, env: { A: 'b' } }))).toMatchSnapshot()
+  })
+})
+
+describe('a client that is not known', () => {
+  it('is told with those that are', () => {
+    expect(() => findClient('claude')).toThrow('"claude" is no client')
+  })
+})
+
+describe('the overview', () => {
+  let fixture: InstallFixture
+  beforeEach(() => {
+    fixture = createInstallFixture()
+  })
+  afterEach(() => fixture.remove())
+
+  it('says of each client whether there is a file, and our entries in it', () => {
+    const launcher = '/work/bridge-of-mine/launcher.cjs'
+    fixture.file(
+      findClient('cursor'),
+      JSON.stringify({
+        mcpServers: {
+          a: { command: 'node', args: [launcher, 'https://a.example/mcp'] },
+          b: { command: 'b' },
+        },
+      }),
+    )
+    fixture.file(findClient('codex'), '[')
+    mkdirSync(join(fixture.home, '.gemini', 'settings.json'), { recursive: true })
+    const states = Object.fromEntries(
+      clientOverview(fixture.system, launcher).map(({ client, state }) => [client.id, state]),
+    )
+    expect(states['cursor']).toEqual({
+      kind: 'read',
+      own: [{ name: 'a', serverUrl: 'https://a.example/mcp' }],
+    })
+    expect(states['codex']).toMatchObject({ kind: 'fault' })
+    expect(states['gemini']).toMatchObject({ kind: 'fault' })
+    expect(states['zed']).toEqual({ kind: 'absent' })
+  })
+})

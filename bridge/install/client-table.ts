@@ -1,0 +1,192 @@
+import type { Client, InstallSystem, Launch } from './client.ts'
+import {
+  inApplicationData,
+  inFolderOf,
+  inHome,
+  inXdgConfig,
+  joinOn,
+  localApplicationData,
+} from './client-path.ts'
+import { InstallError } from './install-error.ts'
+
+/** Every client that an entry can be written for. What is not measured is of the documentation of the client. */
+export const clients: readonly Client[] = [
+  {
+    id: 'claude-desktop',
+    title: 'Claude Desktop',
+    format: 'json',
+    files: claudeDesktopFiles,
+    keys: ['mcpServers'],
+    entry: withCommand({}),
+    isPrivate: false,
+    afterwards: () => [
+      'Quit Claude Desktop and start it again.',
+      'Settings > Developer lists the server and its log.',
+    ],
+  },
+  {
+    id: 'claude-code',
+    title: 'Claude Code',
+    format: 'json',
+    files: (system) => [inFolderOf(system, 'CLAUDE_CONFIG_DIR', [], '.claude.json')],
+    projectFile: '.mcp.json',
+    keys: ['mcpServers'],
+    entry: withCommand({ type: 'stdio' }),
+    isPrivate: true,
+    afterwards: (name) => [
+      `claude mcp get ${name} shows whether it connects.`,
+      'Sessions that run already do not see it: start a new one.',
+    ],
+  },
+  {
+    id: 'cursor',
+    title: 'Cursor',
+    format: 'jsonc',
+    files: (system) => [inHome(system, '.cursor', 'mcp.json')],
+    projectFile: '.cursor/mcp.json',
+    keys: ['mcpServers'],
+    entry: withCommand({ type: 'stdio' }),
+    isPrivate: false,
+    afterwards: () => ['The MCP page of the settings of Cursor lists the server; switch it on there.'],
+  },
+  {
+    id: 'vscode',
+    title: 'VS Code',
+    format: 'jsonc',
+    files: (system) => [inApplicationData(system, 'Code', 'User', 'mcp.json')],
+    projectFile: '.vscode/mcp.json',
+    keys: ['servers'],
+    entry: withCommand({ type: 'stdio' }),
+    isPrivate: false,
+    afterwards: (name) => [`Run "MCP: List Servers" in the command palette, choose ${name}, then Start.`],
+  },
+  {
+    id: 'windsurf',
+    title: 'Windsurf',
+    format: 'json',
+    files: (system) => [inHome(system, '.codeium', 'windsurf', 'mcp_config.json')],
+    keys: ['mcpServers'],
+    entry: withCommand({}),
+    isPrivate: false,
+    afterwards: () => [
+      'Refresh the list of MCP servers in Cascade.',
+      'Devin Desktop, which Windsurf became, reads another file: drawbridge install devin.',
+    ],
+  },
+  {
+    id: 'devin',
+    title: 'Devin Desktop',
+    format: 'jsonc',
+    // Not %XDG_CONFIG_HOME%: its documentation names ~/.config alone.
+    files: (system) => [
+      system.platform === 'win32'
+        ? inApplicationData(system, 'devin', 'mcp_config.json')
+        : inHome(system, '.config', 'devin', 'mcp_config.json'),
+    ],
+    projectFile: '.devin/mcp_config.json',
+    keys: ['mcpServers'],
+    entry: withCommand({}),
+    isPrivate: false,
+    afterwards: () => ['The MCP section of the agent panel lists the server.'],
+  },
+  {
+    id: 'codex',
+    title: 'Codex',
+    format: 'toml',
+    files: (system) => [inFolderOf(system, 'CODEX_HOME', ['.codex'], 'config.toml')],
+    projectFile: '.codex/config.toml',
+    keys: ['mcp_servers'],
+    entry: withCommand({}),
+    isPrivate: true,
+    afterwards: (name) => [`codex mcp get ${name} shows the entry; /mcp inside Codex shows its tools.`],
+  },
+  {
+    id: 'gemini',
+    title: 'Gemini CLI',
+    format: 'jsonc',
+    files: (system) => [inHome(system, '.gemini', 'settings.json')],
+    projectFile: '.gemini/settings.json',
+    keys: ['mcpServers'],
+    entry: withCommand({}),
+    isPrivate: false,
+    afterwards: () => ['gemini mcp list shows whether it connects; it waits 5 seconds only.'],
+  },
+  {
+    id: 'opencode',
+    title: 'opencode',
+    format: 'jsonc',
+    files: (system) => [
+      inXdgConfig(system, 'opencode', 'opencode.jsonc'),
+      inXdgConfig(system, 'opencode', 'opencode.json'),
+    ],
+    projectFile: 'opencode.json',
+    keys: ['mcp'],
+    entry: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      ...(Object.keys(env).length > 0 && { environment: env }),
+    }),
+    isPrivate: false,
+    afterwards: () => ['opencode mcp list shows whether it connects.'],
+  },
+  {
+    id: 'zed',
+    title: 'Zed',
+    format: 'jsonc',
+    files: (system) => [
+      system.platform === 'darwin'
+        ? inHome(system, '.config', 'zed', 'settings.json')
+        : inApplicationData(system, system.platform === 'win32' ? 'Zed' : 'zed', 'settings.json'),
+    ],
+    projectFile: '.zed/settings.json',
+    keys: ['context_servers'],
+    // Versions of 2025 refuse an entry without its source; later ones do not look at it.
+    entry: withCommand({ source: 'custom' }),
+    isPrivate: false,
+    afterwards: () => ['The settings of the Agent Panel list the server; its dot is green once it runs.'],
+  },
+]
+
+/** The client of an id. Throws {@link InstallError} that names all of them. */
+export function findClient(id: string): Client {
+  const client = clients.find((row) => row.id === id)
+  if (client) return client
+  const known = clients.map((row) => row.id).join(', ')
+  throw new InstallError(
+    'usage',
+    `${JSON.stringify(id)} is no client that is known here.`,
+    `Known are ${known}.`,
+  )
+}
+
+function withCommand(first: Record<string, unknown>): (launch: Launch) => Record<string, unknown> {
+  return ({ command, args, env }) => ({
+    ...first,
+    command,
+    args: [...args],
+    ...(Object.keys(env).length > 0 && { env: { ...env } }),
+  })
+}
+
+/**
+ * On Windows the installer of the last years packs the application, and Windows gives a packed one a folder of its own: an
+ * entry in `%APPDATA%\Claude` is then never read. Only folders that are there already tell which one it is.
+ */
+function claudeDesktopFiles(system: InstallSystem): readonly string[] {
+  const name = 'claude_desktop_config.json'
+  const usual = inApplicationData(system, 'Claude', name)
+  if (system.platform !== 'win32') return [usual]
+  const local = localApplicationData(system)
+  const own = (parent: string, pattern: RegExp, ...below: string[]): string[] =>
+    system
+      .list(parent)
+      .filter((folder) => pattern.test(folder))
+      .map((folder) => joinOn(system, parent, folder, ...below))
+      .filter((folder) => system.exists(folder))
+      .map((folder) => joinOn(system, folder, name))
+  return [
+    ...own(joinOn(system, local, 'Claude-Data'), /^claude(?:_|$)/i),
+    ...own(joinOn(system, local, 'Packages'), /^Claude_/i, 'LocalCache', 'Roaming', 'Claude'),
+    usual,
+  ]
+}

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import type { Launch, LaunchFlag } from './client.ts'
+import { InstallError } from './install-error.ts'
+import { checkLasting, whyPassing } from './lasting-path.ts'
+import { createLaunch } from './launch.ts'
+import { readOwnEntry } from './own-entry.ts'
+import { checkServerName, serverNameOf } from './server-name.ts'
+
+const url = 'https://app.example.com/mcp'
+
+function launch(
+  flags: readonly LaunchFlag[],
+  serverUrl = url,
+  environment: Record<string, string> = {},
+): Launch {
+  return createLaunch({ node: '/n/node', launcher: '/l/launcher.cjs', serverUrl, flags, environment })
+}
+
+function faultOf(work: () => unknown): InstallError | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    if (error instanceof InstallError) return error
+    throw error
+  }
+}
+
+describe('the command of an entry', () => {
+  it('is Node, the launcher, the server and the flags', () => {
+    const flags = [
+      { flag: '--profile', value: 'work' },
+      { flag: '--ipv4' },
+      { flag: '--header', value: 'X-Team:  blue' },
+    ]
+    expect(launch(flags)).toEqual({
+      command: '/n/node',
+      args: ['/l/launcher.cjs', url, '--profile', 'work', '--ipv4', '--header', 'X-Team:blue'],
+      env: {},
+    })
+  })
+
+  it('passes on where the store is, and nothing secret', () => {
+    const environment = {
+      DRAWBRIDGE_HOME: '/h',
+      DRAWBRIDGE_KEY_FILE: '/k',
+      DRAWBRIDGE_TOKEN: 't',
+      DRAWBRIDGE_KEY: 'k',
+      HOME: '/x',
+    }
+    expect(launch([], url, environment).env).toEqual({ DRAWBRIDGE_HOME: '/h', DRAWBRIDGE_KEY_FILE: '/k' })
+  })
+
+  it.each([
+    ['--header', 'X-Team: two words'],
+    ['--scope', 'a b'],
+    ['--ca', '/my files/ca.pem'],
+    ['--profile', 'a\tb'],
+  ])('has no blank in an argument: %s %s', (flag, value) => {
+    expect(faultOf(() => launch([{ flag, value }]))).toMatchObject({
+      fault: 'usage',
+      nextStep: expect.stringContaining('config.json') as string,
+    })
+  })
+})
+
+describe('a secret', () => {
+  it.each([
+    ['--header', 'Authorization: Bearer s3cret'],
+    ['--header', 'authorization:Bearer-s3cret'],
+    ['--header', 'Proxy-Authorization: s3cret'],
+    ['--header', 'Cookie: a=s3cret'],
+    ['--header', 'X-Api-Key: s3cret'],
+    ['--header', 'apikey:s3cret'],
+    ['--header', 'X-Auth-Token:s3cret'],
+    ['--token', 's3cret'],
+    ['--static-oauth-client-info', '{"client_id":"a","client_secret":"s3cret"}'],
+    ['--static-oauth-client-info', '{"client_id":"a","client_secret":"s3cret"'],
+    ['--proxy', 'http://u:s3cret@proxy.example'],
+    ['--authorize-param', 'access_token=s3cret'],
+    ['--resource', 'https://a.example/?key=s3cret'],
+  ])('does not get into a file: %s %s', (flag, value) => {
+    const error = faultOf(() => launch([{ flag, value }]))
+    expect(error?.fault).toBe('secret')
+    expect(`${error?.message} ${error?.nextStep}`).not.toContain('s3cret')
+    expect(error?.message).toContain(flag)
+  })
+
+  it.each([
+    'https://u:s3cret@a.example/mcp',
+    'https://u@a.example/mcp',
+    'https://a.example/mcp?api_key=s3cret',
+    'https://a.example/mcp?access_token=s3cret',
+  ])('does not get into a file in the URL %s', (serverUrl) => {
+    const error = faultOf(() => launch([], serverUrl))
+    expect(error?.fault).toBe('secret')
+    expect(error?.message).not.toContain('s3cret')
+  })
+
+  it.each([
+    ['--header', 'X-Team:blue'],
+    ['--static-oauth-client-info', '{"client_id":"a"}'],
+    ['--static-oauth-client-info', '@/home/ada/client.json'],
+    ['--authorize-param', 'audience=api'],
+    ['--resource', 'https://a.example/mcp?tenant=1'],
+    ['--proxy', 'http://proxy.example:3128'],
+  ])('is not seen where there is none: %s %s', (flag, value) => {
+    expect(launch([{ flag, value }]).args).toContain(value)
+  })
+})
+
+describe('a path that does not last', () => {
+  it.each([
+    ['/home/ada/.npm/_npx/1a2b/node_modules/mcp-drawbridge/launcher.cjs', 'package runner'],
+    [
+      String.raw`C:\Users\ada\AppData\Local\npm-cache\_npx\1a2b\node_modules\mcp-drawbridge\launcher.cjs`,
+      'package runner',
+    ],
+    ['/home/ada/.cache/pnpm/dlx/abc/node_modules/mcp-drawbridge/launcher.cjs', 'package runner'],
+    ['/tmp/xfs-1a/dlx-99/node_modules/mcp-drawbridge/launcher.cjs', 'package runner'],
+    ['/tmp/bunx-1000-mcp-drawbridge@latest/node_modules/mcp-drawbridge/launcher.cjs', 'package runner'],
+    ['/tmp/x/launcher.cjs', 'temporary folder'],
+    ['/tmpx/launcher.cjs', undefined],
+    ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', undefined],
+    ['/home/ada/.nvm/versions/node/v24.1.0/lib/node_modules/mcp-drawbridge/launcher.cjs', undefined],
+  ])('%s', (path, why) => {
+    const found = whyPassing(path, ['/tmp', ''])
+    if (why === undefined) expect(found).toBeUndefined()
+    else expect(found).toContain(why)
+    const error = faultOf(() => checkLasting(['/usr/bin/node', path], ['/tmp']))
+    expect(error?.fault).toBe(why === undefined ? undefined : 'not_lasting')
+    if (error) expect(error.nextStep).toContain('npm i -g mcp-drawbridge')
+  })
+})
+
+describe('the name of a server', () => {
+  it.each([
+    ['https://mcp.example.com/mcp', 'example-com'],
+    ['https://www.example.com/', 'example-com'],
+    ['https://app.example.com:8443/mcp', 'app-example-com-8443'],
+    ['https://mcp.dev/mcp', 'mcp-dev'],
+    ['http://localhost:3000/mcp', 'localhost-3000'],
+    ['http://127.0.0.1:3000/mcp', '127-0-0-1-3000'],
+    ['http://[::1]:3000/mcp', '1-3000'],
+    ['https://bücher.example/mcp', 'xn--bcher-kva-example'],
+  ])('%s is %s', (serverUrl, name) => {
+    expect(serverNameOf(serverUrl)).toBe(name)
+    expect(() => checkServerName(name)).not.toThrow()
+  })
+
+  it.each(['', 'a b', 'a.b', '-a', '__proto__', 'ä', 'a'.repeat(65)])('cannot be %j', (name) => {
+    expect(faultOf(() => checkServerName(name))?.fault).toBe('usage')
+  })
+})
+
+describe('an entry of ours', () => {
+  it.each([
+    [{ command: 'node', args: ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', url, '--ipv4'] }, url],
+    [
+      {
+        command: String.raw`C:\node.exe`,
+        args: [String.raw`C:\npm\node_modules\mcp-drawbridge\launcher.cjs`, url],
+      },
+      url,
+    ],
+    [{ type: 'local', command: ['node', '/work/bridge/launcher.cjs', url] }, url],
+    [{ command: 'npx', args: ['-y', 'mcp-drawbridge@1.2.3', url] }, url],
+    [{ command: 'drawbridge', args: [url] }, url],
+    [{ command: String.raw`C:\npm\drawbridge.cmd`, args: [] }, undefined],
+    [{ command: 'node', args: ['/anywhere/launcher.cjs', url] }, url],
+  ])('%j', (entry, serverUrl) => {
+    expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toEqual({ serverUrl })
+  })
+
+  it.each([
+    [{ command: 'npx', args: ['-y', 'mcp-remote', 'https://example.com/drawbridge'] }],
+    [{ command: 'node', args: ['/x/other/launcher.cjs', url] }],
+    [{ command: 'drawbridge-server', args: [] }],
+    [{ url: 'https://drawbridge.example/mcp' }],
+    ['drawbridge'],
+    [undefined],
+  ])('is not %j', (entry) => {
+    expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toBeUndefined()
+  })
+})

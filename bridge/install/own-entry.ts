@@ -1,0 +1,26 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+
+/** An entry that starts this bridge. */
+export interface OwnEntry {
+  serverUrl: string | undefined
+}
+
+/**
+ * Whether an entry of any client starts the bridge, and for which server: by the name of the package or of the command, or
+ * by the path of a launcher of ours. What comes after the URL says nothing, as it may be anything.
+ */
+export function readOwnEntry(entry: unknown, launcher?: string): OwnEntry | undefined {
+  if (!isJsonObject(entry)) return undefined
+  const words = [entry['command'], entry['args']].flat().filter((word) => typeof word === 'string')
+  const index = words.findIndex((word) => /^https?:\/\//i.test(word))
+  const programs = index === -1 ? words : words.slice(0, index)
+  if (!programs.some((word) => word === launcher || isOwnProgram(word))) return undefined
+  return { serverUrl: words[index] }
+}
+
+function isOwnProgram(word: string): boolean {
+  const parts = word.split(/[\\/]/)
+  const base = parts.at(-1) ?? ''
+  if (/^(?:mcp-)?drawbridge(?:@[\w.+-]+)?(?:\.(?:cmd|exe|ps1))?$/i.test(base)) return true
+  return base === 'launcher.cjs' && /^(?:mcp-drawbridge|bridge)$/.test(parts.at(-2) ?? '')
+}

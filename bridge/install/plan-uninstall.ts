@@ -1,0 +1,74 @@
+import type { Client } from './client.ts'
+import { readConfigFile } from './config-file.ts'
+import { encodeConfigText } from './config-text.ts'
+import { readEntries, removeEntry } from './entry-edit.ts'
+import { InstallError } from './install-error.ts'
+import { lineDiff } from './line-diff.ts'
+import { readOwnEntry } from './own-entry.ts'
+import type { Plan } from './plan.ts'
+import { textOf, withSnippet } from './plan-install.ts'
+
+/** What is to go from the file of a client. Without name and URL: the only entry of ours. */
+export interface UninstallRequest {
+  client: Client
+  path: string
+  name: string | undefined
+  serverUrl: string | undefined
+  /** The launcher that runs now. */
+  launcher: string
+}
+
+/**
+ * Decides what to remove: an entry that starts the bridge, never another one. Throws {@link InstallError} if there is none,
+ * or more than one. Objects that get empty stay.
+ */
+export function planUninstall(request: UninstallRequest): Plan {
+  const { client, path } = request
+  return withSnippet(path, undefined, () => {
+    const file = readConfigFile(path)
+    const { text, mark } = textOf(file)
+    const name = choose(request, readEntries(text, client))
+    const after = removeEntry(text, client, name)
+    return {
+      file,
+      name,
+      change: 'remove',
+      bytes: encodeConfigText({ text: after, mark }),
+      diff: lineDiff(text, after),
+      isPrivate: client.isPrivate,
+    }
+  })
+}
+
+function choose(request: UninstallRequest, entries: ReadonlyMap<string, unknown>): string {
+  const { client, path, name, serverUrl, launcher } = request
+  if (name !== undefined && entries.has(name) && !readOwnEntry(entries.get(name), launcher)) {
+    throw new InstallError(
+      'taken',
+      `${JSON.stringify(name)} in ${path} does not start the bridge, so it is not removed.`,
+      'Remove it in the client that it is for.',
+    )
+  }
+  const own = [...entries].flatMap(([key, entry]) => {
+    const found = readOwnEntry(entry, launcher)
+    const isMeant =
+      name === undefined ? serverUrl === undefined || found?.serverUrl === serverUrl : key === name
+    return found && isMeant ? [key] : []
+  })
+  const [first] = own
+  if (first === undefined) {
+    const what = name === undefined ? 'entry of ours' : `entry ${JSON.stringify(name)}`
+    const server = serverUrl === undefined || name !== undefined ? '' : ` for ${serverUrl}`
+    throw new InstallError(
+      'missing',
+      `There is no ${what}${server} in ${path}.`,
+      `drawbridge install --list shows what ${client.title} and the others have.`,
+    )
+  }
+  if (own.length === 1) return first
+  throw new InstallError(
+    'usage',
+    `${path} has ${own.length} entries of ours: ${own.join(', ')}.`,
+    'Say which one with --name.',
+  )
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+// Plain ES5: desktop clients start the first Node they find, and an old one must get as far as the message.
+var needed = [20, 19]
+var running = process.versions.node.split('.').map(Number)
+if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1])) {
+  process.stderr.write(
+    'drawbridge needs Node ' +
+      needed.join('.') +
+      ' or newer; this is Node ' +
+      process.versions.node +
+      ' at ' +
+      process.execPath +
+      '.\nInstall a newer Node, or give the client the absolute path of one as its command.\n',
+  )
+  process.exit(1)
+}
+var bundle = require('path').join(__dirname, 'dist', 'main.mjs')
+if (!require('fs').existsSync(bundle)) {
+  process.stderr.write('drawbridge is not built yet. Run npm run build.\n')
+  process.exit(1)
+}
+var nodeModule = require('module')
+if (nodeModule.enableCompileCache) nodeModule.enableCompileCache()
+// Built from a string, because old parsers refuse the word import.
+// oxlint-disable-next-line typescript/no-implied-eval
+var load = Function('path', 'return import(path)')
+load(require('url').pathToFileURL(bundle).href)

@@ -1,0 +1,214 @@
+import { request as httpRequest } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { urlToHttpOptions } from 'node:url'
+import { mayGoOutAgain } from './connection-race.ts'
+import { NetworkError } from './http-client.ts'
+import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
+import { errorCode, networkError } from './network-fault.ts'
+import { unknownAuthorityCodes } from './tls-fault.ts'
+
+/** Where and how a request goes out. */
+export interface ExchangePlan {
+  url: URL
+  headers: Record<string, string>
+  agent: Agent
+  connectTimeoutMs: number
+  headersTimeoutMs: number
+  bodyTimeoutMs: number
+  /** The quickest TCP handshakes so far, by origin, in milliseconds; written here too. */
+  quickestConnects: Map<string, number>
+}
+
+/** How one attempt ended. `remedy` names what would make another one worth while, and safe. */
+export type Attempt =
+  | { kind: 'response'; response: HttpResponse }
+  | { kind: 'failed'; error: NetworkError; remedy: 'new_connection' | 'more_authorities' | undefined }
+
+/** Bounds the head of a response; MCP servers behind single sign-on send kilobytes of cookies. */
+const mostHeadBytes = 131_072
+
+/** One request and its response on one connection of node:http. Never resolves twice; `cancel` ends the body too. */
+export class Exchange {
+  readonly attempt: Promise<Attempt>
+  readonly #request: HttpRequest
+  readonly #plan: ExchangePlan
+  readonly #settle: (attempt: Attempt) => void
+  readonly #whenOver: () => void
+  #call: ClientRequest | undefined
+  #connected = false
+  #written = false
+  #writingSince = 0
+  #timer: NodeJS.Timeout | undefined
+  #response: IncomingMessage | undefined
+  /** Why we ended it ourselves, or what node:http said first; what follows from it is no news. */
+  #verdict: NetworkError | undefined
+
+  constructor(request: HttpRequest, plan: ExchangePlan, whenOver: (exchange: Exchange) => void) {
+    this.#request = request
+    this.#plan = plan
+    const { promise, resolve } = deferred<Attempt>()
+    this.attempt = promise
+    this.#settle = resolve
+    const onAbort = (): void => this.cancel()
+    this.#whenOver = () => {
+      request.signal?.removeEventListener('abort', onAbort)
+      whenOver(this)
+    }
+    request.signal?.addEventListener('abort', onAbort)
+    if (request.signal?.aborted === true) this.cancel()
+    else this.#start()
+  }
+
+  /** Ends the exchange with the fault `aborted`, at whatever point it is. */
+  cancel(): void {
+    this.#end('aborted', `the request to ${this.#plan.url.origin} was cancelled`)
+  }
+
+  #start(): void {
+    const { url, agent, headers } = this.#plan
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const call = send({
+      ...urlToHttpOptions(url),
+      method: this.#request.method,
+      agent,
+      headers,
+      maxHeaderSize: mostHeadBytes,
+      joinDuplicateHeaders: true,
+    })
+    this.#call = call
+    call.on('socket', (socket) => this.#onSocket(socket))
+    call.on('finish', () => (this.#written = true))
+    call.on('response', (response) => this.#onResponse(response))
+    call.on('upgrade', () => this.#end('protocol', `${url.origin} wants to leave HTTP, unasked`))
+    call.on('error', (error) => this.#onError(error))
+    call.on('close', () => this.#onError(undefined))
+    call.end(this.#request.body)
+  }
+
+  #onSocket(socket: Socket): void {
+    if (this.#call?.reusedSocket === true) return this.#onConnected()
+    const { connectTimeoutMs, url } = this.#plan
+    this.#arm(connectTimeoutMs, 'connect_timeout', `${url.host} could not be connected to`)
+    this.#measureConnect(socket)
+    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.#onConnected())
+  }
+
+  #measureConnect(socket: Socket): void {
+    let since = performance.now()
+    socket.on('connectionAttempt', () => (since = performance.now()))
+    socket.once('connect', () => {
+      const { quickestConnects, url } = this.#plan
+      const took = performance.now() - since
+      quickestConnects.set(url.origin, Math.min(took, quickestConnects.get(url.origin) ?? took))
+    })
+  }
+
+  #onConnected(): void {
+    this.#connected = true
+    this.#writingSince = performance.now()
+    this.#arm(this.#plan.headersTimeoutMs, 'headers_timeout', `${this.#plan.url.origin} sent no response`)
+  }
+
+  #onResponse(response: IncomingMessage): void {
+    clearTimeout(this.#timer)
+    // Cancelled while the response was on its way through the parser.
+    if (this.#verdict !== undefined) return void response.destroy()
+    this.#response = response
+    this.#watchSilence(response)
+    this.#translateErrors(response)
+    response.once('end', () => {
+      // An early answer to a body that nobody reads: the rest of it would block the connection for ever.
+      if (!this.#written) this.#call?.destroy()
+    })
+    response.once('close', () => this.#whenOver())
+    this.#settle({
+      kind: 'response',
+      response: { status: response.statusCode ?? 0, headers: response.headers, body: response },
+    })
+  }
+
+  /** Silence counts while the reader waits for bytes; a reader who takes a long time is no silence of the server. */
+  #watchSilence(response: IncomingMessage): void {
+    const socket = response.socket
+    const { bodyTimeoutMs, url } = this.#plan
+    const onTimeout = (): void => {
+      if (response.readableLength > 0) socket.setTimeout(bodyTimeoutMs)
+      else
+        this.#end(
+          'body_timeout',
+          `${url.origin} stopped sending in the middle of its response`,
+          bodyTimeoutMs,
+        )
+    }
+    socket.setTimeout(bodyTimeoutMs)
+    socket.on('timeout', onTimeout)
+    response.once('close', () => socket.removeListener('timeout', onTimeout))
+  }
+
+  /** Makes the body fail with {@link NetworkError}. Its chunks are not touched. */
+  #translateErrors(response: IncomingMessage): void {
+    const destroy = response._destroy.bind(response)
+    response._destroy = (cause, callback) => {
+      const error = cause === null ? null : (this.#verdict ?? networkError(cause, this.#place()))
+      destroy(error, (raw) => callback(raw === null || raw === undefined ? raw : error))
+    }
+  }
+
+  #onError(cause: Error | undefined): void {
+    if (this.#response !== undefined) {
+      if (cause !== undefined) this.#verdict ??= networkError(cause, this.#place())
+      return
+    }
+    if (this.#verdict !== undefined) return
+    clearTimeout(this.#timer)
+    this.#verdict = networkError(cause ?? resetError, this.#place())
+    this.#settle({ kind: 'failed', error: this.#verdict, remedy: this.#remedy(cause) })
+    this.#whenOver()
+  }
+
+  #remedy(cause: Error | undefined): 'new_connection' | 'more_authorities' | undefined {
+    if (!this.#connected && unknownAuthorityCodes.has(errorCode(cause))) return 'more_authorities'
+    if (this.#call?.reusedSocket !== true || this.#verdict?.fault !== 'reset') return undefined
+    const ended = {
+      method: this.#request.method,
+      written: this.#written,
+      afterMs: performance.now() - this.#writingSince,
+      quickestConnectMs: this.#plan.quickestConnects.get(this.#plan.url.origin),
+    }
+    return mayGoOutAgain(ended) ? 'new_connection' : undefined
+  }
+
+  #arm(ms: number, fault: NetworkFault, what: string): void {
+    clearTimeout(this.#timer)
+    if (ms > 0) this.#timer = setTimeout(() => this.#end(fault, what, ms), ms)
+  }
+
+  /** Ends the exchange ourselves. */
+  #end(fault: NetworkFault, what: string, limitMs?: number): void {
+    if (this.#verdict !== undefined) return
+    clearTimeout(this.#timer)
+    const message = limitMs === undefined ? what : `${what} (after ${limitMs / 1000} s)`
+    const { origin } = this.#plan.url
+    this.#verdict = new NetworkError(fault, origin, message, { sent: this.#connected })
+    if (this.#response === undefined) {
+      this.#call?.destroy()
+      this.#settle({ kind: 'failed', error: this.#verdict, remedy: undefined })
+      this.#whenOver()
+    } else this.#response.destroy(this.#verdict)
+  }
+
+  #place(): { url: URL; connected: boolean } {
+    return { url: this.#plan.url, connected: this.#connected }
+  }
+}
+
+const resetError = Object.assign(new Error('closed'), { code: 'ECONNRESET' })
+
+function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
+  let resolve!: (value: Value) => void
+  const promise = new Promise<Value>((settle) => (resolve = settle))
+  return { promise, resolve }
+}

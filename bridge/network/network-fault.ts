@@ -1,0 +1,85 @@
+import { NetworkError } from './http-client.ts'
+import type { NetworkFault } from './http-client.ts'
+import { describeTlsFault } from './tls-fault.ts'
+
+/** Where an exchange stood when it failed. */
+export interface FaultPlace {
+  url: URL
+  /** Whether the connection was usable, TLS included: from then on the server may have seen the request. */
+  connected: boolean
+}
+
+/** The {@link NetworkError} for an error of node:net, node:tls or node:http. The words are ours, the code is the system's. */
+export function networkError(cause: unknown, place: FaultPlace): NetworkError {
+  if (cause instanceof NetworkError) return cause
+  const code = errorCode(cause)
+  const [fault, message] = place.connected
+    ? describeBroken(code, place.url)
+    : describeUnreached(code, place.url)
+  return new NetworkError(fault, place.url.origin, message, { sent: place.connected, cause })
+}
+
+/** The `code` of an error, or an empty text. Of several tried addresses, the one that says most. */
+export function errorCode(error: unknown): string {
+  if (error instanceof AggregateError) {
+    const codes = error.errors.map(errorCode)
+    // Who refuses is there: it tells more than another address of the same host that no route leads to.
+    return codes.find((code) => code === 'ECONNREFUSED') ?? codes[0] ?? ''
+  }
+  if (typeof error !== 'object' || error === null || !('code' in error)) return ''
+  return typeof error.code === 'string' ? error.code : ''
+}
+
+type Description = [fault: NetworkFault, message: string]
+
+function describeUnreached(code: string, url: URL): Description {
+  const { hostname, host } = url
+  const tls = describeTlsFault(code, host)
+  if (tls !== undefined) return ['tls', tls]
+  if (code.startsWith('HPE_')) return describeBroken(code, url)
+  switch (code) {
+    case 'ENOTFOUND':
+    case 'ENODATA':
+      return ['dns', `${hostname} has no address (${code})`]
+    case 'EAI_AGAIN':
+      return [
+        'dns',
+        `the address of ${hostname} could not be looked up now: no name server answered (${code})`,
+      ]
+    case 'ECONNREFUSED':
+      return ['refused', `${endpoint(url)} refused the connection (${code})`]
+    case 'ETIMEDOUT':
+      return ['connect_timeout', `${endpoint(url)} did not answer the connection attempt (${code})`]
+    case 'ECONNRESET':
+    case 'EPIPE':
+    case 'ECONNABORTED':
+      return ['reset', `${endpoint(url)} closed the connection before it was ready (${code})`]
+    default:
+      if (code.startsWith('EAI_'))
+        return ['dns', `the address of ${hostname} could not be looked up (${code})`]
+      return ['unreachable', `${endpoint(url)} cannot be reached${inBrackets(code)}`]
+  }
+}
+
+function describeBroken(code: string, url: URL): Description {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return ['protocol', `the headers of the response from ${url.origin} are too large (${code})`]
+  }
+  if (code.startsWith('HPE_'))
+    return ['protocol', `${url.origin} answered with something that is no HTTP (${code})`]
+  const tls = describeTlsFault(code, url.host)
+  if (tls !== undefined) return ['tls', tls]
+  if (code === 'ETIMEDOUT')
+    return ['reset', `${url.origin} is gone from the network: the connection is dead (${code})`]
+  return ['reset', `${url.origin} closed the connection before its answer was whole${inBrackets(code)}`]
+}
+
+/** Host and port, also where the port is the scheme's own. */
+function endpoint(url: URL): string {
+  if (url.port !== '') return url.host
+  return `${url.hostname}:${url.protocol === 'https:' ? 443 : 80}`
+}
+
+function inBrackets(code: string): string {
+  return code === '' ? '' : ` (${code})`
+}

@@ -1,0 +1,36 @@
+import { createDirectClient } from './direct-http-client.ts'
+import type { UrlClient } from './direct-http-client.ts'
+import type { HttpClient } from './http-client.ts'
+import type { NetworkConfig } from './network-config.ts'
+import { chooseProxy } from './proxy-choice.ts'
+import { readRequestUrl } from './request-url.ts'
+
+/**
+ * The client that everything in the bridge sends with. Straight over node:http; through undici, which is loaded then and
+ * not before, for URLs that have to go through a proxy. After `close` it can be used again: that is how connections that
+ * a sleeping computer lost are given up.
+ */
+export function createHttpClient(config: NetworkConfig): HttpClient {
+  const direct = createDirectClient(config)
+  const proxied = new Map<string, Promise<UrlClient>>()
+
+  async function proxiedClient(proxyUrl: string): Promise<UrlClient> {
+    const { createProxiedClient } = await import('./proxied-http-client.ts')
+    return createProxiedClient(config, proxyUrl)
+  }
+
+  return {
+    async send(request) {
+      const url = readRequestUrl(request.url, config.allowHttp)
+      const proxyUrl = chooseProxy(url, config.proxy)
+      if (proxyUrl === undefined) return direct.send(request, url)
+      let client = proxied.get(proxyUrl)
+      if (client === undefined) proxied.set(proxyUrl, (client = proxiedClient(proxyUrl)))
+      return (await client).send(request, url)
+    },
+    close() {
+      direct.close()
+      for (const client of proxied.values()) void client.then((opened) => opened.close())
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { NetworkError } from './http-client.ts'
+import { errorCode, networkError } from './network-fault.ts'
+
+/** Where a request through a proxy stood when it failed. */
+export interface ProxiedPlace {
+  url: URL
+  proxy: URL
+  connected: boolean
+  /** Whether it was the way to the proxy that failed. */
+  ofProxy: boolean
+}
+
+/** The {@link NetworkError} for an error of undici. */
+export function explainProxied(cause: unknown, place: ProxiedPlace): NetworkError {
+  const { url, proxy, connected } = place
+  const tunnel = refusedTunnel(cause)
+  if (tunnel !== undefined)
+    return fault('proxy', tunnelWords(tunnel, url, proxy), { ...place, connected: false }, cause)
+  if (isOfProxy(place, cause)) {
+    const { message } = networkError(cause, { url: new URL(proxy.origin), connected: false })
+    return fault('proxy', `the proxy for ${url.origin} cannot be used: ${message}`, place, cause)
+  }
+  switch (errorCode(cause)) {
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return fault('connect_timeout', `${url.host} could not be connected to through the proxy`, place, cause)
+    case 'UND_ERR_BODY_TIMEOUT':
+      return fault(
+        'body_timeout',
+        `${url.origin} stopped sending in the middle of its response`,
+        place,
+        cause,
+      )
+    case 'UND_ERR_HEADERS_OVERFLOW':
+      return fault('protocol', `the headers of the response from ${url.origin} are too large`, place, cause)
+    default:
+      return networkError(cause, { url, connected })
+  }
+}
+
+function isOfProxy(place: ProxiedPlace, cause: unknown): boolean {
+  if (place.ofProxy || errorCode(cause) === 'UND_ERR_PRX_TLS') return true
+  // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
+  return !place.connected && place.url.protocol === 'http:'
+}
+
+/** The status with which the proxy itself answered. undici has it in its messages only. */
+function refusedTunnel(cause: unknown): number | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const [, status] = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(cause.message) ?? []
+  return status === undefined ? undefined : Number(status)
+}
+
+function tunnelWords(status: number, url: URL, proxy: URL): string {
+  const name = `the proxy ${proxy.host}`
+  if (status === 407) return `${name} wants a user name and password, or others than it got (407)`
+  if (status >= 500) return `${name} could not reach ${url.host} (${status})`
+  return `${name} does not allow a connection to ${url.host} (${status})`
+}
+
+function fault(
+  kind: NetworkError['fault'],
+  message: string,
+  place: ProxiedPlace,
+  cause: unknown,
+): NetworkError {
+  return new NetworkError(kind, place.url.origin, message, { sent: place.connected, cause })
+}

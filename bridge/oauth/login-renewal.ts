@@ -1,0 +1,131 @@
+import type { LoginId } from '../credentials/credential-store.ts'
+import type { Credential } from '../credentials/credential.ts'
+import { OAuthFailure } from './login-port.ts'
+import { within } from './login-wait.ts'
+import { createRefreshPace } from './refresh-pace.ts'
+import {
+  refreshInTurn,
+  type RefreshNeed,
+  type RefreshOutcome,
+  type RefreshTurnPorts,
+} from './refresh-turn.ts'
+
+/** How long a call waits for tokens that are renewed early: it could go on with those there are. */
+const earlyWaitMs = 2000
+/** A pause of this length is waited for; before a longer one the call fails, and says how long. */
+const longestWaitMs = 2000
+/** A server that refuses a token of this age would refuse the next one too. */
+const freshMs = 2000
+
+/** How one process renews tokens: one request at a time, and none too soon. */
+export interface LoginRenewal {
+  /**
+   * For tokens that have ended. Resolves with better ones, with the login as it is when only a person can go on, or with
+   * undefined when it is gone. Rejects with {@link OAuthFailure} `unavailable`, or with `CredentialError`.
+   */
+  renew(credential: Credential, need: 'ended' | 'refused'): Promise<Credential | undefined>
+  /** For tokens that are still good: within 2 seconds, renewed or not. Never rejects. */
+  renewEarly(credential: Credential): Promise<Credential | undefined>
+  /** Rejects like {@link LoginRenewal.renew} while the authorization server has to be left alone. */
+  pause(issuer: string | undefined): Promise<void>
+  failed(): void
+  /** Counts a renewal that a refusal asks for, before it is sent. False when there were too many. */
+  mayFollowRefusal(): boolean
+  /** Remembers that these tokens are of this moment. */
+  minted(credential: Credential): void
+  isFresh(credential: Credential): boolean
+  /** The renewal on its way, if any. */
+  underway(): Promise<unknown> | undefined
+}
+
+/** `note` is told of what goes on, for a person who debugs. */
+export function createLoginRenewal(
+  id: LoginId,
+  ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void },
+): LoginRenewal {
+  const { runtime, note } = ports
+  const pace = createRefreshPace(
+    () => (runtime.randomBytes(1)[0] ?? 0) / 255,
+    () => performance.now(),
+  )
+  let flight: Promise<RefreshOutcome> | undefined
+  let latest: { accessToken: string | undefined; at: number } | undefined
+  let lastCause: unknown
+
+  function fly(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
+    flight ??= refresh(credential, need).finally(() => {
+      flight = undefined
+    })
+    return flight
+  }
+
+  async function refresh(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
+    let outcome: RefreshOutcome
+    try {
+      outcome = await refreshInTurn(id, credential, need, { ...ports, maySend })
+    } catch (error) {
+      pace.failed(undefined)
+      throw error
+    }
+    note(`token renewal (${need}): ${outcome.kind}`)
+    if (outcome.kind === 'unavailable') {
+      lastCause = outcome.cause
+      pace.failed(outcome.retryAfterSeconds)
+    } else {
+      pace.succeeded()
+    }
+    if (outcome.kind === 'renewed' && outcome.minted) remember(outcome.credential)
+    return outcome
+  }
+
+  function maySend(need: RefreshNeed): boolean {
+    return need !== 'refused' || pace.mayFollowRefusal()
+  }
+
+  function remember(credential: Credential): void {
+    latest = { accessToken: credential.tokens?.accessToken, at: performance.now() }
+  }
+
+  function unavailable(issuer: string | undefined): OAuthFailure {
+    const pauseMs = pace.pauseMs()
+    return new OAuthFailure('unavailable', 'The token has ended and cannot be renewed now.', {
+      cause: lastCause,
+      ...(issuer === undefined ? {} : { issuer }),
+      ...(pauseMs === 0 ? {} : { retryAfterSeconds: Math.ceil(pauseMs / 1000) }),
+    })
+  }
+
+  async function pause(issuer: string | undefined): Promise<void> {
+    const pauseMs = pace.pauseMs()
+    if (pauseMs > longestWaitMs) throw unavailable(issuer)
+    if (pauseMs > 0) await runtime.sleep(pauseMs)
+  }
+
+  return {
+    async renew(credential, need) {
+      if (flight === undefined) await pause(credential.issuer)
+      const outcome = await fly(credential, need)
+      if (outcome.kind === 'unavailable') throw unavailable(credential.issuer)
+      return outcome.credential
+    },
+    async renewEarly(credential) {
+      if (flight === undefined && pace.pauseMs() > 0) return credential
+      try {
+        const outcome = await within(earlyWaitMs, fly(credential, 'early'))
+        return outcome === undefined || outcome.kind === 'unavailable' ? credential : outcome.credential
+      } catch (error) {
+        note(`token renewal (early): ${error instanceof Error ? error.name : 'failed'}`)
+        return credential
+      }
+    },
+    pause,
+    failed: () => pace.failed(undefined),
+    mayFollowRefusal: pace.mayFollowRefusal,
+    minted: remember,
+    isFresh: ({ tokens }) =>
+      latest !== undefined &&
+      latest.accessToken === tokens?.accessToken &&
+      performance.now() - latest.at < freshMs,
+    underway: () => flight,
+  }
+}

@@ -1,0 +1,161 @@
+import { CredentialError, type CredentialStore, type LoginId } from '../credentials/credential-store.ts'
+import { OAuthFailure, type PendingSignIn, type SignInPrompt } from './login-port.ts'
+import { parseSignInNotice, type SignInNotice, writeSignInNotice } from './sign-in-share-notice.ts'
+import type { AnnounceSignIn } from './sign-in-request.ts'
+
+/** One sign-in that several processes may want at once. */
+export interface SharedSignIn {
+  id: LoginId
+  store: CredentialStore
+  /** What has to be over before: a sign-in that was cancelled still holds its lock for a moment. */
+  after: Promise<void>
+  /** How long to follow another process. */
+  waitMs: number
+  /** Whether what was wanted is stored by now, whoever did it. */
+  isDone(): Promise<boolean>
+  /** Signs in and stores the login. Only one process at a time does. */
+  signIn(announce: AnnounceSignIn, signal: AbortSignal): Promise<void>
+  randomId(): string
+  note(text: string): void
+}
+
+/**
+ * Signs in, or follows the process that already does: its prompt is shown here too, and the login it stores is the login of
+ * all. When it is gone one of those who follow goes on; when it failed for good, all fail with it.
+ *
+ * `finished` resolves when nothing is left to do, also after a cancellation; it never rejects.
+ */
+export function shareSignIn(shared: SharedSignIn): PendingSignIn & { finished: Promise<void> } {
+  const stop = new AbortController()
+  const prompts = createPrompts()
+  const running = run(shared, prompts, stop.signal)
+  const cancelled = new Promise<never>((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(gaveUp()), { once: true })
+  })
+  const done = Promise.race([running, cancelled])
+  done.then(
+    () => prompts.close(new OAuthFailure('cancelled', 'Somebody has signed in already.')),
+    (error: unknown) => prompts.close(error),
+  )
+  return {
+    prompt: prompts.first,
+    done,
+    onPrompt: prompts.listen,
+    cancel: () => stop.abort(),
+    finished: running.catch(() => undefined),
+  }
+}
+
+async function run(shared: SharedSignIn, prompts: Prompts, signal: AbortSignal): Promise<void> {
+  const { id, store, isDone } = shared
+  const name = `signin-${id}`
+  let followed: string | undefined
+  let isWaiting = false
+
+  async function readNotice(): Promise<SignInNotice | undefined> {
+    const text = await store.notices.read(name)
+    return text === undefined ? undefined : parseSignInNotice(text)
+  }
+
+  function failLike(notice: SignInNotice | undefined): void {
+    if (notice?.kind === 'failed' && notice.owner === followed) {
+      throw new OAuthFailure(notice.fault, notice.message)
+    }
+  }
+
+  async function follow(): Promise<true | undefined> {
+    if (signal.aborted) throw gaveUp()
+    if (await isDone()) return true
+    // What lies there before anybody was seen to hold the lock may be of a process that was killed long ago.
+    const notice = isWaiting ? await readNotice() : undefined
+    isWaiting = true
+    failLike(notice)
+    if (notice?.kind === 'prompt' && notice.owner !== followed) {
+      followed = notice.owner
+      prompts.show({ ...notice.prompt, followed: true })
+    }
+    return undefined
+  }
+
+  async function own(): Promise<true> {
+    if (await isDone()) return true
+    if (followed !== undefined) {
+      failLike(await readNotice())
+      if (!prompts.canShowAnother()) {
+        throw new OAuthFailure('cancelled', 'The process that was signing in is gone. Sign in again.')
+      }
+    }
+    const owner = shared.randomId()
+    const post = (notice: SignInNotice): Promise<void> =>
+      // Those who follow can still wait for the login itself.
+      store.notices.post(name, writeSignInNotice(notice)).catch(() => shared.note('sign-in cannot be shared'))
+    let posted: Promise<void> = Promise.resolve()
+    try {
+      await shared.signIn((prompt) => {
+        posted = post({ owner, kind: 'prompt', prompt })
+        void posted.then(() => prompts.show(prompt))
+      }, signal)
+    } catch (error) {
+      await posted
+      if (error instanceof OAuthFailure && error.fault !== 'cancelled' && !signal.aborted) {
+        await post({ owner, kind: 'failed', fault: error.fault, message: error.message })
+      } else {
+        await store.notices.remove(name).catch(() => undefined)
+      }
+      throw error
+    }
+    await posted
+    await store.notices.remove(name).catch(() => undefined)
+    return true
+  }
+
+  await shared.after
+  try {
+    await store.exclusively<true>(name, { waitMs: shared.waitMs, instead: follow }, own)
+  } catch (error) {
+    if (!(error instanceof CredentialError && error.fault === 'busy')) throw error
+    throw new OAuthFailure('timeout', 'Nobody has signed in within the time that was given.', {
+      cause: error,
+    })
+  }
+}
+
+interface Prompts {
+  first: Promise<SignInPrompt>
+  show(prompt: SignInPrompt): void
+  listen(listener: (prompt: SignInPrompt) => void): void
+  /** Whether a person would see one more. */
+  canShowAnother(): boolean
+  close(error: unknown): void
+}
+
+function createPrompts(): Prompts {
+  const listeners: ((prompt: SignInPrompt) => void)[] = []
+  let latest: SignInPrompt | undefined
+  let resolve: (prompt: SignInPrompt) => void = () => undefined
+  let reject: (error: unknown) => void = () => undefined
+  const first = new Promise<SignInPrompt>((resolveFirst, rejectFirst) => {
+    resolve = resolveFirst
+    reject = rejectFirst
+  })
+  // Nobody has to look at it.
+  first.catch(() => undefined)
+  return {
+    first,
+    show(prompt) {
+      latest = prompt
+      resolve(prompt)
+      for (const listener of listeners) listener(prompt)
+    },
+    listen(listener) {
+      listeners.push(listener)
+      if (latest !== undefined) listener(latest)
+    },
+    canShowAnother: () => latest === undefined || listeners.length > 0,
+    close: (error) => reject(error),
+  }
+}
+
+function gaveUp(): OAuthFailure {
+  return new OAuthFailure('cancelled', 'The sign-in was given up.')
+}

@@ -1,0 +1,63 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
+import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import type { ServerMemory } from './server-memory.ts'
+
+/**
+ * What a client is told about the server before the server was reached: what the last connection saw, in either era, else
+ * that there are tools. Capabilities that this leaves out cannot be announced later.
+ */
+export function cachedOpening(request: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
+  return request.method === 'initialize'
+    ? cachedInitializeResult(request, memory)
+    : cachedDiscoverResult(memory)
+}
+
+function cachedInitializeResult({ params }: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
+  const asked = params?.['protocolVersion']
+  const isKnown = (legacyRevisions as readonly unknown[]).includes(asked)
+  const known = memory?.initializeResult ?? memory?.discoverResult
+  return {
+    protocolVersion: isKnown ? asked : legacyRevisions[0],
+    capabilities: withToolNotices(known, known === memory?.initializeResult),
+    serverInfo: serverInfoOf(known),
+    ...instructionsOf(known),
+  }
+}
+
+function cachedDiscoverResult(memory: ServerMemory | undefined): JsonObject {
+  const known = memory?.discoverResult ?? memory?.initializeResult
+  return {
+    resultType: 'complete',
+    supportedVersions: [modernRevision],
+    capabilities: withToolNotices(known, known === memory?.discoverResult),
+    ...instructionsOf(known),
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { [mcpMetaKey.serverInfo]: serverInfoOf(known) },
+  }
+}
+
+/** The list of tools changes when somebody has signed in, whatever the server itself does. Tasks do not cross eras. */
+function withToolNotices(known: JsonObject | undefined, isSameEra: boolean): JsonObject {
+  const capabilities = isJsonObject(known?.['capabilities']) ? known['capabilities'] : {}
+  const tools = isJsonObject(capabilities['tools']) ? capabilities['tools'] : {}
+  const { tasks, ...passable } = capabilities
+  return {
+    ...passable,
+    ...(isSameEra && tasks !== undefined ? { tasks } : {}),
+    tools: { ...tools, listChanged: true },
+  }
+}
+
+function serverInfoOf(known: JsonObject | undefined): unknown {
+  const meta = known?.['_meta']
+  const inMeta = isJsonObject(meta) ? meta[mcpMetaKey.serverInfo] : undefined
+  return known?.['serverInfo'] ?? inMeta ?? { name: 'drawbridge', version: '0' }
+}
+
+function instructionsOf(known: JsonObject | undefined): JsonObject {
+  const instructions = known?.['instructions']
+  return typeof instructions === 'string' ? { instructions } : {}
+}

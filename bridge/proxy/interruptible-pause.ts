@@ -1,0 +1,39 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+
+/** Resolves after that time, or as soon as the signal is aborted, whichever is first. */
+export async function pause(
+  runtime: Pick<Runtime, 'sleep'>,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (signal === undefined) return runtime.sleep(ms)
+  if (signal.aborted) return
+  let stop = (): void => {}
+  const aborted = new Promise<void>((resolve) => {
+    stop = resolve
+  })
+  signal.addEventListener('abort', stop, { once: true })
+  await Promise.race([runtime.sleep(ms), aborted])
+  signal.removeEventListener('abort', stop)
+}
+
+/** How long to wait after that many failures in a row: twice as long each time, up to the most, minus up to a quarter by chance. */
+export function backoffMs(
+  runtime: Pick<Runtime, 'randomBytes'>,
+  failures: number,
+  firstMs: number,
+  mostMs: number,
+): number {
+  const chance = (runtime.randomBytes(1)[0] ?? 0) / 255
+  return Math.min(firstMs * 2 ** failures, mostMs) * (1 - chance / 4)
+}
+
+/** Resolves when the work is over, however it ends, and at the latest after that time. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work.catch(() => {}), late])
+  clearTimeout(timer)
+}

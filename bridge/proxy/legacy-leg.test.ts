@@ -1,0 +1,480 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createLegacyLeg } from './legacy-leg.ts'
+import type { LegacyLeg } from './legacy-leg.ts'
+import { readEnvelope } from './envelope.ts'
+import { until } from './testing/condition.ts'
+import type { PeerRequest } from './testing/http-peer.ts'
+import { createHarness, exchange } from './testing/leg-harness.ts'
+import type { LegHarness } from './testing/leg-harness.ts'
+import { startLegacyServer } from './testing/legacy-server.ts'
+import type { LegacyServer } from './testing/legacy-server.ts'
+import type { WireMessage } from './wire-message.ts'
+
+let server: LegacyServer
+let harness: LegHarness
+let leg: LegacyLeg
+
+beforeEach(async () => {
+  server = await startLegacyServer()
+  harness = createHarness()
+  leg = makeLeg()
+})
+
+afterEach(async () => {
+  await leg.close(500)
+  harness.http.close()
+  await server.close()
+})
+
+function makeLeg(retryMs = 1000): LegacyLeg {
+  return createLegacyLeg({ serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs }, harness.ports)
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+} as const
+const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
+const call = (id: number | string, name = 'echo') =>
+  ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } }) as const
+const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' }) as const
+const ok = (id: unknown, more = '') => `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}}}\n\n`
+const notice = (text: string) => `data: {"jsonrpc":"2.0","method":"notifications/${text}"}\n\n`
+
+async function open(): Promise<void> {
+  await exchange(leg, initialize)
+  await exchange(leg, initialized)
+}
+
+/** Answers calls by this, everything else as usual. */
+function answerCalls(answer: (request: PeerRequest, id: unknown) => void): void {
+  server.intercept = (request) => {
+    if (request.method !== 'POST' || request.message()['method'] !== 'tools/call') return false
+    answer(request, request.message()['id'])
+    return true
+  }
+}
+
+describe('opening a session', () => {
+  it('sends headers, session and revision', async () => {
+    expect(await exchange(leg, initialize)).toMatchObject([{ id: 0, result: { protocolVersion: '2025-11-25' } }])
+    expect(leg.revision()).toBe('2025-11-25')
+    await exchange(leg, initialized)
+    expect(await exchange(leg, call('a'))).toEqual([
+      { jsonrpc: '2.0', id: 'a', result: { echo: { name: 'echo' } } },
+    ])
+    await until(() => server.streams.size === 1)
+    const [first, second, third] = server.requests.filter(({ method }) => method === 'POST')
+    expect(first?.headers).toMatchObject({
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'x-mine': '1',
+    })
+    expect(first?.headers).not.toHaveProperty('mcp-session-id')
+    expect(first?.headers).not.toHaveProperty('mcp-protocol-version')
+    for (const later of [second, third])
+      expect(later?.headers).toMatchObject({
+        'mcp-session-id': 'session-1',
+        'mcp-protocol-version': '2025-11-25',
+      })
+  })
+
+  it('works without sessions, and without a standing stream', async () => {
+    server.hasSessions = false
+    server.streamStatus = 405
+    await open()
+    await until(() => server.log().includes('GET'))
+    expect(await exchange(leg, list(1))).toHaveLength(1)
+    await leg.close(500)
+    expect(server.log()).toEqual(['initialize', 'notifications/initialized', 'GET', 'tools/list'])
+  })
+
+  it('asks nothing before the server has accepted notifications/initialized', async () => {
+    await exchange(leg, initialize)
+    let accept = (): void => {}
+    server.intercept = (request) => {
+      if (request.method !== 'POST' || request.message()['method'] !== 'notifications/initialized') return false
+      accept = () => void request.response.writeHead(202).end()
+      return true
+    }
+    const both = Promise.all([exchange(leg, initialized), exchange(leg, list(1))])
+    await until(() => server.requests.length === 2)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(server.log()).toEqual(['initialize', 'notifications/initialized'])
+    accept()
+    await both
+    expect(server.log()).toContain('tools/list')
+  })
+
+  it.each([200, 400, 404])('refuses with what the server said: an error with HTTP %s', async (status) => {
+    const error = { code: -32_022, message: 'no', data: { supported: ['2026-07-28'] } }
+    server.intercept = (request) => {
+      request.json(status, { jsonrpc: '2.0', id: status === 404 ? null : 0, error })
+      return true
+    }
+    const failure = await exchange(leg, initialize).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ fault: 'refused', status, response: { envelope: { kind: 'response', id: 0 } } })
+    const { bytes } = (failure as { response: WireMessage }).response
+    expect(JSON.parse(bytes.toString())).toMatchObject({ id: 0, error })
+  })
+
+  it('can open without initialize', async () => {
+    server.hasSessions = false
+    expect(await exchange(leg, list(1))).toHaveLength(1)
+  })
+
+  it('ends the session that the client replaces', async () => {
+    await open()
+    await open()
+    await until(() => server.sessions.size === 1 && server.streams.size === 1)
+    expect([...server.sessions]).toEqual(['session-2'])
+  })
+})
+
+describe('answers', () => {
+  beforeEach(open)
+
+  it('come as a stream, notices first, and are passed on as they are', async () => {
+    answerCalls((request, id) => {
+      const result = '"big":9007199254740993 , "x" : 1.0'
+      request.events(`: hi\r\n\r\nevent: ping\ndata: {}\n\n${notice('progress')}${ok(id, result)}`)
+      request.response.end()
+    })
+    const lines: string[] = []
+    const wire: WireMessage = { bytes: Buffer.from(JSON.stringify(call(5))), envelope: readEnvelope(Buffer.from(JSON.stringify(call(5)))) }
+    await leg.send(wire, { deliver: ({ bytes }) => void lines.push(bytes.toString()) })
+    expect(lines).toEqual([
+      '{"jsonrpc":"2.0","method":"notifications/progress"}',
+      '{"jsonrpc":"2.0","id":5,"result":{"big":9007199254740993 , "x" : 1.0}}',
+    ])
+  })
+
+  it('lose their line ends', async () => {
+    answerCalls((request, id) => request.json(200, `{\r\n "jsonrpc": "2.0",\n "id": ${id},\n "result": {"a":"\\n"}\n}\n`))
+    let line = ''
+    await leg.send(
+      { bytes: Buffer.from(JSON.stringify(call(5))), envelope: { kind: 'request', id: 5, method: 'tools/call' } },
+      { deliver: ({ bytes }) => void (line = bytes.toString()) },
+    )
+    expect(line).not.toMatch(/[\r\n]/)
+    expect(JSON.parse(line)).toEqual({ jsonrpc: '2.0', id: 5, result: { a: '\n' } })
+  })
+
+  it.each<[string, (request: PeerRequest, id: unknown) => void, string]>([
+    ['a web page', (request) => request.response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>'), 'no_mcp'],
+    ['garbage', (request) => request.json(200, '{"jsonrpc"'), 'no_mcp'],
+    ['another id', (request) => request.json(200, { jsonrpc: '2.0', id: 77, result: {} }), 'no_mcp'],
+    ['an empty batch', (request) => request.json(200, []), 'no_mcp'],
+    ['202', (request) => request.response.writeHead(202).end(), 'no_mcp'],
+    ['a stream without it', (request) => void (request.events(notice('x')), request.response.end()), 'lost'],
+    ['403', (request) => request.json(403, {}), 'forbidden'],
+    ['405', (request) => request.json(405, {}), 'not_found'],
+    ['413', (request) => request.json(413, {}), 'too_large'],
+    ['418', (request) => request.json(418, {}), 'refused'],
+    ['500', (request) => request.json(500, {}), 'unavailable'],
+    ['503', (request) => request.json(503, {}), 'unavailable'],
+    ['429 for long', (request) => request.json(429, {}, { 'Retry-After': '60' }), 'rate_limited'],
+  ])('that are %s', async (_what, answer, fault) => {
+    answerCalls(answer)
+    await expect(exchange(leg, call(5))).rejects.toMatchObject({ name: 'RemoteError', fault })
+    expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
+  })
+
+  it('name where the endpoint has moved to, without its query', async () => {
+    answerCalls((request) => request.response.writeHead(307, { Location: '/mcp/?secret=1' }).end())
+    const failure = (await exchange(leg, call(5)).catch((error: unknown) => error)) as Error
+    expect(failure).toMatchObject({ fault: 'refused', status: 307 })
+    expect(failure.message).toBe(`The server says that the endpoint has moved to ${server.origin}/mcp/.`)
+  })
+
+  it('are delivered although the status says error', async () => {
+    answerCalls((request, id) => request.json(400, { jsonrpc: '2.0', id, error: { code: -32_602, message: 'm' } }))
+    expect(await exchange(leg, call(5))).toMatchObject([{ id: 5, error: { code: -32_602 } }])
+  })
+
+  it('of the client that no response is for are accepted with 202', async () => {
+    expect(await exchange(leg, { jsonrpc: '2.0', id: 'q', result: {} })).toEqual([])
+    expect(await exchange(leg, { jsonrpc: '2.0', method: 'notifications/cancelled' })).toEqual([])
+  })
+
+  it('stay on the server while the client does not read', async () => {
+    const large = 'x'.repeat(1_000_000)
+    let sent = 0
+    answerCalls((request, id) => {
+      request.events('')
+      const pump = (): void => {
+        while (sent < 60) {
+          sent += 1
+          if (!request.response.write(notice(`m","params":{"t":"${large}"},"x":"`))) return void request.response.once('drain', pump)
+        }
+        request.response.end(ok(id))
+      }
+      pump()
+    })
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    let delivered = 0
+    const done = leg.send(
+      { bytes: Buffer.from(JSON.stringify(call(5))), envelope: { kind: 'request', id: 5, method: 'tools/call' } },
+      { deliver: () => ((delivered += 1), held) },
+    )
+    await until(() => delivered === 1)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(delivered).toBe(1)
+    expect(sent).toBeLessThan(30)
+    release()
+    await done
+    expect(delivered).toBe(61)
+  })
+
+  it('that come after the client gave up are dropped', async () => {
+    let response: PeerRequest | undefined
+    answerCalls((request) => void (request.events(notice('one')), (response = request)))
+    const giveUp = new AbortController()
+    const delivered: unknown[] = []
+    const sending = leg.send(
+      { bytes: Buffer.from(JSON.stringify(call(5))), envelope: { kind: 'request', id: 5, method: 'tools/call' } },
+      { signal: giveUp.signal, deliver: (message) => void delivered.push(message) },
+    )
+    await until(() => delivered.length === 1)
+    giveUp.abort()
+    response?.response.write(ok(5))
+    await expect(sending).rejects.toMatchObject({ name: 'NetworkError', fault: 'aborted' })
+    expect(delivered).toHaveLength(1)
+  })
+})
+
+describe('batches of 2025-03-26', () => {
+  it('go as one, and come back one by one', async () => {
+    server.revision = '2025-03-26'
+    await open()
+    expect(leg.revision()).toBe('2025-03-26')
+    const bytes = Buffer.from(JSON.stringify([list(1), initialized, list(2)]))
+    const answers = await exchange(leg, { bytes, envelope: readEnvelope(bytes) })
+    expect(answers.map(({ id }) => id)).toEqual([1, 2])
+    const streamed = [notice('x'), `data: [${ok(2).slice(6).trim()},${ok(1).slice(6).trim()}]\n\n`]
+    server.intercept = (request) => (request.events(streamed.join('')), true)
+    expect((await exchange(leg, { bytes, envelope: readEnvelope(bytes) })).map(({ id }) => id)).toEqual([undefined, 2, 1])
+  })
+})
+
+describe('a stream that is cut', () => {
+  it('is resumed after the time the server names, with the id of the last event', async () => {
+    await open()
+    await until(() => server.streams.size === 1)
+    let cutAt = 0
+    server.intercept = (request) => {
+      if (request.method === 'GET') {
+        request.events(`${notice('more')}${ok(5)}`)
+        return true
+      }
+      if (request.message()['method'] !== 'tools/call') return false
+      request.events(`id: e1\nretry: 500\ndata:\n\nid: e2\n${notice('one')}`)
+      setTimeout(() => {
+        cutAt = performance.now()
+        request.response.end()
+      }, 50)
+      return true
+    }
+    const answers = await exchange(leg, call(5))
+    expect(answers.map(({ method }) => method)).toEqual(['notifications/one', 'notifications/more', undefined])
+    const resumed = server.requests.at(-1)
+    expect(resumed?.headers).toMatchObject({ 'last-event-id': 'e2', 'mcp-session-id': 'session-1' })
+    const waited = (resumed?.at ?? 0) - cutAt
+    expect(waited).toBeGreaterThan(450)
+    expect(waited).toBeLessThan(800)
+  })
+
+  it('is resumed when the connection broke, and as often as it takes', async () => {
+    await open()
+    await until(() => server.streams.size === 1)
+    let gets = 0
+    server.intercept = (request) => {
+      if (request.method === 'GET') {
+        gets += 1
+        request.events(gets < 3 ? `id: g${gets}\n${notice('g')}` : ok(5))
+        setImmediate(() => request.response.destroy())
+        return true
+      }
+      if (request.message()['method'] !== 'tools/call') return false
+      request.events(`id: e1\nretry: 10\ndata:\n\n`)
+      setTimeout(() => request.response.destroy(), 20)
+      return true
+    }
+    expect(await exchange(leg, call(5))).toHaveLength(3)
+    const resumes = server.requests.map(({ headers }) => headers['last-event-id']).filter(Boolean)
+    expect(resumes).toEqual(['e1', 'g1', 'g2'])
+  })
+
+  it('is lost when the server does not resume', async () => {
+    await open()
+    answerCalls((request) => void (request.events(`id: e1\nretry: 10\ndata:\n\n`), request.response.end()))
+    const before = server.intercept
+    await until(() => server.streams.size === 1)
+    server.streamStatus = 405
+    server.intercept = before
+    await expect(exchange(leg, call(5))).rejects.toMatchObject({ fault: 'lost' })
+  })
+})
+
+describe('a lost session', () => {
+  it.each([404, 400] as const)('by HTTP %s is made anew once for a burst of calls, each answered once', async (status) => {
+    await open()
+    await exchange(leg, { jsonrpc: '2.0', id: 'l', method: 'logging/setLevel', params: { level: 'info' } })
+    for (const uri of ['a:1', 'b:2'])
+      await exchange(leg, { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
+    await exchange(leg, { jsonrpc: '2.0', id: 'u', method: 'resources/unsubscribe', params: { uri: 'b:2' } })
+    await until(() => server.streams.size === 1)
+    server.lostStatus = status
+    server.sessions.clear()
+    server.requests.length = 0
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, id) => exchange(leg, call(id + 100))))
+    expect(answers.map((one) => one.map(({ id }) => id))).toEqual(Array.from({ length: 10 }, (_, id) => [id + 100]))
+    await until(() => server.streams.size === 1 && server.log().includes('resources/subscribe'))
+    const log = server.log()
+    const count = (method: string): number => log.filter((one) => one === method).length
+    expect(count('initialize')).toBe(1)
+    expect(count('notifications/initialized')).toBe(1)
+    expect(count('logging/setLevel')).toBe(1)
+    expect(count('resources/subscribe')).toBe(1)
+    expect(count('GET')).toBe(1)
+    expect(count('tools/call')).toBe(20)
+    const initialization = server.requests.find((request) => request.body.includes('"initialize"'))
+    expect(initialization?.message()).toMatchObject({ params: initialize.params })
+    expect(initialization?.headers).not.toHaveProperty('mcp-session-id')
+    // Twice in a row, and the choices are still known.
+    server.sessions.clear()
+    server.requests.length = 0
+    await exchange(leg, call(1))
+    await until(() => server.log().includes('resources/subscribe') && server.log().includes('logging/setLevel'))
+  })
+
+  it('is not asked for twice by a call that comes late', async () => {
+    await open()
+    const slow: PeerRequest[] = []
+    server.intercept = (request) => {
+      if (!request.body.includes('slow') || request.headers['mcp-session-id'] !== 'session-1') return false
+      slow.push(request)
+      return true
+    }
+    const late = exchange(leg, call(1, 'slow'))
+    await until(() => slow.length === 1)
+    server.sessions.clear()
+    await exchange(leg, call(2))
+    slow[0]?.response.writeHead(404).end()
+    expect(await late).toHaveLength(1)
+    expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
+  })
+
+  it('takes answers of the client with it, and sends notifications again', async () => {
+    await open()
+    server.sessions.clear()
+    await exchange(leg, { jsonrpc: '2.0', id: 'q', result: {} })
+    server.sessions.clear()
+    await exchange(leg, { jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
+    const log = server.log()
+    expect(log.filter((method) => method === 'response')).toHaveLength(1)
+    expect(log.filter((method) => method === 'notifications/roots/list_changed')).toHaveLength(2)
+  })
+
+  it('that is lost again at once is an error', async () => {
+    await open()
+    server.intercept = (request) => {
+      if (!request.body.includes('tools/call')) return false
+      request.response.writeHead(404).end()
+      return true
+    }
+    await expect(exchange(leg, call(1))).rejects.toMatchObject({ fault: 'lost' })
+    expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(2)
+  })
+
+  it('that cannot be made anew is the error of everyone who waits, until it can', async () => {
+    await open()
+    server.sessions.clear()
+    let isDown = true
+    server.intercept = (request) => {
+      if (!isDown || !request.body.includes('"initialize"')) return false
+      request.json(500, {})
+      return true
+    }
+    const failures = await Promise.allSettled([exchange(leg, call(1)), exchange(leg, call(2))])
+    expect(failures).toMatchObject([{ reason: { fault: 'unavailable' } }, { reason: { fault: 'unavailable' } }])
+    isDown = false
+    expect(await exchange(leg, call(3))).toHaveLength(1)
+  })
+})
+
+describe('the standing stream', () => {
+  it('brings messages, and comes back with the last id when it is cut', async () => {
+    await open()
+    await until(() => server.streams.size === 1)
+    for (const stream of server.streams) stream.write(`id: s1\n${notice('tools/list_changed')}`)
+    await until(() => harness.unsolicited.length === 1)
+    const cutAt = performance.now()
+    for (const stream of server.streams) stream.destroy()
+    await until(() => server.streams.size === 0)
+    await until(() => server.streams.size === 1)
+    const again = server.requests.at(-1)
+    expect(again?.headers['last-event-id']).toBe('s1')
+    const waited = (again?.at ?? 0) - cutAt
+    expect(waited).toBeGreaterThan(950)
+    expect(waited).toBeLessThan(3500)
+    for (const stream of server.streams) stream.write(notice('prompts/list_changed'))
+    await until(() => harness.unsolicited.length === 2)
+  })
+
+  it('notices that the session is lost', async () => {
+    await open()
+    await until(() => server.streams.size === 1)
+    server.sessions.clear()
+    for (const stream of server.streams) stream.end('retry: 20\n\n')
+    await until(() => server.sessions.size === 1 && server.streams.size === 1)
+    expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
+  })
+
+  it('is not asked for again when the server has none, with 404 neither', async () => {
+    server.streamStatus = 404
+    await open()
+    await until(() => harness.notes.some((note) => note.startsWith('no standing stream')))
+    expect(await exchange(leg, call(1))).toHaveLength(1)
+    expect(server.log().filter((method) => method === 'GET' || method === 'initialize')).toHaveLength(2)
+  })
+
+  it('is opened when the sign-in that it wanted has come', async () => {
+    server.intercept = (request) => {
+      if (request.method !== 'GET' || request.headers.authorization === 'Bearer good') return false
+      request.response.writeHead(401).end()
+      return true
+    }
+    await open()
+    await until(() => harness.refusals.length === 1)
+    harness.token = 'good'
+    await exchange(leg, call(1))
+    await until(() => server.streams.size === 1)
+  })
+})
+
+describe('closing', () => {
+  it('ends the session and its stream', async () => {
+    await open()
+    await until(() => server.streams.size === 1)
+    await leg.close(500)
+    expect(server.log().at(-1)).toBe('DELETE')
+    expect(server.sessions.size).toBe(0)
+    await until(() => server.streams.size === 0)
+  })
+
+  it('takes no longer than it may, ends what is open, and refuses what comes later', async () => {
+    await open()
+    server.intercept = () => true
+    const waiting = exchange(leg, call(1))
+    await until(() => server.log().includes('tools/call'))
+    const started = performance.now()
+    const [failed] = await Promise.allSettled([waiting, leg.close(100)])
+    expect(performance.now() - started).toBeLessThan(400)
+    expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
+    await expect(exchange(leg, call(2))).rejects.toMatchObject({ fault: 'aborted' })
+  })
+})

@@ -1,0 +1,273 @@
+import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
+import type { HttpResponse } from '../network/http-client.ts'
+import { discard } from './discarded-body.ts'
+import { atMost, pause } from './interruptible-pause.ts'
+import type { LegConfig, LegPorts } from './leg-config.ts'
+import { isSessionLost, noSession, openedSession } from './legacy-session.ts'
+import type { LegacySession } from './legacy-session.ts'
+import { createOpenExchanges } from './open-exchange.ts'
+import { createPostExchange, isEventStream } from './post-exchange.ts'
+import type { PostExchange } from './post-exchange.ts'
+import { readRefusedPost, refusedPostError } from './refused-post.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import { createRemoteRequester } from './remote-request.ts'
+import { isRepeatable } from './repeatable.ts'
+import { createSessionMemory } from './session-memory.ts'
+import { createStandingStream } from './standing-stream.ts'
+import type { StandingStream } from './standing-stream.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** The way to a server of the 2025 era. */
+export interface LegacyLeg extends RemoteLeg {
+  /** What the server agreed on; undefined before it answered `initialize`. */
+  revision(): string | undefined
+}
+
+type Sending = SendOptions & { signal: AbortSignal }
+
+/** A server that never accepts `notifications/initialized` shall not block the rest for ever. */
+const openingWaitMs = 10_000
+
+/** Before a cut answer is resumed, when the server names no time. */
+const resumeWaitMs = 1000
+
+/**
+ * The way to a server that speaks Streamable HTTP in one of the revisions 2025-03-26 to 2025-11-25. Follows the messages
+ * that open a session, and those that shape it; when the server loses the session, opens another one for all who wait, and
+ * sends again what was refused for it. A batch is sent as one: whether the server takes any, {@link LegacyLeg.revision}
+ * tells the caller. An `initialize` that is answered with an error is a `RemoteError` `refused`.
+ */
+export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
+  const request = createRemoteRequester(config, ports)
+  const open = createOpenExchanges(config.serverUrl)
+  const memory = createSessionMemory()
+  let session = noSession
+  let standing: StandingStream | undefined
+  /** Pending while the server may not be asked anything yet. */
+  let opening: Promise<void> | undefined
+  let renewing: Promise<void> | undefined
+  let isClosed = false
+
+  async function post(
+    message: WireMessage,
+    used: LegacySession,
+    signal: AbortSignal,
+  ): Promise<HttpResponse> {
+    return request({
+      method: 'POST',
+      url: config.serverUrl,
+      headers: { ...postHeaders, ...used.headers },
+      body: message.bytes,
+      signal,
+      repeatable: isRepeatable(message.envelope),
+    })
+  }
+
+  function get(
+    used: LegacySession,
+    lastEventId: string | undefined,
+    signal: AbortSignal,
+    limits: { retryMs?: number; bodyTimeoutMs?: number },
+  ): Promise<HttpResponse> {
+    return request({
+      method: 'GET',
+      url: config.serverUrl,
+      headers: {
+        Accept: 'text/event-stream',
+        ...used.headers,
+        ...(lastEventId !== undefined && { [mcpHeader.lastEventId]: lastEventId }),
+      },
+      signal,
+      repeatable: true,
+      ...limits,
+    })
+  }
+
+  /** Reads the answers; of a stream that ends too early the rest is fetched, if the server said how. */
+  async function finish(
+    first: HttpResponse,
+    exchange: PostExchange,
+    used: LegacySession,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let response = first
+    let lastEventId: string | undefined
+    let retryMs: number | undefined
+    for (;;) {
+      const cut = await exchange.read(response)
+      if (cut === undefined) return
+      lastEventId = cut.lastEventId ?? lastEventId
+      retryMs = cut.retryMs ?? retryMs
+      if (lastEventId === undefined || signal.aborted) throw lostError(cut.cause)
+      ports.note('an answer was cut off: resuming it')
+      await pause(ports.runtime, retryMs ?? resumeWaitMs, signal)
+      response = await get(used, lastEventId, signal, {})
+      if (response.status < 300 && isEventStream(response)) continue
+      discard(response.body)
+      throw lostError(cut.cause)
+    }
+  }
+
+  async function initialize(message: WireMessage, options: Sending): Promise<void> {
+    const response = await post(message, noSession, options.signal)
+    if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, message))
+    const deliver = (answer: WireMessage): void | Promise<void> => {
+      if (answer.envelope.kind === 'response') {
+        if (answer.envelope.isError)
+          throw new RemoteError('refused', 'The server refused to open a session.', {
+            status: response.status,
+            response: answer,
+          })
+        session = openedSession(response, answer)
+        memory.keep(message)
+      }
+      return options.deliver(answer)
+    }
+    const exchange = createPostExchange(message, { ...options, deliver }, ports.note)
+    await finish(response, exchange, noSession, options.signal)
+  }
+
+  /** The client opens a session, maybe not its first one. */
+  async function openSession(message: WireMessage, options: Sending): Promise<void> {
+    const before = session
+    memory.restart()
+    await initialize(message, options)
+    if (before.id === undefined || before === session) return
+    standing?.close()
+    void endSession(before).catch(() => {})
+  }
+
+  async function confirmSession(message: WireMessage, signal: AbortSignal): Promise<void> {
+    const response = await post(message, session, signal)
+    if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, message))
+    discard(response.body)
+    listen()
+  }
+
+  function listen(): void {
+    standing?.close()
+    if (isClosed) return
+    const used = session
+    standing = createStandingStream({
+      runtime: ports.runtime,
+      note: ports.note,
+      open: (lastEventId, signal) => get(used, lastEventId, signal, { retryMs: 0, bodyTimeoutMs: 0 }),
+      message: ports.unsolicited,
+      sessionLost: () => {
+        if (used.id !== undefined) void renew(used).catch(() => {})
+      },
+    })
+  }
+
+  /** One new session for all who found the old one gone. */
+  async function renew(lost: LegacySession): Promise<void> {
+    if (lost === session || renewing !== undefined) {
+      renewing ??= open
+        .run(undefined, renewOnce)
+        .finally(() => (renewing = undefined))
+      await renewing
+    }
+  }
+
+  async function renewOnce(signal: AbortSignal): Promise<void> {
+    const messages = memory.opening()
+    if (messages === undefined) throw lostSessionError()
+    ports.note('the server lost the session: opening another one')
+    standing?.close()
+    await initialize(messages.initialize, { signal, deliver: () => {} })
+    await confirmSession(messages.initialized, signal)
+    for (const choice of memory.choices()) void restore(choice)
+  }
+
+  async function restore(choice: WireMessage): Promise<void> {
+    const restoring = open.run(undefined, (signal) => inSession(choice, { signal, deliver: () => {} }))
+    await restoring.catch(() => ports.note('a log level or subscription could not be restored'))
+  }
+
+  async function inSession(message: WireMessage, options: Sending): Promise<void> {
+    const isAnswer = message.envelope.kind === 'response'
+    for (let renewals = 0; ; renewals += 1) {
+      // An answer of the client may be what the server waits for before it accepts anything else.
+      if (opening !== undefined && !isAnswer) await opening
+      if (renewing !== undefined && !isAnswer) await renewing
+      const used = session
+      const response = await post(message, used, options.signal)
+      const exchange = createPostExchange(message, remembering(message, options), ports.note)
+      if (response.status < 300) {
+        standing?.revive()
+        return finish(response, exchange, used, options.signal)
+      }
+      const refused = await readRefusedPost(response, message)
+      if (!isSessionLost(refused, used)) {
+        if (refused.answer === undefined) throw refusedPostError(refused)
+        return exchange.deliver(refused.answer)
+      }
+      if (renewals > 0) throw lostSessionError()
+      await renew(used)
+      // What it answers was asked in the session that is gone.
+      if (isAnswer) return ports.note('dropped a response for a lost session')
+    }
+  }
+
+  function remembering(message: WireMessage, options: Sending): Sending {
+    if (!memory.concerns(message)) return options
+    return {
+      ...options,
+      deliver: (answer) => {
+        if (answer.envelope.kind === 'response' && !answer.envelope.isError) memory.keep(message)
+        return options.deliver(answer)
+      },
+    }
+  }
+
+  async function endSession(ended: LegacySession): Promise<void> {
+    const response = await request({
+      method: 'DELETE',
+      url: config.serverUrl,
+      headers: ended.headers,
+      signal: undefined,
+      repeatable: false,
+      retryMs: 0,
+    })
+    discard(response.body)
+  }
+
+  return {
+    send: (message, options) =>
+      open.run(options.signal, async (signal) => {
+        const sending = { ...options, signal }
+        const { envelope } = message
+        if (envelope.kind === 'request' && envelope.method === 'initialize')
+          return openSession(message, sending)
+        if (envelope.kind !== 'notification' || envelope.method !== 'notifications/initialized')
+          return inSession(message, sending)
+        const confirming = confirmSession(message, signal)
+        const wait = atMost(openingWaitMs, confirming).then(() => {
+          if (opening === wait) opening = undefined
+        })
+        opening = wait
+        return confirming
+      }),
+    async close(graceMs) {
+      isClosed = true
+      standing?.close()
+      open.abortAll()
+      if (session.id !== undefined) await atMost(graceMs, endSession(session))
+    },
+    revision: () => session.revision,
+  }
+}
+
+const postHeaders = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+} as const
+
+function lostError(cause: unknown): RemoteError {
+  return new RemoteError('lost', 'The connection ended before the answer was there.', { cause })
+}
+
+function lostSessionError(): RemoteError {
+  return new RemoteError('lost', 'The server does not know the session, and a new one did not help.')
+}

@@ -1,0 +1,49 @@
+import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import type { HttpResponse } from '../network/http-client.ts'
+import type { RefusedPost } from './refused-post.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** One session of a server; another one is another object, which is how a request knows that its session is over. */
+export interface LegacySession {
+  /** Undefined at a server without sessions. */
+  id: string | undefined
+  /** What was agreed on; undefined before `initialize`. */
+  revision: string | undefined
+  /** Headers of each request in the session. */
+  headers: Readonly<Record<string, string>>
+}
+
+/** Before `initialize`, and for it. */
+export const noSession: LegacySession = { id: undefined, revision: undefined, headers: {} }
+
+/** The session that a server opened with its answer to `initialize`. */
+export function openedSession(response: HttpResponse, answer: WireMessage): LegacySession {
+  const header = response.headers['mcp-session-id']
+  const id = typeof header === 'string' && header !== '' ? header : undefined
+  const result = parseJsonObject(answer.bytes.toString('utf8'))?.['result']
+  const version = isJsonObject(result) ? result['protocolVersion'] : undefined
+  // What is no token of HTTP could not be sent back.
+  const revision = typeof version === 'string' && /^[\w.-]{1,64}$/.test(version) ? version : undefined
+  const headers = {
+    ...(id !== undefined && { [mcpHeader.sessionId]: id }),
+    ...(revision !== undefined && { [mcpHeader.protocolVersion]: revision }),
+  }
+  return { id, revision, headers }
+}
+
+/**
+ * Whether the server does not know the session any more: 404, or a 400 that speaks of the session, as some servers have it.
+ * A 404 that is the answer to an unknown method is none.
+ */
+export function isSessionLost(refused: RefusedPost, used: LegacySession): boolean {
+  if (used.id === undefined) return false
+  if (refused.status === 400) return /session/i.test(refused.bytes.toString('latin1'))
+  return refused.status === 404 && !isUnknownMethod(refused.answer)
+}
+
+function isUnknownMethod(answer: WireMessage | undefined): boolean {
+  const error = answer && parseJsonObject(answer.bytes.toString('utf8'))?.['error']
+  return isJsonObject(error) && error['code'] === jsonRpcCode.methodNotFound
+}

@@ -1,0 +1,121 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
+import { mcpErrorCode } from '@drawbridge/shared/mcp-protocol.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { CallError, resultObject, toLegacyError } from './call-error.ts'
+import { inputMethods, readInputRound } from './input-round.ts'
+import type { InputRound } from './input-round.ts'
+import type { LocalAsker } from './legacy-to-modern-ask.ts'
+import { createProgressLine } from './legacy-to-modern-progress.ts'
+import type { ProgressLine } from './legacy-to-modern-progress.ts'
+import type { ToolMemory } from './legacy-to-modern-tools.ts'
+import type { ModernUpstream } from './legacy-to-modern-upstream.ts'
+import type { LocalCall } from './local-call.ts'
+import type { Deadlines } from './translator-deadline.ts'
+
+/** What a call needs from the connection. */
+export interface CallPorts {
+  upstream: ModernUpstream
+  asker: LocalAsker
+  tools: ToolMemory
+  deadlines: Deadlines
+  runtime: Runtime
+  clientCapabilities(): JsonObject
+}
+
+/** As the SDKs have it. */
+const mostRounds = 10
+/** Between two requests when the server gave a state and asked nothing: it wants us to come back. */
+const pacingMs = 250
+
+/**
+ * Carries one request to a 2026-07-28 server, through as many rounds of input as the server asks for. The result still has
+ * `resultType`. Throws {@link CallError}, and as {@link ModernUpstream} does.
+ */
+export async function carryCall(call: LocalCall, ports: CallPorts): Promise<JsonObject> {
+  const { method, params } = call.request
+  const progress = createProgressLine(call, ports.deadlines)
+  // Lives here alone: the state of one call must not get into another.
+  let more: JsonObject = {}
+  for (let round = 0; round <= mostRounds; round += 1) {
+    const response = await sendLeg(call, { ...params, ...more }, progress, ports)
+    if ('error' in response) {
+      const { code, message, data } = toLegacyError(response.error, method, params)
+      throw new CallError(code, message, data)
+    }
+    const result = resultObject(response)
+    // Absent from older servers, and then it is complete.
+    const { resultType = 'complete' } = result
+    if (resultType === 'complete') return result
+    if (resultType !== 'input_required' || !inputMethods.has(method)) throw strangeResult(resultType)
+    const asked = readInputRound(result, ports.clientCapabilities())
+    if (round === mostRounds) break
+    more = await progress.during(answerRound(call, asked, ports))
+    progress.nextLeg()
+  }
+  throw new CallError(
+    jsonRpcCode.internalError,
+    `The server still asked for input after ${mostRounds} rounds.`,
+  )
+}
+
+async function sendLeg(
+  call: LocalCall,
+  params: JsonObject,
+  progress: ProgressLine,
+  { upstream, tools }: CallPorts,
+): Promise<JsonRpcResponse> {
+  const { method } = call.request
+  const onMessage = async (message: JsonRpcMessage) => {
+    // Requests cannot come here at 2026-07-28, and there is no way to answer one.
+    if ('method' in message && !('id' in message)) await call.notify(progress.pass(message))
+  }
+  const ask = () => {
+    const parameterHeaders =
+      method === 'tools/call' ? tools.headersFor(params['name'], params['arguments']) : {}
+    return upstream.ask(method, params, { signal: call.signal, onMessage, parameterHeaders })
+  }
+  const response = await ask()
+  const refused = 'error' in response && response.error.code === mcpErrorCode.headerMismatch
+  if (method !== 'tools/call' || !refused) return response
+  // The schema has changed, or was never listed. The server has not run anything.
+  await tools.refresh()
+  call.signal.throwIfAborted()
+  return ask()
+}
+
+/** What the next request has beside the original parameters. */
+async function answerRound(
+  call: LocalCall,
+  { requests, requestState }: InputRound,
+  { asker, runtime }: CallPorts,
+): Promise<JsonObject> {
+  const state = requestState === undefined ? {} : { requestState }
+  if (requests.length === 0) {
+    await runtime.sleep(pacingMs)
+    call.signal.throwIfAborted()
+    return state
+  }
+  const round = new AbortController()
+  const signal = AbortSignal.any([call.signal, round.signal])
+  try {
+    const answers = await Promise.all(
+      requests.map(async (request) => [request.key, await asker.ask(request, signal)] as const),
+    )
+    return { inputResponses: Object.fromEntries(answers), ...state }
+  } catch (error) {
+    // One answer is missing for good: the client need not go on with the other questions.
+    round.abort(error)
+    throw error
+  }
+}
+
+function strangeResult(resultType: unknown): CallError {
+  const name = isJsonObject(resultType) ? 'object' : JSON.stringify(resultType)
+  return new CallError(
+    jsonRpcCode.internalError,
+    `The server answered with a result of type ${name}, which this client has no way to take.`,
+  )
+}

@@ -1,0 +1,80 @@
+import { mayBeSseServer } from './era-detection.ts'
+import type { RelayConfig } from './relay-config.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
+
+/** A leg of the 2025 era that finds out by its first message whether the server has Streamable HTTP or HTTP+SSE. */
+export interface LegacyTransport extends RemoteLeg {
+  /** What worked; undefined as long as nothing did. */
+  used(): 'http' | 'sse' | undefined
+}
+
+/** `remembered` is tried first, unless a transport is pinned. A fallback that fails too is not reported: the first failure is. */
+export function createLegacyTransport(
+  config: { transport: RelayConfig['transport']; remembered: 'http' | 'sse' | undefined },
+  make: { http(): RemoteLeg; sse(): RemoteLeg },
+): LegacyTransport {
+  const order = transportOrder(config.transport, config.remembered)
+  const legs = new Map<'http' | 'sse', RemoteLeg>()
+  let used: 'http' | 'sse' | undefined
+
+  function legOf(transport: 'http' | 'sse'): RemoteLeg {
+    const leg = legs.get(transport) ?? make[transport]()
+    legs.set(transport, leg)
+    return leg
+  }
+
+  const findOut: RemoteLeg['send'] = async (message, options) => {
+    const [first, second] = order
+    let hasAnswer = false
+    const watched = {
+      ...options,
+      deliver: (answer: Parameters<typeof options.deliver>[0]) => {
+        hasAnswer = true
+        return options.deliver(answer)
+      },
+    }
+    try {
+      await legOf(first).send(message, watched)
+      used ??= first
+    } catch (error) {
+      if (second === undefined || hasAnswer || !isWrongTransport(first, error)) throw error
+      await legOf(second)
+        .send(message, options)
+        .catch((secondError: unknown) => {
+          throw isWrongTransport(second, secondError) ? error : secondError
+        })
+      used ??= second
+      await legs.get(first)?.close(0)
+      legs.delete(first)
+    }
+  }
+
+  return {
+    send: (message, options) =>
+      used === undefined ? findOut(message, options) : legOf(used).send(message, options),
+    async close(graceMs) {
+      await Promise.all([...legs.values()].map((leg) => leg.close(graceMs)))
+    },
+    used: () => used,
+  }
+}
+
+function transportOrder(
+  transport: RelayConfig['transport'],
+  remembered: 'http' | 'sse' | undefined,
+): ['http' | 'sse', ('http' | 'sse')?] {
+  if (transport === 'http-only') return ['http']
+  if (transport === 'sse-only') return ['sse']
+  const first = remembered ?? (transport === 'sse-first' ? 'sse' : 'http')
+  return first === 'http' ? ['http', 'sse'] : ['sse', 'http']
+}
+
+/** A GET that brings no event stream is a 4xx, or 2xx with something else. */
+function isWrongTransport(transport: 'http' | 'sse', error: unknown): boolean {
+  if (transport === 'http') return mayBeSseServer(error)
+  return (
+    error instanceof RemoteError &&
+    (error.fault === 'not_found' || error.fault === 'refused' || error.fault === 'no_mcp')
+  )
+}

@@ -1,0 +1,175 @@
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
+import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { CallError, toLegacyError } from './call-error.ts'
+import type { ErrorMember } from './call-error.ts'
+import { isEmptyFilter, readListenFilter } from './listen-filter.ts'
+import type { ListenFilter } from './listen-filter.ts'
+import { withoutMeta } from './message-meta.ts'
+import type { AskOptions } from './translator.ts'
+
+/** Keeps one `subscriptions/listen` open for a client that knows only unsolicited notices. */
+export interface ListenKeeper {
+  /**
+   * Says what to listen for from now on. Resolves with what the server honours once it has acknowledged; rejects with why it did
+   * not, and goes on trying if that may help.
+   */
+  want(filter: ListenFilter): Promise<ListenFilter>
+  close(): void
+}
+
+/** What a keeper needs. */
+export interface ListenKeeperPorts {
+  /** Sends `subscriptions/listen` and resolves when it has ended. */
+  listen(filter: ListenFilter, options: AskOptions): Promise<JsonRpcResponse>
+  /** Takes each notice, without its `subscriptionId`. */
+  notice(notification: JsonRpcNotification): Promise<void>
+  runtime: Runtime
+}
+
+interface Stream {
+  /** What is honoured, or why there is nothing. */
+  opened: Promise<ListenFilter | Refusal>
+  over: Promise<void>
+  end(): void
+}
+
+class Refusal {
+  readonly error: unknown
+  constructor(error: unknown) {
+    this.error = error
+  }
+}
+
+interface Wish {
+  filter: ListenFilter
+  /** Resolves when another wish has come, or the end. */
+  replaced: Promise<void>
+  replace(): void
+  settle(outcome: ListenFilter | Refusal): void
+}
+
+/** A stream that lived this long was cut by chance; what is cut sooner is tried less and less often. */
+const stableSeconds = 30
+const mostBackoffSeconds = 60
+const lastingRefusals: ReadonlySet<number> = new Set([jsonRpcCode.methodNotFound, jsonRpcCode.invalidParams])
+
+/** Nothing is opened before the first wish. */
+export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
+  let wish: Wish | undefined
+  let current: Stream | undefined
+  let opening: Stream | undefined
+  let closed = false
+
+  function openStream(filter: ListenFilter): Stream {
+    const controller = new AbortController()
+    let open: (outcome: ListenFilter | Refusal) => void = () => {}
+    const opened = new Promise<ListenFilter | Refusal>((resolve) => {
+      open = resolve
+    })
+    const onMessage = async (message: JsonRpcMessage) => {
+      if (controller.signal.aborted || !('method' in message) || 'id' in message) return
+      if (message.method === 'notifications/subscriptions/acknowledged')
+        open(readListenFilter(message.params?.['notifications']) ?? {})
+      // A server may end a subscription this way too; what it names can only be this one.
+      else if (message.method === 'notifications/cancelled') controller.abort()
+      else await ports.notice(withoutSubscription(message))
+    }
+    const answered = ports.listen(filter, { signal: controller.signal, onMessage }).then(
+      (response) => open('error' in response ? new Refusal(callError(response.error)) : {}),
+      (error: unknown) => open(new Refusal(error)),
+    )
+    const aborted = new Promise<void>((resolve) => {
+      controller.signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    const over = Promise.race([answered, aborted])
+    void over.then(() => open(new Refusal(ended())))
+    return { opened, over, end: () => controller.abort() }
+  }
+
+  function nextWish(): Wish | undefined {
+    return closed ? undefined : wish
+  }
+
+  async function keep(): Promise<void> {
+    let failures = 0
+    for (let next = nextWish(); next !== undefined; next = nextWish()) {
+      const { filter, replaced, settle } = next
+      opening = isEmptyFilter(filter) ? undefined : openStream(filter)
+      const stream = opening
+      const opened = stream === undefined ? {} : await stream.opened
+      settle(opened)
+      // The old stream stays until the new one is acknowledged, so that no notice falls in between.
+      if (!(opened instanceof Refusal)) {
+        current?.end()
+        current = stream
+        const openedAt = ports.runtime.now()
+        if (stream !== undefined && !isEmptyFilter(opened)) await Promise.race([stream.over, replaced])
+        if (ports.runtime.now() - openedAt >= stableSeconds) failures = 0
+      }
+      const settled = opened instanceof Refusal ? isLasting(opened) : isEmptyFilter(opened)
+      if (settled) await replaced
+      failures += 1
+      await Promise.race([ports.runtime.sleep(backoffMs(failures)), replaced])
+    }
+  }
+
+  function backoffMs(failures: number): number {
+    const seconds = Math.min(2 ** (failures - 1), mostBackoffSeconds)
+    // Many bridges lose their streams at the same moment: they must not all come back at the same moment.
+    return seconds * 1000 * (0.5 + (ports.runtime.randomBytes(1)[0] ?? 0) / 512)
+  }
+
+  return {
+    async want(filter) {
+      if (closed) throw ended()
+      const begin = wish === undefined
+      const previous = wish
+      const outcome = new Promise<ListenFilter | Refusal>((resolve) => {
+        wish = { filter, settle: resolve, ...createTurn() }
+      })
+      // Who waits for the earlier wish waits for this one now: what it asked for is in here as well.
+      if (previous !== undefined) void outcome.then((value) => previous.settle(value))
+      previous?.replace()
+      if (begin) void keep()
+      const value = await outcome
+      if (value instanceof Refusal) throw value.error
+      return value
+    },
+    close() {
+      closed = true
+      current?.end()
+      opening?.end()
+      wish?.settle(new Refusal(ended()))
+      wish?.replace()
+    },
+  }
+}
+
+function createTurn(): { replaced: Promise<void>; replace(): void } {
+  let replace = () => {}
+  const replaced = new Promise<void>((resolve) => {
+    replace = resolve
+  })
+  return { replaced, replace }
+}
+
+function isLasting({ error }: Refusal): boolean {
+  return error instanceof CallError && lastingRefusals.has(error.code)
+}
+
+function ended(): CallError {
+  return new CallError(jsonRpcCode.internalError, 'The subscription has ended.')
+}
+
+function callError(member: ErrorMember): CallError {
+  const { code, message, data } = toLegacyError(member, 'subscriptions/listen', undefined)
+  return new CallError(code, message, data)
+}
+
+function withoutSubscription(notification: JsonRpcNotification): JsonRpcNotification {
+  const { params } = notification
+  if (params === undefined) return notification
+  return { ...notification, params: withoutMeta(params, [mcpMetaKey.subscriptionId]) }
+}

@@ -1,0 +1,108 @@
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import { toWireMessage } from './envelope.ts'
+import type { CallInFlight, InFlight } from './in-flight.ts'
+import { RemoteError } from './remote-leg.ts'
+import { isSignInNeeded } from './sign-in-attempt.ts'
+import type { ToolFilter } from './tool-filter.ts'
+import type { DescribeFailure } from './translator.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** The way back to the local client. Lets one answer through for each call, and none for a call that is over. */
+export interface LocalEnd {
+  /** A message of the server that came for this call. Resolves when there is room for the next one. */
+  forCall(call: CallInFlight, message: WireMessage): Promise<void>
+  /** A message that comes for no call in particular, or whose call only its id tells. */
+  unsolicited(message: WireMessage): Promise<void>
+  /** Answers a call with what went wrong: the server's own words if it had any. */
+  fail(call: CallInFlight, error: unknown): void
+  /** Answers something that never became a call. */
+  refuse(id: JsonRpcId | null, code: number, reason: string): void
+}
+
+/** What goes out, and by which rules. */
+export interface LocalEndPorts {
+  inFlight: InFlight
+  clock: { nowMs: number }
+  filter: ToolFilter
+  describeFailure: DescribeFailure
+  write(message: WireMessage): Promise<void>
+  /** A call has been answered: there may be room for more. */
+  answered(call: CallInFlight): void
+  note(text: string): void
+}
+
+const done = Promise.resolve()
+
+/** Knows nothing of eras: answers look alike in both. */
+export function createLocalEnd(ports: LocalEndPorts): LocalEnd {
+  const { inFlight, clock, filter } = ports
+
+  function answer(call: CallInFlight, message: WireMessage): Promise<void> {
+    if (!inFlight.settle(call)) return done
+    const isFiltered = filter.hasRules && call.method === 'tools/list'
+    const written = ports.write(isFiltered ? filterTools(message, filter) : message)
+    ports.answered(call)
+    return written
+  }
+
+  return {
+    forCall(call, message) {
+      const { envelope } = message
+      call.heardAt = clock.nowMs
+      switch (envelope.kind) {
+        case 'response':
+          if (envelope.id === call.id) return answer(call, message)
+          ports.note('The server answered a request that was not asked there.')
+          return done
+        case 'request':
+        case 'notification':
+          return ports.write(message)
+        default:
+          ports.note('The server sent something that is no message.')
+          return done
+      }
+    },
+    unsolicited(message) {
+      const { envelope } = message
+      if (envelope.kind === 'request' || envelope.kind === 'notification') return ports.write(message)
+      const call = envelope.kind === 'response' ? inFlight.get(envelope.id) : undefined
+      return call === undefined ? done : answer(call, message)
+    },
+    fail(call, error) {
+      if (!inFlight.isOpen(call)) return
+      const theirs = error instanceof RemoteError && !isSignInNeeded(error) ? error.response : undefined
+      void answer(call, (theirs && withId(theirs, call.id)) ?? describe(call.id, error, ports.describeFailure))
+    },
+    refuse(id, code, reason) {
+      // This answer names no request that can be looked up again by its id.
+      const message = toWireMessage(jsonRpcError(id, code, reason))
+      void ports.write(message)
+    },
+  }
+}
+
+function describe(id: JsonRpcId, error: unknown, describeFailure: DescribeFailure): WireMessage {
+  const { code, message, data } = describeFailure(error)
+  return toWireMessage(jsonRpcError(id, code, message, data))
+}
+
+/** An error that the server could not give an id, because it did not read that far, gets the one that it is for. */
+function withId(response: WireMessage, id: JsonRpcId): WireMessage | undefined {
+  const { envelope } = response
+  if (envelope.kind === 'response' && envelope.id === id) return response
+  const body = parseJsonObject(response.bytes.toString('utf8'))
+  const error = body?.['error']
+  if (!isJsonObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string')
+    return undefined
+  return toWireMessage({ ...body, jsonrpc: '2.0', id, error: { ...error, code: error['code'], message: error['message'] } })
+}
+
+function filterTools(message: WireMessage, filter: ToolFilter): WireMessage {
+  const body = parseJsonObject(message.bytes.toString('utf8'))
+  const result = body?.['result']
+  if (body === undefined || !isJsonObject(result)) return message
+  const kept = { ...body, result: filter.filterResult(result) }
+  return { bytes: Buffer.from(JSON.stringify(kept)), envelope: message.envelope }
+}

@@ -1,0 +1,96 @@
+import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
+import { mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { membersOf } from './json-scan.ts'
+import type { LegConfig, LegPorts } from './leg-config.ts'
+import { createOpenExchanges } from './open-exchange.ts'
+import { createPostExchange } from './post-exchange.ts'
+import { readRefusedPost, refusedPostError } from './refused-post.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
+import { createRemoteRequester } from './remote-request.ts'
+import { isRepeatable } from './repeatable.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/**
+ * The way to a server of 2026-07-28: each message is a POST of its own, without session. The headers come from the message
+ * itself. To abort the signal of an exchange cancels it at the server, because its stream is closed.
+ */
+export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
+  const request = createRemoteRequester(config, ports)
+  const open = createOpenExchanges(config.serverUrl)
+
+  return {
+    send: (message, options) =>
+      open.run(options.signal, async (signal) => {
+        const exchange = createPostExchange(message, { ...options, signal }, ports.note)
+        const isListening = methodOf(message) === 'subscriptions/listen'
+        const response = await request({
+          method: 'POST',
+          url: config.serverUrl,
+          headers: { ...modernHeaders(message), ...options.parameterHeaders },
+          body: message.bytes,
+          signal,
+          repeatable: isRepeatable(message.envelope),
+          // A subscription may be silent for days.
+          ...(isListening && { bodyTimeoutMs: 0 }),
+        })
+        if (response.status >= 300) {
+          const refused = await readRefusedPost(response, message)
+          if (refused.answer === undefined) throw refusedPostError(refused)
+          await exchange.deliver(refused.answer)
+          return
+        }
+        const cut = await exchange.read(response)
+        if (cut === undefined) return
+        throw new RemoteError('lost', 'The connection ended before the answer was there.', { cause: cut.cause })
+      }),
+    async close() {
+      open.abortAll()
+    },
+  }
+}
+
+/** MCP 2026-07-28 transports, request headers: they repeat what the body says, for whoever routes by headers. */
+function modernHeaders(message: WireMessage): Record<string, string> {
+  const { revision, name, uri } = readParams(message)
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    [mcpHeader.protocolVersion]: revision ?? modernRevision,
+  }
+  const method = methodOf(message)
+  if (method === undefined) return headers
+  headers[mcpHeader.method] = encodeMcpHeaderValue(method)
+  const named = method === 'tools/call' || method === 'prompts/get' ? name : undefined
+  const target = method === 'resources/read' ? uri : named
+  if (target !== undefined) headers[mcpHeader.name] = encodeMcpHeaderValue(target)
+  return headers
+}
+
+function methodOf({ envelope }: WireMessage): string | undefined {
+  return envelope.kind === 'request' || envelope.kind === 'notification' ? envelope.method : undefined
+}
+
+interface ReadParams {
+  revision: string | undefined
+  name: string | undefined
+  uri: string | undefined
+}
+
+/** Scanned, because the arguments of a call may be megabytes. */
+function readParams(message: WireMessage): ReadParams {
+  const params = membersOf(membersOf(message.bytes, ['params']).get('params') ?? none, ['_meta', 'name', 'uri'])
+  const meta = membersOf(params.get('_meta') ?? none, [mcpMetaKey.protocolVersion])
+  return {
+    revision: readString(meta.get(mcpMetaKey.protocolVersion)),
+    name: readString(params.get('name')),
+    uri: readString(params.get('uri')),
+  }
+}
+
+const none = Buffer.alloc(0)
+
+function readString(bytes: Buffer | undefined): string | undefined {
+  const value: unknown = bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'))
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,56 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { answerSeconds } from './input-round.ts'
+import type { Deadlines } from './translator-deadline.ts'
+
+/** A call that waits for its client to come back. */
+export interface Parked {
+  /** Of the method and the parameters: only the same request may go on with the call. */
+  readonly digest: string
+  /** Ends the call. */
+  abandon(reason: string): void
+}
+
+/** Calls by the `requestState` that was given out for them. They live in memory: a state is worth nothing to another process. */
+export interface ParkingLot<T extends Parked> {
+  /** Keeps a call and returns the `requestState` for it: random, good for one time. The oldest is given up when there are too many. */
+  park(call: T): string
+  /** Takes a call out; undefined if the state is unknown, expired, used, or was given for another request. */
+  take(requestState: string, digest: string): T | undefined
+  /** Gives up all of them. */
+  close(): void
+}
+
+const mostParked = 64
+
+/** What nobody comes back for within {@link answerSeconds} is given up. */
+export function createParkingLot<T extends Parked>(runtime: Runtime, deadlines: Deadlines): ParkingLot<T> {
+  const parked = new Map<string, { call: T; clear(): void }>()
+
+  function remove(requestState: string): T | undefined {
+    const entry = parked.get(requestState)
+    parked.delete(requestState)
+    entry?.clear()
+    return entry?.call
+  }
+
+  return {
+    park(call) {
+      const [oldest] = parked.keys()
+      if (parked.size >= mostParked && oldest !== undefined)
+        remove(oldest)?.abandon('Too many calls wait for input.')
+      const requestState = encodeBase64url(runtime.randomBytes(24))
+      const clear = deadlines.after(answerSeconds, () =>
+        remove(requestState)?.abandon('The input did not come in time.'),
+      )
+      parked.set(requestState, { call, clear })
+      return requestState
+    },
+    take(requestState, digest) {
+      return parked.get(requestState)?.call.digest === digest ? remove(requestState) : undefined
+    },
+    close() {
+      for (const requestState of parked.keys()) remove(requestState)?.abandon('The connection is closed.')
+    },
+  }
+}

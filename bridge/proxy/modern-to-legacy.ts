@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { CallError, errorMember } from './call-error.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { inputMethods } from './input-round.ts'
+import { createListenDesk } from './listen-desk.ts'
+import { isChangeNotice } from './listen-filter.ts'
+import { createLocalCalls } from './local-call.ts'
+import type { LocalCall } from './local-call.ts'
+import { withoutMeta } from './message-meta.ts'
+import { claimKeys, readClaim } from './modern-to-legacy-claim.ts'
+import type { Claim } from './modern-to-legacy-claim.ts'
+import { startExchange } from './modern-to-legacy-exchange.ts'
+import type { Exchange } from './modern-to-legacy-exchange.ts'
+import { createParkingLot } from './modern-to-legacy-parking.ts'
+import { toDiscoverResult } from './modern-to-legacy-result.ts'
+import { createUpstreamSessions } from './modern-to-legacy-session.ts'
+import type { UpstreamSession } from './modern-to-legacy-session.ts'
+import { createDeadlines } from './translator-deadline.ts'
+import type { DescribeFailure, LegacyServer, LocalPeer, Translator } from './translator.ts'
+
+/** What {@link createModernToLegacy} needs. */
+export interface ModernToLegacyPorts {
+  local: LocalPeer
+  server: LegacyServer
+  describeFailure: DescribeFailure
+  runtime: Runtime
+  /** One line for a person. */
+  warn(text: string): void
+}
+
+/**
+ * Lets a 2026-07-28 client talk to a server of the 2025 era. Sessions are opened when the first request needs one. Requests of
+ * the server become `input_required` results. `take` returns at once; the answer comes later.
+ */
+export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
+  const { local, runtime, describeFailure } = ports
+  const deadlines = createDeadlines(runtime)
+  const calls = createLocalCalls(local)
+  const lot = createParkingLot<Exchange>(runtime, deadlines)
+  const desk = createListenDesk()
+  const active = new Set<Exchange>()
+  const sessions = createUpstreamSessions(ports.server, takeStanding)
+  let closed = false
+
+  /** What the server sends on no request's stream. */
+  function takeStanding(session: UpstreamSession, message: JsonRpcMessage): void | Promise<void> {
+    if (closed || !('method' in message)) return
+    if ('id' in message) return takeStandingRequest(session, message)
+    if (isChangeNotice(message)) return desk.notice(session, message)
+    const own = [...active].filter((exchange) => exchange.session === session)
+    return own.find((exchange) => exchange.concerns(message))?.take(message)
+  }
+
+  function takeStandingRequest(session: UpstreamSession, request: JsonRpcRequest): void | Promise<void> {
+    const carriers = [...active].filter((each) => each.session === session && each.takesInput)
+    const [only] = carriers
+    // Old transports, and servers that do not say which call they ask for, send everything here. If there is one call, it is the one.
+    if (carriers.length === 1 && only !== undefined) return only.take(request)
+    const { id, method } = request
+    const message = 'No call is under way that could carry a request to the client.'
+    const answer = session.legacy.answer(
+      method === 'ping'
+        ? { jsonrpc: '2.0', id, result: {} }
+        : { jsonrpc: '2.0', id, error: { code: jsonRpcCode.methodNotFound, message } },
+    )
+    return answer.catch(() => {})
+  }
+
+  async function serve(call: LocalCall): Promise<void> {
+    try {
+      await dispatch(call, readClaim(call.request))
+    } catch (error) {
+      if (call.isOpen()) await call.fail(errorMember(error, describeFailure))
+    }
+  }
+
+  async function dispatch(call: LocalCall, claim: Claim): Promise<void> {
+    const { method, params = {} } = call.request
+    const { inputResponses: _, requestState, ...rest } = params
+    const takesInput = inputMethods.has(method)
+    const own = withoutMeta(takesInput ? rest : params, claimKeys)
+    const digest = takesInput ? digestOf(method, own) : ''
+    if (takesInput && requestState !== undefined) return resume(call, claim, digest)
+    const session = await sessions.acquire(claim)
+    if (!call.isOpen()) return session.release()
+    if (method === 'server/discover') {
+      session.release()
+      return call.answer(toDiscoverResult(session.legacy.initialized))
+    }
+    if (method === 'subscriptions/listen') return desk.serve(call, session)
+    if (claim.logLevel !== undefined) await session.wantLogs(claim.logLevel, claim.logSeverity ?? 0)
+    const notice = (notification: JsonRpcNotification) => desk.notice(session, notification)
+    const upstreamParams = call.request.params === undefined ? undefined : own
+    startExchange({ call, claim }, upstreamParams, digest, {
+      session,
+      lot,
+      runtime,
+      describeFailure,
+      notice,
+      active,
+    })
+  }
+
+  function resume(call: LocalCall, claim: Claim, digest: string): void {
+    const { inputResponses, requestState } = call.request.params ?? {}
+    if (inputResponses !== undefined && !isJsonObject(inputResponses))
+      throw new CallError(jsonRpcCode.invalidParams, 'inputResponses must be an object')
+    const exchange = typeof requestState === 'string' ? lot.take(requestState, digest) : undefined
+    if (exchange === undefined)
+      throw new CallError(
+        jsonRpcCode.invalidParams,
+        'requestState is unknown, has expired, or is of another request',
+      )
+    exchange.resume({ call, claim }, inputResponses)
+  }
+
+  return {
+    async take(message) {
+      if (!('method' in message)) return
+      if ('id' in message) {
+        const call = calls.begin(message)
+        if (call !== undefined) void serve(call)
+      } else if (message.method === 'notifications/cancelled') {
+        calls.cancel(message.params?.['requestId'], message.params?.['reason'])
+      }
+    },
+    async close() {
+      closed = true
+      calls.close()
+      lot.close()
+      deadlines.close()
+      await sessions.close()
+    },
+  }
+}
+
+/** Of all that has to be the same when a client comes back; not of `_meta`, whose progress token changes. */
+function digestOf(method: string, params: JsonObject): string {
+  const { _meta: _, ...rest } = params
+  return createHash('sha256')
+    .update(canonicalJson([method, rest]))
+    .digest('base64url')
+}

@@ -1,0 +1,89 @@
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import type { RememberedServer } from './remembered-server.ts'
+import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** A leg that learns what the server says of itself: its opening answer and its tools. Passes everything on as it is. */
+export function createObservedLeg(
+  leg: RemoteLeg,
+  ports: {
+    era: McpEra
+    transport(): 'http' | 'sse'
+    remembered: RememberedServer
+    /** The server has given an answer that only this era has. */
+    proved(): void
+  },
+): RemoteLeg {
+  let listed: JsonObject[] = []
+  let lastPage: Buffer | undefined
+
+  function learnOpening(result: JsonObject): void {
+    const { era } = ports
+    const isModern = Array.isArray(result['supportedVersions'])
+    if (isModern !== (era === 'modern')) return
+    ports.proved()
+    const transport = ports.transport()
+    ports.remembered.learn(
+      era === 'modern'
+        ? { era, transport, discoverResult: result }
+        : { era, transport, initializeResult: result },
+    )
+  }
+
+  function learnTools(request: WireMessage, answer: WireMessage): void {
+    if (lastPage?.equals(answer.bytes) === true) return
+    lastPage = answer.bytes
+    const result = resultOf(answer)
+    const tools: unknown = result?.['tools']
+    if (!Array.isArray(tools)) return
+    const isFirstPage = paramsOf(request)?.['cursor'] === undefined
+    listed = [...(isFirstPage ? [] : listed), ...tools.filter(isJsonObject)]
+    ports.remembered.learn({ tools: listed })
+  }
+
+  function watch(options: SendOptions, learn: (answer: WireMessage) => void): SendOptions {
+    return {
+      ...options,
+      deliver(message) {
+        const { envelope } = message
+        if (envelope.kind === 'response' && !envelope.isError) learn(message)
+        return options.deliver(message)
+      },
+    }
+  }
+
+  return {
+    send(message, options) {
+      const { envelope } = message
+      if (envelope.kind !== 'request') return leg.send(message, options)
+      switch (envelope.method) {
+        case 'initialize':
+        case 'server/discover':
+          return leg.send(
+            message,
+            watch(options, (answer) => learnOpening(resultOf(answer) ?? {})),
+          )
+        case 'tools/list':
+          return leg.send(
+            message,
+            watch(options, (answer) => learnTools(message, answer)),
+          )
+        default:
+          return leg.send(message, options)
+      }
+    },
+    close: (graceMs) => leg.close(graceMs),
+  }
+}
+
+function resultOf(answer: WireMessage): JsonObject | undefined {
+  const result = parseJsonObject(answer.bytes.toString('utf8'))?.['result']
+  return isJsonObject(result) ? result : undefined
+}
+
+function paramsOf(request: WireMessage): JsonObject | undefined {
+  const params = parseJsonObject(request.bytes.toString('utf8'))?.['params']
+  return isJsonObject(params) ? params : undefined
+}

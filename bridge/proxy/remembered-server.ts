@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ServerMemory } from './server-memory.ts'
+
+/** {@link ServerMemory} as it grows during a connection. */
+export interface RememberedServer {
+  known(): ServerMemory | undefined
+  /** Adds what was just seen. `era` and `transport` have to be known by then, or nothing is kept. */
+  learn(news: Partial<Omit<ServerMemory, 'at'>>): void
+}
+
+/** Reads once, when first asked, and writes after whatever the event loop has to do now, and only what is new. */
+export function createRememberedServer(ports: {
+  read(): ServerMemory | undefined
+  write(memory: ServerMemory): void
+  now(): number
+}): RememberedServer {
+  let held: { memory: Partial<ServerMemory> } | undefined
+  let isWriting = false
+
+  function memory(): Partial<ServerMemory> {
+    held ??= { memory: ports.read() ?? {} }
+    return held.memory
+  }
+
+  function write(): void {
+    isWriting = false
+    const all = memory()
+    if (isComplete(all)) ports.write(all)
+  }
+
+  return {
+    known() {
+      const all = memory()
+      return isComplete(all) ? all : undefined
+    },
+    learn(news) {
+      const before = memory()
+      const isNew = Object.entries(news).some(
+        ([name, value]) => !isDeepStrictEqual(before[name as keyof ServerMemory], value),
+      )
+      const isOld = ports.now() - (before.at ?? 0) > refreshAfterSeconds
+      if (!isNew && !isOld) return
+      const { without, ...rest } = { ...before, ...news }
+      // What has just been seen to work is not lacking, whatever was found before.
+      const lacks = without === undefined || without === rest.era ? {} : { without }
+      held = { memory: { ...rest, ...lacks, at: ports.now() } }
+      if (isWriting) return
+      isWriting = true
+      setImmediate(write)
+    },
+  }
+}
+
+/** An unchanged memory gets a new date this often, so that it does not look stale. */
+const refreshAfterSeconds = 3600
+
+function isComplete(memory: Partial<ServerMemory>): memory is ServerMemory {
+  return memory.era !== undefined && memory.transport !== undefined && memory.at !== undefined
+}

@@ -1,0 +1,138 @@
+/** Where a person has to go to sign in. Holds no secret beyond what the link itself needs. */
+export type SignInPlace =
+  | { kind: 'browser'; url: string }
+  | { kind: 'device'; url: string; completeUrl?: string; userCode: string; expiresAt: number }
+
+/** A sign-in as the relay is given it. */
+export interface PendingSignIn {
+  prompt: Promise<SignInPlace>
+  done: Promise<void>
+  cancel(): void
+}
+
+/** One sign-in from its beginning to its end. */
+export interface SignInAttempt {
+  /** Resolves with where to go; never rejects, but stays open when the sign-in fails before. */
+  readonly place: Promise<SignInPlace>
+  /** Rejects with what the sign-in failed with. */
+  readonly done: Promise<void>
+  /** Random: names the attempt to clients. */
+  readonly id: string
+  /** Whether some client was asked to open the link by elicitation. */
+  isElicited: boolean
+  /** Resolves when the client would not open it. */
+  readonly declined: Promise<void>
+  decline(): void
+  /** Whether the link was handed out as text. */
+  isHandedOut: boolean
+}
+
+/** The sign-ins of this process: at most one at a time. */
+export interface SignIns {
+  pending(): SignInAttempt | undefined
+  /**
+   * The pending sign-in, or a new one. Undefined if there is no way to sign in, or if one failed within the last 30 seconds
+   * and no person asked: a host that calls in a loop must not open a tab each time.
+   */
+  begin(byPerson: boolean): SignInAttempt | undefined
+  /** What the last sign-in failed with, until another one works. */
+  lastFailure(): unknown
+  /** Ends the pending one, for good. */
+  close(): void
+}
+
+/** What sign-ins need from outside. */
+export interface SignInsPorts {
+  signIn: (() => PendingSignIn) | undefined
+  openBrowser(url: string): void
+  /** For the person at the terminal. */
+  say(line: string): void
+  /** Called each time somebody has signed in. */
+  succeeded(): void
+  randomId(): string
+  /** Epoch seconds. */
+  now(): number
+}
+
+const pauseSeconds = 30
+
+/** Each begun sign-in opens the browser once, and says the link too: the browser may be on another computer. */
+export function createSignIns(ports: SignInsPorts): SignIns {
+  let current: { attempt: SignInAttempt; cancel(): void } | undefined
+  let failure: unknown
+  let failedAt: number | undefined
+  let isClosed = false
+
+  function start(signIn: () => PendingSignIn): SignInAttempt {
+    const begun = signIn()
+    const done = begun.done.then(
+      () => {
+        current = undefined
+        failure = undefined
+        failedAt = undefined
+        if (!isClosed) ports.succeeded()
+      },
+      (error: unknown) => {
+        current = undefined
+        failure = error
+        failedAt = ports.now()
+        throw error
+      },
+    )
+    const place = begun.prompt.catch(() => new Promise<SignInPlace>(() => {}))
+    let decline = (): void => {}
+    const declined = new Promise<void>((resolve) => {
+      decline = resolve
+    })
+    const attempt: SignInAttempt = {
+      place,
+      done,
+      id: ports.randomId(),
+      isElicited: false,
+      declined,
+      decline: () => decline(),
+      isHandedOut: false,
+    }
+    // Nobody may be waiting when it fails; those who come later are told.
+    done.catch(() => {})
+    void place.then((where) => {
+      if (isClosed) return
+      ports.say(signInLine(where))
+      ports.openBrowser(linkOf(where))
+    })
+    current = { attempt, cancel: () => begun.cancel() }
+    return attempt
+  }
+
+  return {
+    pending: () => current?.attempt,
+    begin(byPerson) {
+      if (current !== undefined) return current.attempt
+      if (ports.signIn === undefined || isClosed) return undefined
+      const isTooSoon = failedAt !== undefined && ports.now() - failedAt < pauseSeconds
+      return isTooSoon && !byPerson ? undefined : start(ports.signIn)
+    },
+    lastFailure: () => failure,
+    close() {
+      isClosed = true
+      current?.cancel()
+    },
+  }
+}
+
+/** The link to open: with the code in it where the server offers that. */
+export function linkOf(place: SignInPlace): string {
+  return place.kind === 'device' ? (place.completeUrl ?? place.url) : place.url
+}
+
+/** One line for a person: where to go, and what to type there. */
+export function signInLine(place: SignInPlace): string {
+  return place.kind === 'browser'
+    ? `Sign in: ${place.url}`
+    : `Sign in: open ${place.url} and enter the code ${place.userCode}`
+}
+
+/** Whether the only way on is a person. Errors of the token source look like those of the legs. */
+export function isSignInNeeded(error: unknown): boolean {
+  return error instanceof Error && 'fault' in error && error.fault === 'sign_in_needed'
+}

@@ -1,0 +1,299 @@
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import { cachedOpening } from './cached-answer.ts'
+import { parseWireMessage, toWireMessage } from './envelope.ts'
+import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { ServerMemory } from './server-memory.ts'
+import { settledWithin } from './settled-within.ts'
+import { isSignInNeeded } from './sign-in-attempt.ts'
+import type { SignInAttempt, SignInPlace, SignIns } from './sign-in-attempt.ts'
+import {
+  elicitationComplete,
+  elicitationRequest,
+  inputRequired,
+  signInText,
+  signInToolName,
+  toolsWithSignIn,
+  toolText,
+} from './sign-in-message.ts'
+import { createSilentOpening } from './silent-opening.ts'
+import type { DescribeFailure } from './translator.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** Times in milliseconds. */
+export interface SignInBesideConfig {
+  /** The era that this leg speaks. */
+  era: McpEra
+  /** How long an answer waits for a sign-in before the client gets the link instead. */
+  waitMs: number
+  /** How long a list of tools waits for a person whom the client has shown the link: hosts give a start 30 s. */
+  listWaitMs: number
+  /** How long the tool to sign in waits when it is called again. */
+  toolWaitMs: number
+}
+
+/** What the sign-in is made of. One {@link SignIns} for all legs. */
+export interface SignInBesidePorts {
+  signIns: SignIns
+  /** Whether there is a way to sign in at all; without one refusals go through as they are. */
+  canSignIn: boolean
+  memory(): ServerMemory | undefined
+  describeFailure: DescribeFailure
+  /** The tool that hands out the link was listed under this name. */
+  offered(toolName: string): void
+}
+
+/** Only these may be answered by `input_required` (MCP 2026-07-28). */
+const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+/** So many sign-ins in a row may not have satisfied the server; then the client is told. */
+const mostRounds = 2
+
+/** The link is known after discovery and registration; a client that can open it is worth that wait. */
+const placeWaitMs = 10_000
+
+const statePrefix = 'drawbridge-sign-in-'
+
+/**
+ * A leg that does not fail when the server wants a sign-in. As a server itself might, it asks the client to open the link
+ * (URL elicitation) and holds the request, or else answers with the link; requests go on when somebody has signed in. The
+ * opening request is answered in time from memory, and is made up for afterwards without the client.
+ */
+export function createSignInBeside(
+  leg: RemoteLeg,
+  config: SignInBesideConfig,
+  ports: SignInBesidePorts,
+): RemoteLeg {
+  const { era } = config
+  const { signIns } = ports
+  const elicitations = new Map<string, SignInAttempt>()
+  const states = new Map<string, SignInAttempt>()
+  let ownTool: string | undefined
+  let isUrlCapable = false
+  const opening = createSilentOpening(leg, config, {
+    signIns,
+    canSignIn: ports.canSignIn,
+    hasMemory: () => knownOpening(ports.memory()) !== undefined,
+    standIn: (message) =>
+      answerTo(message, cachedOpening(parseWireMessage(message) as JsonRpcRequest, ports.memory())),
+  })
+
+  /** Sends what a client would have sent now, once the session is there. */
+  async function pass(message: WireMessage, options: SendOptions, round: number): Promise<void> {
+    try {
+      if (opening.isMissing()) {
+        const pending = signIns.pending()
+        if (pending !== undefined) return await meet(message, options, round)
+        await opening.made()
+      }
+      return await leg.send(message, options)
+    } catch (error) {
+      if (!isSignInNeeded(error) || round >= mostRounds || !ports.canSignIn) throw error
+      return meet(message, options, round)
+    }
+  }
+
+  /** A request that the server does not serve before somebody signs in. */
+  async function meet(message: WireMessage, options: SendOptions, round: number): Promise<void> {
+    const request = parseWireMessage(message) as JsonRpcRequest
+    if (request.method === 'ping') return deliver(options, answerTo(message, {}))
+    const attempt = signIns.begin(false)
+    if (attempt === undefined) return refuse(message, options, undefined)
+    const { signal } = options
+    if ((await settledWithin(attempt.done, config.waitMs, { signal })) === 'done')
+      return pass(message, options, round + 1)
+    if (signIns.pending() !== attempt) return refuse(message, options, undefined)
+    const canElicit = era === 'legacy' ? isUrlCapable : declaresUrl(request)
+    const place = await placeOf(attempt, canElicit ? placeWaitMs : config.waitMs, signal)
+    if (!canElicit || place === undefined) return refuse(message, options, place)
+    return elicit(request, options, { attempt, place, round, message })
+  }
+
+  /** Asks the client to open the link, once for all requests, and holds this one. */
+  async function elicit(
+    request: JsonRpcRequest,
+    options: SendOptions,
+    to: { attempt: SignInAttempt; place: SignInPlace; round: number; message: WireMessage },
+  ): Promise<void> {
+    const { attempt, place, message } = to
+    if (!attempt.isElicited) {
+      if (era === 'modern' && !inputMethods.has(request.method)) return refuse(message, options, place)
+      attempt.isElicited = true
+      const key = statePrefix + attempt.id
+      if (era === 'modern') {
+        states.set(key, attempt)
+        return deliver(options, answerTo(message, inputRequired(key, key, place)))
+      }
+      elicitations.set(key, attempt)
+      await deliver(options, toWireMessage(elicitationRequest(key, key, place)))
+      void attempt.done.then(
+        () => deliver(options, toWireMessage(elicitationComplete(key))),
+        () => {},
+      )
+    }
+    const waitMs = request.method === 'tools/list' ? config.listWaitMs : Infinity
+    const end = await settledWithin(attempt.done, waitMs, {
+      signal: options.signal,
+      when: attempt.declined,
+    })
+    if (end === 'done') return pass(message, options, to.round + 1)
+    return refuse(message, options, end === 'waiting' ? place : undefined)
+  }
+
+  /** The client comes back with what it did about `input_required`. */
+  async function resume(message: WireMessage, options: SendOptions): Promise<void> {
+    const request = parseWireMessage(message) as JsonRpcRequest
+    const { requestState, inputResponses, ...params } = request.params ?? {}
+    const attempt = typeof requestState === 'string' ? states.get(requestState) : undefined
+    if (attempt === undefined) return pass(message, options, 0)
+    const bare = toWireMessage({ ...request, params })
+    if (!isAccepted(isJsonObject(inputResponses) ? inputResponses[String(requestState)] : undefined)) {
+      attempt.decline()
+      return refuse(bare, options, await placeOf(attempt, config.waitMs, options.signal))
+    }
+    const end = await settledWithin(attempt.done, Infinity, { signal: options.signal })
+    return end === 'done' ? pass(bare, options, 1) : refuse(bare, options, undefined)
+  }
+
+  /** What a client gets that cannot be asked to open a link. */
+  async function refuse(
+    message: WireMessage,
+    options: SendOptions,
+    place: SignInPlace | undefined,
+  ): Promise<void> {
+    const { envelope } = message
+    const method = envelope.kind === 'request' ? envelope.method : ''
+    if (method === 'tools/list') {
+      const tools = ports.memory()?.tools ?? []
+      ownTool = signInToolName(tools)
+      ports.offered(ownTool)
+      return deliver(options, answerTo(message, toolsWithSignIn(tools, era)))
+    }
+    const failure = signIns.lastFailure()
+    const text = signInText(place, failure === undefined ? undefined : ports.describeFailure(failure).message)
+    if (method === 'tools/call') return deliver(options, answerTo(message, toolText(text, true, era)))
+    const described = ports.describeFailure(new RemoteError('sign_in_needed', text, { status: 401 }))
+    const { id } = envelope as { id: string | number }
+    const data = isJsonObject(described.data) ? described.data : {}
+    const error = jsonRpcError(id, described.code, text, place === undefined ? data : { ...data, ...place })
+    return deliver(options, toWireMessage(error))
+  }
+
+  /** The tool that hands out the link. Calling it is a person's doing, so it may begin a sign-in at any time. */
+  async function callOwnTool(message: WireMessage, options: SendOptions): Promise<void> {
+    const say = (text: string, isError: boolean): Promise<void> =>
+      deliver(options, answerTo(message, toolText(text, isError, era)))
+    const isNeeded =
+      signIns.pending() !== undefined || signIns.lastFailure() !== undefined || opening.isMissing()
+    const attempt = isNeeded ? signIns.begin(true) : undefined
+    if (attempt === undefined) return say('Signed in. The tools of the server can be used.', false)
+    const waitMs = attempt.isHandedOut ? config.toolWaitMs : config.waitMs
+    const { signal } = options
+    if ((await settledWithin(attempt.done, waitMs, { signal })) === 'done')
+      return say('Signed in. The tools of the server can be used now.', false)
+    if (signIns.pending() !== attempt) {
+      const { message: failure } = ports.describeFailure(signIns.lastFailure())
+      return say(signInText(undefined, failure), true)
+    }
+    const place = await placeOf(attempt, placeWaitMs, signal)
+    attempt.isHandedOut = place !== undefined
+    return say(signInText(place, undefined), place === undefined)
+  }
+
+  function isOwnTool(message: WireMessage): boolean {
+    return ownTool !== undefined && message.bytes.includes(ownTool) && toolNameOf(message) === ownTool
+  }
+
+  function request(message: WireMessage, method: string, options: SendOptions): Promise<void> {
+    if (method === 'initialize' || method === 'server/discover') {
+      if (method === 'initialize') isUrlCapable = clientDeclaresUrl(message)
+      return opening.open(message, options)
+    }
+    if (method === 'tools/list') ownTool = undefined
+    if (method === 'tools/call' && isOwnTool(message)) return callOwnTool(message, options)
+    if (states.size > 0 && message.bytes.includes(statePrefix)) return resume(message, options)
+    if (opening.isMissing()) return pass(message, options, 0)
+    // Without a state machine in between: this is where all calls of a signed-in client go.
+    return leg.send(message, options).catch((error: unknown) => {
+      if (!isSignInNeeded(error) || !ports.canSignIn) throw error
+      return meet(message, options, 0)
+    })
+  }
+
+  function response(message: WireMessage, id: unknown, options: SendOptions): Promise<void> {
+    const attempt = typeof id === 'string' ? elicitations.get(id) : undefined
+    if (attempt === undefined) return leg.send(message, options)
+    elicitations.delete(String(id))
+    const answer = parseJsonObject(message.bytes.toString('utf8'))
+    if (!isAccepted(answer?.['result'])) attempt.decline()
+    return Promise.resolve()
+  }
+
+  return {
+    send(message, options) {
+      const { envelope } = message
+      switch (envelope.kind) {
+        case 'request':
+          return request(message, envelope.method, options)
+        case 'response':
+          return elicitations.size > 0 ? response(message, envelope.id, options) : leg.send(message, options)
+        default:
+          return opening.isMissing() ? opening.later(message) : leg.send(message, options)
+      }
+    },
+    close(graceMs) {
+      opening.close()
+      return leg.close(graceMs)
+    },
+  }
+}
+
+async function deliver(options: SendOptions, message: WireMessage): Promise<void> {
+  await options.deliver(message)
+}
+
+function answerTo(message: WireMessage, result: JsonObject): WireMessage {
+  const { envelope } = message
+  const id = envelope.kind === 'request' ? envelope.id : ''
+  return toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage)
+}
+
+async function placeOf(
+  attempt: SignInAttempt,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<SignInPlace | undefined> {
+  const end = await settledWithin(attempt.place, waitMs, { signal, when: attempt.done })
+  return end === 'done' ? attempt.place : undefined
+}
+
+function knownOpening(memory: ServerMemory | undefined): JsonObject | undefined {
+  return memory?.initializeResult ?? memory?.discoverResult
+}
+
+function toolNameOf(message: WireMessage): unknown {
+  return (parseWireMessage(message) as JsonRpcRequest).params?.['name']
+}
+
+function clientDeclaresUrl(initialize: WireMessage): boolean {
+  return offersUrl((parseWireMessage(initialize) as JsonRpcRequest).params?.['capabilities'])
+}
+
+function declaresUrl({ params }: JsonRpcRequest): boolean {
+  const meta = params?.['_meta']
+  return isJsonObject(meta) && offersUrl(meta[mcpMetaKey.clientCapabilities])
+}
+
+function offersUrl(capabilities: unknown): boolean {
+  const elicitation = isJsonObject(capabilities) ? capabilities['elicitation'] : undefined
+  return isJsonObject(elicitation) && isJsonObject(elicitation['url'])
+}
+
+function isAccepted(answer: unknown): boolean {
+  return isJsonObject(answer) && answer['action'] === 'accept'
+}

@@ -1,0 +1,74 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcId, JsonRpcNotification, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
+import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import { linkOf, signInLine } from './sign-in-attempt.ts'
+import type { SignInPlace } from './sign-in-attempt.ts'
+
+/** The name of the tool that hands out the link, unless the server has one of that name. */
+export function signInToolName(tools: readonly JsonObject[]): string {
+  return tools.some((tool) => tool['name'] === 'sign_in') ? 'drawbridge_sign_in' : 'sign_in'
+}
+
+/** A result of `tools/list`: what the server had when it was last seen, and the tool to sign in. */
+export function toolsWithSignIn(tools: readonly JsonObject[], era: McpEra): JsonObject {
+  const signIn = {
+    name: signInToolName(tools),
+    title: 'Sign in',
+    description:
+      'The server needs a sign-in before its tools work. Returns the link that the user has to open; call it again to wait until the sign-in is done.',
+    inputSchema: { type: 'object', properties: {} },
+  }
+  return inEra({ tools: [...tools, signIn] }, era, true)
+}
+
+/** A result of `tools/call` that is text. */
+export function toolText(text: string, isError: boolean, era: McpEra): JsonObject {
+  return inEra({ content: [{ type: 'text', text }], ...(isError ? { isError } : {}) }, era, false)
+}
+
+/** A request of the server to open the link (MCP 2025-11-25 elicitation, URL mode). */
+export function elicitationRequest(id: JsonRpcId, elicitationId: string, place: SignInPlace): JsonRpcRequest {
+  return { jsonrpc: '2.0', id, method: 'elicitation/create', params: urlElicitation(place, elicitationId) }
+}
+
+/** Tells that the person is through (MCP 2025-11-25). */
+export function elicitationComplete(elicitationId: string): JsonRpcNotification {
+  return { jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } }
+}
+
+/** A result that asks for the same, in the era of 2026-07-28. */
+export function inputRequired(key: string, requestState: string, place: SignInPlace): JsonObject {
+  return {
+    resultType: 'input_required',
+    inputRequests: { [key]: { method: 'elicitation/create', params: urlElicitation(place, undefined) } },
+    requestState,
+  }
+}
+
+/** What a person reads. `failure` is what the last sign-in failed with. */
+export function signInText(place: SignInPlace | undefined, failure: string | undefined): string {
+  if (place !== undefined)
+    return `This server needs a sign-in. ${signInLine(place)} . Then call the tool again.`
+  return failure === undefined
+    ? 'This server needs a sign-in. It is being prepared; call the tool sign_in for the link.'
+    : `This server needs a sign-in, and the last one failed: ${failure} Call the tool sign_in to begin a new one.`
+}
+
+function urlElicitation(place: SignInPlace, elicitationId: string | undefined): JsonObject {
+  const code = place.kind === 'device' && place.completeUrl === undefined ? ` The code is ${place.userCode}.` : ''
+  return {
+    mode: 'url',
+    message: `This server needs a sign-in.${code}`,
+    url: linkOf(place),
+    ...(elicitationId === undefined ? {} : { elicitationId }),
+  }
+}
+
+function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
+  if (era === 'legacy') return result
+  return {
+    resultType: 'complete',
+    ...result,
+    ...(isCacheable ? { ttlMs: 0, cacheScope: 'private' } : {}),
+  }
+}

@@ -1,0 +1,159 @@
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import { settledWithin } from './settled-within.ts'
+import { isSignInNeeded } from './sign-in-attempt.ts'
+import type { SignIns } from './sign-in-attempt.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** The first request of a client, `initialize` or `server/discover`, and what makes up for it when it was answered from memory. */
+export interface SilentOpening {
+  /**
+   * Sends it. When the server wants a sign-in, or is silent and known from before, the client gets a stand-in in time; the
+   * exchange is over when the server itself has answered.
+   */
+  open(message: WireMessage, options: SendOptions): Promise<void>
+  /** Whether the client believes in a session that is not there yet. */
+  isMissing(): boolean
+  /** Waits for the session, and tries again to open one if the last try failed. */
+  made(): Promise<void>
+  /** Keeps a notification until the session is there. */
+  later(message: WireMessage): Promise<void>
+  close(): void
+}
+
+/** What is known about waiting. */
+export interface SilentOpeningPorts {
+  signIns: SignIns
+  canSignIn: boolean
+  hasMemory(): boolean
+  standIn(message: WireMessage): WireMessage
+}
+
+/** After a sign-in the server may ask for one more; then the client is told. */
+const mostRounds = 2
+
+/** `waitMs` is how long the client waits for its first answer. */
+export function createSilentOpening(
+  leg: RemoteLeg,
+  config: { era: 'modern' | 'legacy'; waitMs: number },
+  ports: SilentOpeningPorts,
+): SilentOpening {
+  const closed = new AbortController()
+  let message: WireMessage | undefined
+  let making: Promise<void> | undefined
+  let isMissing = false
+  let kept: WireMessage[] = []
+  /** Resolved while the exchange waits for a person. */
+  let asking = createAsking()
+
+  /** The exchange with the server, over all the sign-ins that it takes. */
+  async function exchange(first: WireMessage, options: SendOptions, began: () => void): Promise<void> {
+    let isRefused = false
+    const watched: SendOptions = {
+      ...options,
+      deliver(answer) {
+        isRefused = answer.envelope.kind === 'response' && answer.envelope.isError
+        return options.deliver(answer)
+      },
+    }
+    for (let round = 0; ; round++) {
+      try {
+        await leg.send(first, watched)
+        if (!isRefused) await opened()
+        return
+      } catch (error) {
+        if (!isSignInNeeded(error) || round >= mostRounds) throw error
+        const attempt = ports.signIns.begin(false)
+        if (attempt === undefined) throw error
+        began()
+        asking.begin()
+        const end = await settledWithin(attempt.done, Infinity, { signal: options.signal })
+        asking = createAsking()
+        if (end !== 'done') throw error
+      }
+    }
+  }
+
+  /** The session is there: what the client has sent since it believed so goes first. */
+  async function opened(): Promise<void> {
+    const waiting = kept
+    kept = []
+    for (const notification of waiting) await leg.send(notification, { deliver() {} })
+    isMissing = false
+  }
+
+  /** Once the stand-in is out, an exchange that fails is tried again when the client next wants something. */
+  function watch(exchanged: Promise<void>): void {
+    making = exchanged
+    exchanged.then(
+      () => {
+        making = undefined
+      },
+      () => {
+        making = undefined
+      },
+    )
+  }
+
+  async function madeOrAsking(made: Promise<void>): Promise<void> {
+    const end = await settledWithin(made, Infinity, { signal: closed.signal, when: asking.begun })
+    if (end === 'waiting') throw new RemoteError('sign_in_needed', 'The server needs a sign-in.')
+    await made
+  }
+
+  return {
+    async open(first, options) {
+      message = first
+      let isAnswered = false
+      let isLate = false
+      const answer = (standIn: WireMessage): Promise<void> => {
+        isAnswered = true
+        isMissing = config.era === 'legacy'
+        return Promise.resolve(options.deliver(standIn))
+      }
+      const watched: SendOptions = {
+        ...options,
+        deliver(real) {
+          if (real.envelope.kind === 'response') isAnswered = true
+          return options.deliver(real)
+        },
+      }
+      const exchanged = exchange(first, watched, () => {
+        if (isLate && !isAnswered) void answer(ports.standIn(first))
+      })
+      watch(exchanged)
+      const end = await settledWithin(exchanged, config.waitMs, { signal: options.signal })
+      isLate = true
+      const isWorthIt = ports.signIns.pending() !== undefined || ports.hasMemory()
+      if (end === 'waiting' && !isAnswered && isWorthIt && options.signal?.aborted !== true)
+        await answer(ports.standIn(first))
+      await exchanged.catch((error: unknown) => {
+        if (isAnswered || !isSignInNeeded(error) || !ports.canSignIn) throw error
+        return answer(ports.standIn(first))
+      })
+    },
+    isMissing: () => isMissing,
+    async made() {
+      if (message === undefined) return
+      if (making === undefined) watch(exchange(message, { signal: closed.signal, deliver() {} }, () => {}))
+      if (making !== undefined) await madeOrAsking(making)
+      if (isMissing) throw new RemoteError('unavailable', 'The server did not open a session.')
+    },
+    later(notification) {
+      kept.push(notification)
+      return Promise.resolve()
+    },
+    close() {
+      closed.abort()
+      kept = []
+    },
+  }
+}
+
+function createAsking(): { begun: Promise<void>; begin(): void } {
+  let begin = (): void => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  return { begun, begin: () => begin() }
+}

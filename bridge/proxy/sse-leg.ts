@@ -1,0 +1,234 @@
+import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import { splitBatch } from './batch.ts'
+import { discard } from './discarded-body.ts'
+import { readEventStream } from './event-stream.ts'
+import { backoffMs, pause } from './interruptible-pause.ts'
+import type { LegConfig, LegPorts } from './leg-config.ts'
+import { readMessage } from './message-body.ts'
+import { createOpenExchanges } from './open-exchange.ts'
+import { isEventStream } from './post-exchange.ts'
+import { readRefusedPost, refusedPostError } from './refused-post.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import { createRemoteRequester } from './remote-request.ts'
+import { isRepeatable } from './repeatable.ts'
+import { createSessionMemory } from './session-memory.ts'
+import type { SseEvent } from './sse-parser.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** A request that waits for its response on the stream. */
+interface Waiting {
+  deliver(answer: WireMessage): void | Promise<void>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** One stream of the server. It is a session too. */
+interface Connection {
+  endpoint: string
+  waiting: Map<JsonRpcId, Waiting>
+}
+
+/** A stream that does not say where to send to is of no use. */
+const endpointWaitMs = 20_000
+
+const firstWaitMs = 1000
+const longestWaitMs = 30_000
+
+/**
+ * The way to a server of 2024-11-05: one stream for all that comes back, and POSTs to the address that the stream names
+ * first. It is opened by the first message. When it breaks, what waits is lost, and another one is opened and told what the
+ * client told the first.
+ */
+export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
+  const request = createRemoteRequester(config, ports)
+  const open = createOpenExchanges(config.serverUrl)
+  const memory = createSessionMemory()
+  const closing = new AbortController()
+  let connecting: Promise<Connection> | undefined
+
+  /** Opens the stream, and leaves it to {@link follow} as soon as it has named its endpoint. */
+  async function connect(): Promise<Connection> {
+    const response = await request({
+      method: 'GET',
+      url: config.serverUrl,
+      headers: { Accept: 'text/event-stream' },
+      signal: closing.signal,
+      repeatable: true,
+      bodyTimeoutMs: 0,
+    })
+    if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
+    if (!isEventStream(response)) {
+      discard(response.body)
+      throw new RemoteError('no_mcp', 'The server sent no stream of events.', { status: response.status })
+    }
+    return new Promise((resolve, reject) => {
+      const connection: Connection = { endpoint: '', waiting: new Map() }
+      const timer = setTimeout(() => response.body.destroy(), endpointWaitMs)
+      const take = (event: SseEvent): void | Promise<void> => {
+        if (event.type === 'endpoint' && connection.endpoint === '') {
+          connection.endpoint = readEndpoint(event.data.toString('utf8'), config.serverUrl)
+          clearTimeout(timer)
+          resolve(connection)
+        } else if (event.type === 'message') return route(connection, readMessage(event.data))
+        return undefined
+      }
+      const lost = (cause: unknown): void => {
+        const error = cause instanceof RemoteError ? cause : lostError(cause)
+        clearTimeout(timer)
+        reject(error)
+        abandon(connection, error)
+      }
+      readEventStream(response.body, { take, isDone: () => closing.signal.aborted }).then(
+        (end) => lost(end.cause),
+        lost,
+      )
+    })
+  }
+
+  function route(connection: Connection, message: WireMessage): void | Promise<void> {
+    const { envelope } = message
+    if (envelope.kind === 'batch') return routeAll(connection, splitBatch(message))
+    if (envelope.kind === 'invalid') return ports.note(`dropped what is no message: ${envelope.reason}`)
+    if (envelope.kind !== 'response') return ports.unsolicited(message)
+    const waiting = connection.waiting.get(envelope.id)
+    connection.waiting.delete(envelope.id)
+    if (waiting === undefined) return ports.note('dropped a response that nobody waits for')
+    return answer(waiting, message)
+  }
+
+  async function routeAll(connection: Connection, messages: readonly WireMessage[]): Promise<void> {
+    for (const message of messages) await route(connection, message)
+  }
+
+  async function answer(waiting: Waiting, message: WireMessage): Promise<void> {
+    try {
+      await waiting.deliver(message)
+      waiting.resolve()
+    } catch (error) {
+      waiting.reject(error)
+    }
+  }
+
+  function abandon(connection: Connection, error: RemoteError): void {
+    for (const waiting of connection.waiting.values()) waiting.reject(error)
+    connection.waiting.clear()
+    if (connection.endpoint === '') return
+    connecting = undefined
+    ports.note('the stream ended')
+    if (memory.opening() !== undefined) void reconnect().catch(() => {})
+  }
+
+  /** The server may have something to say before the client asks again. */
+  async function reconnect(): Promise<void> {
+    for (let failures = 0; !closing.signal.aborted; failures += 1) {
+      await pause(
+        ports.runtime,
+        backoffMs(ports.runtime, failures, firstWaitMs, longestWaitMs),
+        closing.signal,
+      )
+      if (closing.signal.aborted || connecting !== undefined) return
+      const isOpen = await connected().then(
+        () => true,
+        () => false,
+      )
+      if (isOpen) return
+    }
+  }
+
+  function connected(): Promise<Connection> {
+    if (connecting !== undefined) return connecting
+    const started = start()
+    connecting = started
+    started.catch(() => {
+      if (connecting === started) connecting = undefined
+    })
+    return started
+  }
+
+  async function start(): Promise<Connection> {
+    const connection = await connect()
+    const messages = memory.opening()
+    if (messages === undefined) return connection
+    const quiet = { signal: closing.signal, deliver: () => {} }
+    await exchange(connection, messages.initialize, quiet)
+    await exchange(connection, messages.initialized, quiet)
+    for (const choice of memory.choices()) void exchange(connection, choice, quiet).catch(() => {})
+    return connection
+  }
+
+  async function exchange(
+    connection: Connection,
+    message: WireMessage,
+    options: SendOptions & { signal: AbortSignal },
+  ): Promise<void> {
+    if (message.envelope.kind !== 'request') return post(connection, message, options)
+    const { id } = message.envelope
+    const { signal } = options
+    const answered = new Promise<void>((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(lostError(undefined)), { once: true })
+      connection.waiting.set(id, { deliver: options.deliver, resolve, reject })
+    })
+    answered.catch(() => {})
+    // Whichever is first: the response may overtake the 202, and a refused POST brings none.
+    const posting = post(connection, message, options)
+    try {
+      await Promise.race([answered, posting.then(() => answered)])
+    } finally {
+      connection.waiting.delete(id)
+    }
+  }
+
+  async function post(
+    connection: Connection,
+    message: WireMessage,
+    options: SendOptions & { signal: AbortSignal },
+  ): Promise<void> {
+    const response = await request({
+      method: 'POST',
+      url: connection.endpoint,
+      headers: { 'Content-Type': 'application/json' },
+      body: message.bytes,
+      signal: options.signal,
+      repeatable: isRepeatable(message.envelope),
+    })
+    if (response.status < 300) return discard(response.body)
+    const refused = await readRefusedPost(response, message)
+    if (refused.answer === undefined) throw refusedPostError(refused)
+    return route(connection, refused.answer)
+  }
+
+  function remembering(message: WireMessage, options: SendOptions): SendOptions['deliver'] {
+    return (answer) => {
+      if (answer.envelope.kind === 'response' && !answer.envelope.isError) memory.keep(message)
+      return options.deliver(answer)
+    }
+  }
+
+  return {
+    send: (message, options) =>
+      open.run(options.signal, async (signal) => {
+        const connection = await connected()
+        const deliver = memory.concerns(message) ? remembering(message, options) : options.deliver
+        await exchange(connection, message, { ...options, signal, deliver })
+      }),
+    async close() {
+      closing.abort()
+      open.abortAll()
+    },
+  }
+}
+
+/** A GET carries no message. */
+const noMessage: WireMessage = { bytes: Buffer.alloc(0), envelope: { kind: 'notification', method: '' } }
+
+/** Only at the same origin: the token is for that one, and the stream could name any other. */
+function readEndpoint(text: string, serverUrl: string): string {
+  const url = URL.canParse(text, serverUrl) ? new URL(text, serverUrl) : undefined
+  if (url?.origin === new URL(serverUrl).origin) return url.href
+  throw new RemoteError('refused', 'The server wants its messages sent to another server.')
+}
+
+function lostError(cause: unknown): RemoteError {
+  return new RemoteError('lost', 'The connection ended before the answer was there.', { cause })
+}

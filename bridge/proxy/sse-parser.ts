@@ -1,0 +1,125 @@
+/** One event, or (with a `type` of `undefined`) an end of event that carried no data, only an id. */
+export interface SseEvent {
+  /** `message` unless the stream named another. */
+  type: string | undefined
+  /** The data lines, joined by line feeds. */
+  data: Buffer
+  /** The last id that the stream has named so far. */
+  id: string | undefined
+}
+
+/** Reads a stream of server-sent events from bytes. */
+export interface SseParser {
+  /** The events that the chunk completes. Throws {@link SseError} for an event that is too large; the parser is of no use then. */
+  push(chunk: Buffer): SseEvent[]
+  /** The last wait that the stream asked for before coming back, in milliseconds. */
+  retryMs(): number | undefined
+}
+
+/** An event was larger than allowed. */
+export class SseError extends Error {
+  override readonly name = 'SseError'
+}
+
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+const noData = Buffer.alloc(0)
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
+
+/**
+ * A parser after the HTML standard, section 9.2.6, except that an event without data still shows its id, for that is how a
+ * server makes a stream resumable before its first message. `mostBytes` bounds one event. Data is not checked to be UTF-8.
+ */
+export function createSseParser(mostBytes: number): SseParser {
+  let parts: Buffer[] = []
+  let partBytes = 0
+  let dataLines: Buffer[] = []
+  let dataBytes = 0
+  let type = ''
+  let id: string | undefined
+  let idIsNew = false
+  let retry: number | undefined
+  let isFirstLine = true
+  let afterCarriageReturn = false
+
+  function keep(part: Buffer): void {
+    if (part.length === 0) return
+    partBytes += part.length
+    if (partBytes + dataBytes > mostBytes) throw new SseError(`An event is larger than ${mostBytes} bytes.`)
+    parts.push(part)
+  }
+
+  function takeLine(): Buffer {
+    const [only] = parts
+    const line = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, partBytes)
+    parts = []
+    partBytes = 0
+    if (!isFirstLine) return line
+    isFirstLine = false
+    return line.subarray(0, 3).equals(byteOrderMark) ? line.subarray(3) : line
+  }
+
+  function readField(line: Buffer): void {
+    const colon = line.indexOf(0x3a)
+    if (colon === 0) return
+    const name = line.toString('latin1', 0, colon === -1 ? line.length : Math.min(colon, 6))
+    const start = colon === -1 ? line.length : line[colon + 1] === 0x20 ? colon + 2 : colon + 1
+    if (name === 'data') {
+      dataLines.push(line.subarray(start))
+      dataBytes += line.length
+    } else if (name === 'event') type = line.toString('utf8', start)
+    else if (name === 'id') setId(line.toString('utf8', start))
+    else if (name === 'retry') setRetry(line.toString('latin1', start))
+  }
+
+  function setId(value: string): void {
+    if (value.includes('\0')) return
+    id = value
+    idIsNew = true
+  }
+
+  function setRetry(value: string): void {
+    if (/^\d{1,9}$/.test(value)) retry = Number(value)
+  }
+
+  function endEvent(events: SseEvent[]): void {
+    const [only] = dataLines
+    if (only !== undefined)
+      events.push({ type: type || 'message', data: dataLines.length === 1 ? only : joinLines(dataLines), id })
+    else if (idIsNew) events.push({ type: undefined, data: noData, id })
+    dataLines = []
+    dataBytes = 0
+    type = ''
+    idIsNew = false
+  }
+
+  return {
+    push(chunk) {
+      const events: SseEvent[] = []
+      let start = afterCarriageReturn && chunk[0] === lineFeed ? 1 : 0
+      if (chunk.length > 0) afterCarriageReturn = false
+      let nextReturn = chunk.indexOf(carriageReturn, start)
+      let nextFeed = chunk.indexOf(lineFeed, start)
+      for (;;) {
+        if (nextReturn !== -1 && nextReturn < start) nextReturn = chunk.indexOf(carriageReturn, start)
+        if (nextFeed !== -1 && nextFeed < start) nextFeed = chunk.indexOf(lineFeed, start)
+        const byReturn = nextReturn !== -1 && (nextFeed === -1 || nextReturn < nextFeed)
+        const end = byReturn ? nextReturn : nextFeed
+        keep(chunk.subarray(start, end === -1 ? chunk.length : end))
+        if (end === -1) return events
+        const line = takeLine()
+        if (line.length === 0) endEvent(events)
+        else readField(line)
+        start = end + 1
+        if (!byReturn) continue
+        if (start === chunk.length) afterCarriageReturn = true
+        else if (chunk[start] === lineFeed) start += 1
+      }
+    },
+    retryMs: () => retry,
+  }
+}
+
+function joinLines(lines: readonly Buffer[]): Buffer {
+  return Buffer.concat(lines.flatMap((line, index) => (index === 0 ? [line] : [Buffer.from('\n'), line])))
+}

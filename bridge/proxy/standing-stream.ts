@@ -1,0 +1,112 @@
+import { discard } from './discarded-body.ts'
+import { readEventStream } from './event-stream.ts'
+import { backoffMs, pause } from './interruptible-pause.ts'
+import type { LegPorts } from './leg-config.ts'
+import { readMessage } from './message-body.ts'
+import { isEventStream } from './post-exchange.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteFault } from './remote-leg.ts'
+import type { HttpResponse } from '../network/http-client.ts'
+import { splitBatch } from './batch.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** The stream of a session on which a server speaks unasked (MCP 2025-11-25 transports, listening for messages). */
+export interface StandingStream {
+  close(): void
+  /** Opens it again if it was given up for want of a token; else nothing. */
+  revive(): void
+}
+
+/** What a standing stream needs from its leg. */
+export interface StandingStreamPorts extends Pick<LegPorts, 'runtime' | 'note'> {
+  /** One GET, which continues after that event. Rejects with `RemoteError` or `NetworkError`. */
+  open(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpResponse>
+  message(message: WireMessage): void | Promise<void>
+  /** The server says that it does not know the session any more. */
+  sessionLost(): void
+}
+
+const firstWaitMs = 1400
+const longestWaitMs = 30_000
+
+/** These end by themselves. */
+const passing: ReadonlySet<RemoteFault> = new Set(['unavailable', 'rate_limited', 'lost'])
+
+/** Opens the stream, and again whenever it ends, until it is closed or the server says that there is none. */
+export function createStandingStream(ports: StandingStreamPorts): StandingStream {
+  const closing = new AbortController()
+  let isRefused = false
+  let wasOpen = false
+  let failures = 0
+  let lastEventId: string | undefined
+  let retryMs: number | undefined
+
+  function take(message: WireMessage): void | Promise<void> {
+    if (closing.signal.aborted) return undefined
+    const { kind } = message.envelope
+    if (kind === 'batch') return takeAll(splitBatch(message))
+    if (kind === 'request' || kind === 'notification') return ports.message(message)
+    return ports.note(`dropped from the standing stream: ${kind}`)
+  }
+
+  async function takeAll(messages: readonly WireMessage[]): Promise<void> {
+    for (const message of messages) await take(message)
+  }
+
+  /** Whether the stream is worth another try. */
+  async function readOnce(): Promise<boolean> {
+    const response = await ports.open(lastEventId, closing.signal)
+    if (response.status >= 300 || !isEventStream(response)) {
+      discard(response.body)
+      // A server without such a stream may say 404 too, in a session that lives.
+      if (response.status === 404 && wasOpen) ports.sessionLost()
+      ports.note(`no standing stream: status ${response.status}`)
+      return response.status >= 500
+    }
+    wasOpen = true
+    ports.note('standing stream open')
+    const end = await readEventStream(response.body, {
+      take: (event) => {
+        failures = 0
+        return event.type === 'message' ? take(readMessage(event.data)) : undefined
+      },
+      isDone: () => closing.signal.aborted,
+    })
+    lastEventId = end.lastEventId ?? lastEventId
+    retryMs = end.retryMs ?? retryMs
+    return true
+  }
+
+  function isPassing(error: unknown): boolean {
+    isRefused = error instanceof RemoteError && error.fault === 'sign_in_needed'
+    if (error instanceof RemoteError) return passing.has(error.fault)
+    return true
+  }
+
+  async function run(): Promise<void> {
+    for (;;) {
+      const goesOn = await readOnce().catch(isPassing)
+      if (!goesOn || closing.signal.aborted) return
+      ports.note('standing stream ended')
+      await pause(
+        ports.runtime,
+        retryMs ?? backoffMs(ports.runtime, failures, firstWaitMs, longestWaitMs),
+        closing.signal,
+      )
+      failures += 1
+      if (closing.signal.aborted) return
+    }
+  }
+
+  void run()
+  return {
+    close() {
+      closing.abort()
+    },
+    revive() {
+      if (!isRefused || closing.signal.aborted) return
+      isRefused = false
+      void run()
+    },
+  }
+}

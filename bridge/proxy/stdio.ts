@@ -1,0 +1,163 @@
+import type { Readable, Writable } from 'node:stream'
+import { readEnvelope } from './envelope.ts'
+import { createLineSplitter } from './line-splitter.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** The stdio side of the bridge: one message a line (MCP transports, stdio). */
+export interface Stdio {
+  /**
+   * Writes a message. Resolves when there is room for the next one; the bytes may still be on their way. Never rejects: when
+   * nobody reads any more, messages vanish and `end` is called.
+   */
+  write(wire: WireMessage): Promise<void>
+  /** Reads no more until {@link Stdio.resume}. Messages that were read already still come. */
+  pause(): void
+  resume(): void
+  /** Writes what is left, for half a second at most, and stops reading. Never rejects. */
+  close(): Promise<void>
+}
+
+/** What happens to what is read. */
+export interface StdioPorts {
+  /** Each line that is not empty; one that is no message has an `invalid` envelope, and deserves an error as an answer. */
+  message(wire: WireMessage): void
+  /** Once: the client has closed its end, or does not read any more. */
+  end(): void
+  /** A line was too long to be read, and was dropped: it deserves an answer without id. */
+  fault(reason: string): void
+}
+
+const mostLineBytes = 64 * 1024 * 1024
+
+/** So much may wait to be written before {@link Stdio.write} holds its callers back. */
+const mostWaitingBytes = 256 * 1024
+
+/** From here on a message is handed to the stream as it is; smaller ones of one turn of the event loop are put together. */
+const largeBytes = 16 * 1024
+
+const closeWaitMs = 500
+
+const newline = Buffer.from('\n')
+const done = Promise.resolve()
+
+/** Starts reading at once. `output` must have no other writer. */
+export function createStdio(input: Readable, output: Writable, ports: StdioPorts): Stdio {
+  const lines = createLineSplitter(mostLineBytes)
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+  let flushing = false
+  let broken = false
+  let ended = false
+  let drained: { promise: Promise<void>; resolve: () => void } | undefined
+
+  input.on('data', (chunk: Buffer) => lines.push(chunk, take, tooLong))
+  input.on('end', () => {
+    if (ended) return
+    take(lines.rest())
+    end()
+  })
+  input.on('error', end)
+  input.on('close', end)
+  output.on('drain', release)
+  output.on('error', breakOff)
+  output.on('close', breakOff)
+
+  function take(bytes: Buffer): void {
+    if (ended) return
+    const envelope = readEnvelope(bytes)
+    if (envelope.kind !== 'invalid' || !isBlank(bytes)) ports.message({ bytes, envelope })
+  }
+
+  function tooLong(): void {
+    ports.fault(`A line on stdin is longer than ${mostLineBytes / 1024 / 1024} MB.`)
+  }
+
+  function end(): void {
+    if (ended) return
+    ended = true
+    ports.end()
+  }
+
+  /** EPIPE and the like: whoever started us is gone, or has closed its end of stdout. */
+  function breakOff(): void {
+    broken = true
+    waiting = []
+    waitingBytes = 0
+    release()
+    end()
+  }
+
+  function release(): void {
+    drained?.resolve()
+    drained = undefined
+  }
+
+  /** Answers of many connections come in one turn of the event loop: together they cost one system call, not one each. */
+  function flush(): void {
+    flushing = false
+    if (broken || waiting.length === 0) return
+    const buffers = waiting
+    waiting = []
+    const bytes = waitingBytes
+    waitingBytes = 0
+    if (bytes < largeBytes) output.write(Buffer.concat(buffers, bytes))
+    else {
+      output.cork()
+      for (const buffer of buffers) output.write(buffer)
+      output.uncork()
+    }
+    if (!output.writableNeedDrain) release()
+  }
+
+  function room(): Promise<void> {
+    if (waitingBytes < mostWaitingBytes && !output.writableNeedDrain) return done
+    if (drained === undefined) {
+      let resolve = (): void => {}
+      const promise = new Promise<void>((settle) => {
+        resolve = settle
+      })
+      drained = { promise, resolve }
+    }
+    return drained.promise
+  }
+
+  return {
+    write(wire) {
+      if (broken) return done
+      waiting.push(wire.bytes, newline)
+      waitingBytes += wire.bytes.length + 1
+      if (!flushing) {
+        flushing = true
+        setImmediate(flush)
+      }
+      return room()
+    },
+    pause() {
+      input.pause()
+    },
+    resume() {
+      input.resume()
+    },
+    async close() {
+      ended = true
+      input.destroy()
+      flush()
+      if (!broken) await written(output)
+    },
+  }
+}
+
+/** Resolves when everything was written, or the time is over. */
+function written(output: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, closeWaitMs)
+    output.write('', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.length < 64 && bytes.toString('latin1').trim() === ''
+}

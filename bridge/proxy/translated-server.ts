@@ -1,0 +1,57 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
+import { parseWireMessage, toWireMessage } from './envelope.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
+import type { AskOptions, LegacySession, ModernServer } from './translator.ts'
+
+/** A leg of the modern era as a translator wants it. */
+export function createModernServer(leg: RemoteLeg): ModernServer {
+  return { request: (message, options) => ask(leg, message, options) }
+}
+
+/**
+ * Opens a session on a leg that was made for it. An error as the answer to `initialize` is thrown as a `RemoteError` that
+ * has it as its `response`.
+ */
+export async function openLegacySession(
+  leg: RemoteLeg,
+  initialize: JsonRpcRequest,
+  onOpened: (result: JsonObject) => void = () => {},
+): Promise<LegacySession> {
+  const answer = await ask(leg, initialize)
+  if ('error' in answer)
+    throw new RemoteError('refused', answer.error.message, { response: toWireMessage(answer) })
+  const initialized = answer.result as JsonObject
+  onOpened(initialized)
+  const send = (message: JsonRpcMessage): Promise<void> =>
+    leg.send(toWireMessage(message), { deliver() {} })
+  await send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  return {
+    initialized,
+    request: (message, options) => ask(leg, message, options),
+    notify: send,
+    answer: send,
+    close: () => leg.close(closeGraceMs),
+  }
+}
+
+const closeGraceMs = 500
+
+/** Resolves at the answer, even if the exchange goes on behind it. */
+function ask(leg: RemoteLeg, message: JsonRpcRequest, options: AskOptions = {}): Promise<JsonRpcResponse> {
+  const { signal, parameterHeaders, onMessage } = options
+  return new Promise((resolve, reject) => {
+    leg
+      .send(toWireMessage(message), {
+        ...(signal === undefined ? {} : { signal }),
+        ...(parameterHeaders === undefined ? {} : { parameterHeaders }),
+        deliver(wire) {
+          const { kind } = wire.envelope
+          if (kind === 'response') return resolve(parseWireMessage(wire) as JsonRpcResponse)
+          if (kind === 'request' || kind === 'notification') return onMessage?.(parseWireMessage(wire))
+        },
+      })
+      .then(() => reject(new RemoteError('lost', 'The server ended the exchange without an answer.')), reject)
+  })
+}

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+
+/** Whether a browser came up, as far as its starter said. */
+export type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
+
+/** What opening depends on. */
+export interface BrowserPorts {
+  environment: Readonly<Record<string, string | undefined>>
+  platform: NodeJS.Platform
+  /** How long a starter that still runs is watched; after that it counts as a browser. */
+  watchMs?: number
+}
+
+// They mean something to PowerShell, which opens browsers on Windows, even between quotes (CVE-2025-6514).
+const shellCharacters = /[$'()`]/g
+
+/**
+ * The form of a URL that may be handed to a starter of browsers: http or https, as the URL parser writes it, with the
+ * characters of shells encoded. Undefined for anything else: an address of a server may not start a program.
+ */
+export function browserUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined
+  if (url.username !== '' || url.password !== '') return undefined
+  return url.href.replaceAll(
+    shellCharacters,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )
+}
+
+/**
+ * Opens a URL in the browser of this user, without a shell. On Linux `BROWSER` decides, when set: commands between colons,
+ * tried in turn, `%s` for the URL. Never rejects. That a starter succeeded does not prove that anybody sees the page.
+ */
+export async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
+  const url = browserUrl(text)
+  if (url === undefined) return { kind: 'failed', reason: 'the address is not one for a browser' }
+  const chosen = ports.platform === 'linux' ? (ports.environment['BROWSER'] ?? '').trim() : ''
+  const watchMs = ports.watchMs ?? 3000
+  if (chosen === '') return watch(() => openDefault(url), watchMs)
+  let outcome: BrowserOutcome = { kind: 'failed', reason: 'BROWSER names no command' }
+  for (const command of chosen.split(':').filter((entry) => entry.trim() !== '')) {
+    outcome = await watch(() => Promise.resolve(startCommand(command, url)), watchMs)
+    if (outcome.kind === 'opened') return outcome
+  }
+  return outcome
+}
+
+function startCommand(command: string, url: string): ChildProcess {
+  const [program = '', ...args] = command.trim().split(/\s+/)
+  const withUrl = args.some((arg) => arg.includes('%s'))
+    ? args.map((arg) => arg.replaceAll('%s', url))
+    : [...args, url]
+  const child = spawn(program, withUrl, { detached: true, stdio: 'ignore', windowsHide: true })
+  child.unref()
+  return child
+}
+
+async function openDefault(url: string): Promise<ChildProcess> {
+  const { default: open } = await import('open')
+  return open(url, { wait: false })
+}
+
+/** The package reports success before its starter has failed: the exit code is what counts. */
+async function watch(start: () => Promise<ChildProcess>, watchMs: number): Promise<BrowserOutcome> {
+  let child: ChildProcess
+  try {
+    child = await start()
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) }
+  }
+  return new Promise((resolve) => {
+    // A browser may stay in the foreground as long as it likes: that must not hold this process.
+    const timer = setTimeout(() => resolve({ kind: 'opened' }), watchMs)
+    timer.unref()
+    child.once('error', (error) => {
+      clearTimeout(timer)
+      resolve({ kind: 'failed', reason: reasonOf(error) })
+    })
+    const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
+      clearTimeout(timer)
+      const reason = code === null ? `its starter ended by ${String(signal)}` : `its starter ended with ${code}`
+      resolve(code === 0 ? { kind: 'opened' } : { kind: 'failed', reason })
+    }
+    if (child.exitCode !== null || child.signalCode !== null) ended(child.exitCode, child.signalCode)
+    else child.once('exit', ended)
+  })
+}
+
+function reasonOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' ? 'there is no program that opens one' : `its starter failed (${code ?? 'unknown'})`
+}

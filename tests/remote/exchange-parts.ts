@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Fault, RemoteSettings } from './remote-settings.ts'
+
+/** The whole body as text. */
+export async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
+/** Answers with JSON. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  headers: Record<string, string | string[]> = {},
+): void {
+  const bytes = Buffer.from(JSON.stringify(value))
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': bytes.length,
+    'Cache-Control': 'no-store',
+    ...headers,
+  })
+  response.end(bytes)
+}
+
+/** Answers with plain text. */
+export function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' })
+  response.end(text)
+}
+
+/** Resolves after that many milliseconds; at once, without a turn of the loop, for 0. */
+export function pause(ms: number): Promise<void> | undefined {
+  return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined
+}
+
+/** Does to an exchange what a fault says. */
+export function strike(response: ServerResponse, fault: Fault, settings: RemoteSettings): void {
+  switch (fault) {
+    case 'hang':
+      return
+    case 'reset':
+      response.socket?.resetAndDestroy()
+      return
+    case 'cut':
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': 1000 })
+      response.write('{"jsonrpc":"2.0",', () => response.socket?.resetAndDestroy())
+      return
+    case 'html':
+      response.writeHead(200, { 'Content-Type': 'text/html' })
+      response.end('<!doctype html><title>Sign in</title>')
+      return
+    case 'json':
+      return sendJson(response, 200, { hello: 'world' })
+    case 429:
+    case 503:
+      response.setHeader('Retry-After', settings.retryAfter)
+      return sendText(response, fault, 'later')
+    default:
+      return sendText(response, fault, 'staged')
+  }
+}
