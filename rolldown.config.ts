@@ -19,6 +19,8 @@ export default defineConfig([
     platform: 'node',
     // Native and optional: what is installed beside the bundle is loaded, when a key is read.
     external: ['keytar'],
+    // Its other build asks for its own files at run time, which no bundle has.
+    resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
     // Read from disk at every start of a client, so bytes count.
     output: { ...output, dir: 'bridge/dist', minify: true },
   },

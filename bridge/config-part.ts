@@ -48,7 +48,7 @@ function environmentProxy(name: string, text: string): string | undefined {
   try {
     return parseProxy(text)
   } catch (error) {
-    throw new TypeError(`${name}: ${(error as Error).message}`)
+    throw new TypeError(`${name}: ${(error as Error).message}`, { cause: error })
   }
 }
 

@@ -33,7 +33,11 @@ export interface ReadSettings {
 export function readSettings(line: ParsedArguments, surroundings: Surroundings): ReadSettings {
   const problems = [...line.problems]
   const [serverUrl, portText, ...more] = line.operands
-  const port = attempt(() => (portText === undefined ? undefined : parsePort(portText)), `${String(portText)}:`, problems)
+  const port = attempt(
+    () => (portText === undefined ? undefined : parsePort(portText)),
+    `${String(portText)}:`,
+    problems,
+  )
   for (const word of more) problems.push(`${word}: is one word too many.`)
   const home = homeOf(line, surroundings)
   const { given, ...sources } = gatherSettings(
@@ -51,7 +55,7 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
   return {
     serverUrl,
     port,
-    values: values as SettingValues,
+    values,
     origins: new Map(given.map(({ setting, origin }) => [setting.field, origin])),
     home,
     problems: [...problems, ...conflicts(values, port)],
@@ -84,7 +88,10 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
 /** Found by flag and variable alone: the file in it cannot say where it is. A wrong value is told with the others. */
 function homeOf(line: ParsedArguments, { environment, homeFolder }: Surroundings): string {
   const text = line.flags.home?.[0] ?? environment[`${variablePrefix}HOME`] ?? ''
-  return attempt(() => (text === '' ? undefined : parseAbsolutePath(text)), '', []) ?? join(homeFolder, '.drawbridge')
+  return (
+    attempt(() => (text === '' ? undefined : parseAbsolutePath(text)), '', []) ??
+    join(homeFolder, '.drawbridge')
+  )
 }
 
 function readConfigFile(
@@ -96,7 +103,8 @@ function readConfigFile(
     return { path, content: surroundings.readText(path) }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push(`${path}: cannot be read (${code ?? 'unknown'}).`)
+    if (code !== 'ENOENT' && code !== 'ENOTDIR')
+      problems.push(`${path}: cannot be read (${code ?? 'unknown'}).`)
     return undefined
   }
 }
@@ -124,14 +132,18 @@ function attempt<Value>(work: () => Value, name: string, problems: string[]): Va
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
   [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: only one of them.'],
-  [['resource', 'disableResourceParameter'], '--resource and --disable-resource-parameter: only one of them.'],
+  [
+    ['resource', 'disableResourceParameter'],
+    '--resource and --disable-resource-parameter: only one of them.',
+  ],
   [['callback', 'host'], '--callback and --host: the host is in the callback already.'],
   [['callback', 'callbackPath'], '--callback and --callback-path: the path is in the callback already.'],
 ]
 
 /** What is right by itself, and wrong together. */
 function conflicts(values: SettingValues, port: number | undefined): string[] {
-  const isSet = (field: keyof SettingValues): boolean => values[field] !== undefined && values[field] !== false
+  const isSet = (field: keyof SettingValues): boolean =>
+    values[field] !== undefined && values[field] !== false
   const found = exclusive.filter(([fields]) => fields.every(isSet)).map(([, text]) => text)
   if (isSet('callback') && port !== undefined) {
     found.push('--callback and a port behind the URL: the port belongs into the callback.')
@@ -148,7 +160,11 @@ function conflicts(values: SettingValues, port: number | undefined): string[] {
   return found
 }
 
-function checkServerUrl(text: string | undefined, allowHttp: boolean, problems: string[]): string | undefined {
+function checkServerUrl(
+  text: string | undefined,
+  allowHttp: boolean,
+  problems: string[],
+): string | undefined {
   const problem = serverUrlProblem(text, allowHttp)
   if (problem !== undefined) problems.push(problem)
   return problem === undefined ? text : undefined

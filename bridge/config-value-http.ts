@@ -1,4 +1,4 @@
-import { expandVariables, type ValueSource } from './config-value.ts'
+import { expandVariables, readFile, type ValueSource } from './config-value.ts'
 import type { CallbackAddress, HeaderEntry } from './setting.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 
@@ -33,17 +33,10 @@ export function parseHeader(text: string, source: ValueSource): HeaderEntry {
 
 /** The headers of a file, one a line; lines with `#` in front and empty ones are skipped. */
 export function parseHeaderFile(path: string, source: ValueSource): readonly HeaderEntry[] {
-  return readLines(path, source)
+  return readFile(path, source)
+    .split(/\r?\n/)
     .filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#'))
     .map((line) => parseHeader(line.trim(), source))
-}
-
-function readLines(path: string, source: ValueSource): string[] {
-  try {
-    return source.readText(path).split(/\r?\n/)
-  } catch (error) {
-    throw new TypeError(`expected a file that can be read (${(error as NodeJS.ErrnoException).code ?? 'it cannot'})`)
-  }
 }
 
 /** A redirect URI on this machine, `http://HOST[:PORT]/PATH` (RFC 8252 section 7.3). */

@@ -18,7 +18,14 @@ export interface ValueSource {
  */
 export type ValueParser<Value> = (text: string, source: ValueSource) => Value
 
-const onOff: Readonly<Record<string, boolean>> = { on: true, true: true, '1': true, off: false, false: false, '0': false }
+const onOff: Readonly<Record<string, boolean>> = {
+  on: true,
+  true: true,
+  '1': true,
+  off: false,
+  false: false,
+  '0': false,
+}
 
 /** `on` or `off`; also `true`, `false`, `1`, `0`, as people write in variables. */
 export function parseSwitch(text: string): boolean {
@@ -119,13 +126,16 @@ export function parsePrivateKeyFile(text: string, source: ValueSource): { pem: s
   } catch {
     // Its message may quote the key.
   }
-  throw new TypeError('expected a file with an RSA, EC or Ed25519 private key in PEM form, without a passphrase')
+  throw new TypeError(
+    'expected a file with an RSA, EC or Ed25519 private key in PEM form, without a passphrase',
+  )
 }
 
 /** An absolute https URL, or http for this machine. Kept as it was written: identifiers are compared to the letter. */
 export function parseSecureUrl(text: string): string {
   const url = webUrl(text)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHostname(url.hostname))) return text
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHostname(url.hostname)))
+    return text
   throw new TypeError('expected an https URL; http is for this machine only')
 }
 
@@ -157,7 +167,9 @@ export function parseProxy(text: string): string {
   if (text === 'off') return text
   const url = webUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`)
   if (!url || url.hostname === '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    throw new TypeError('expected the address of an HTTP proxy, such as http://proxy.example.com:3128, or off')
+    throw new TypeError(
+      'expected the address of an HTTP proxy, such as http://proxy.example.com:3128, or off',
+    )
   }
   return url.href
 }
@@ -166,7 +178,8 @@ export function parseProxy(text: string): string {
 export function parseAuthorizeParameter(text: string): readonly [name: string, value: string] {
   const [, name = '', value = ''] = /^([^=\s]+)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new TypeError('expected name=value')
-  if (protocolParameters.has(name)) throw new TypeError(`expected another parameter than ${name}, which is sent anyway`)
+  if (protocolParameters.has(name))
+    throw new TypeError(`expected another parameter than ${name}, which is sent anyway`)
   return [name, value]
 }
 
@@ -229,11 +242,12 @@ function webUrl(text: string): URL | undefined {
   return new URL(text)
 }
 
-function readFile(path: string, source: ValueSource): string {
+/** Text of a file that a setting names; throws a `TypeError` with the code of the system when it cannot be read. */
+export function readFile(path: string, source: ValueSource): string {
   try {
     return source.readText(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new TypeError(`expected a file that can be read (${code ?? 'it cannot'})`)
+    throw new TypeError(`expected a file that can be read (${code ?? 'it cannot'})`, { cause: error })
   }
 }

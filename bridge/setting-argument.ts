@@ -1,5 +1,5 @@
 import { foreignFlags } from './setting-foreign.ts'
-import { suggestion } from './setting-nearest.ts'
+import { nearestName } from './setting-nearest.ts'
 import { settings } from './setting-table.ts'
 import { flagOf, type Setting, type SettingValues, variableOf } from './setting.ts'
 
@@ -13,6 +13,8 @@ export interface ParsedArguments {
   flags: SettingTexts
   /** Flags of the command itself that are on, such as `--json`. */
   switches: ReadonlySet<string>
+  /** Flags of the command itself that have a value, such as `--name`. */
+  values: ReadonlyMap<string, string>
   /** Sentences, one for each fault. */
   problems: readonly string[]
   /** Sentences about flags that are taken and do nothing. */
@@ -25,7 +27,9 @@ interface FlagRow {
   means: 'on' | 'off' | undefined
 }
 
-const rows: ReadonlyMap<string, FlagRow> = new Map(settings.filter(({ secret }) => secret !== true).flatMap(flagRows))
+const rows: ReadonlyMap<string, FlagRow> = new Map(
+  settings.filter(({ secret }) => secret !== true).flatMap(flagRows),
+)
 
 function flagRows(setting: Setting): (readonly [string, FlagRow])[] {
   const own = [flagOf(setting), { setting, means: setting.value === undefined ? 'on' : undefined }] as const
@@ -37,7 +41,8 @@ export const settingFlags: readonly string[] = [...rows.keys()]
 
 /**
  * Reads the words of a command line. Flags may stand anywhere, with `=` or with a blank before their value; a value may
- * begin with a dash; `--` ends them. `own` are the switches of the command. Values are not looked at. Never throws.
+ * begin with a dash; `--` ends them. `own` are the flags of the command, those with a value as `--name <name>`. Values are
+ * not looked at. Never throws.
  */
 export function parseArguments(words: readonly string[], own: readonly string[]): ParsedArguments {
   const reading = new ArgumentReading(own)
@@ -52,6 +57,7 @@ export function parseArguments(words: readonly string[], own: readonly string[])
     operands: reading.operands,
     flags: Object.fromEntries(reading.texts),
     switches: reading.switches,
+    values: reading.values,
     problems: reading.problems,
     warnings: reading.warnings,
   }
@@ -61,25 +67,40 @@ class ArgumentReading {
   readonly operands: string[] = []
   readonly texts = new Map<keyof SettingValues, string[]>()
   readonly switches = new Set<string>()
+  readonly values = new Map<string, string>()
   readonly problems: string[] = []
   readonly warnings: string[] = []
-  readonly #own: readonly string[]
+  /** What the value of each flag of the command is called; undefined for a switch. */
+  readonly #own: ReadonlyMap<string, string | undefined>
 
   constructor(own: readonly string[]) {
-    this.#own = own
+    this.#own = new Map(
+      own.map((flag) => {
+        const [name = flag, value] = flag.split(' ')
+        return [name, value] as const
+      }),
+    )
   }
 
   takeFlag(word: string, rest: string[]): void {
     const [, name = word, inline] = /^(--?[^=]*)=(.*)$/s.exec(word) ?? []
     const row = rows.get(name)
     if (row) this.#takeSetting(row, name, inline, rest)
-    else if (this.#own.includes(name)) this.#takeOwn(name, inline)
+    else if (this.#own.has(name)) this.#takeOwn(name, inline, rest)
     else this.#takeUnknown(name, inline, rest)
   }
 
-  #takeOwn(name: string, inline: string | undefined): void {
-    if (inline === undefined) this.switches.add(name)
-    else this.problems.push(`${name}: takes no value.`)
+  #takeOwn(name: string, inline: string | undefined, rest: string[]): void {
+    const value = this.#own.get(name)
+    if (value === undefined) {
+      if (inline === undefined) this.switches.add(name)
+      else this.problems.push(`${name}: takes no value.`)
+      return
+    }
+    const text = inline ?? rest.shift()
+    if (text === undefined)
+      this.problems.push(`${name}: expected ${value.replaceAll(/[<>]/g, '')} behind it.`)
+    else this.values.set(name, text)
   }
 
   #takeSetting({ setting, means }: FlagRow, name: string, inline: string | undefined, rest: string[]): void {
@@ -105,18 +126,25 @@ class ArgumentReading {
       this.warnings.push(`${name} has no effect: ${foreign.why}.`)
       return
     }
-    if (foreign) {
-      this.problems.push(`${name}: there is no such flag. Use ${foreign.by}.`)
-      const takesNext = foreign.takesValue && inline === undefined && rest[0]?.startsWith('-') === false
-      if (takesNext) rest.shift()
-      return
-    }
+    const { problem, takesValue } =
+      foreign === undefined
+        ? this.#misspelt(name)
+        : { problem: `there is no such flag. Use ${foreign.by}.`, takesValue: foreign.takesValue }
+    this.problems.push(`${name}: ${problem}`)
+    // What belongs to a flag that is not taken is no fault of its own.
+    if (takesValue && inline === undefined && rest[0]?.startsWith('-') === false) rest.shift()
+  }
+
+  #misspelt(name: string): { problem: string; takesValue: boolean } {
     const secret = settings.find((setting) => setting.secret === true && flagOf(setting) === name)
-    const known = [...settingFlags, ...this.#own, '--help', '--version']
-    this.problems.push(
-      secret
-        ? `${name}: is no flag, as everybody on this computer can see it. Use the variable ${variableOf(secret)}.`
-        : `${name}: there is no such flag.${suggestion(name, known)}`,
-    )
+    if (secret) {
+      const problem = `is no flag, as everybody on this computer can see it. Use ${variableOf(secret)}.`
+      return { problem, takesValue: true }
+    }
+    const meant = nearestName(name, [...settingFlags, ...this.#own.keys(), '--help', '--version'])
+    if (meant === undefined) return { problem: 'there is no such flag.', takesValue: false }
+    const row = rows.get(meant)
+    const takesValue = row !== undefined && row.means === undefined
+    return { problem: `there is no such flag. Did you mean ${meant}?`, takesValue }
   }
 }

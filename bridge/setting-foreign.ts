@@ -16,7 +16,6 @@ export const foreignFlags: Readonly<Record<string, ForeignFlag>> = {
   '--sse': replaced('the URL and --transport sse-only'),
   '--stdio': replaced('the URL of a remote server: drawbridge starts no local one'),
   '--oauth2Bearer': replaced('the variable DRAWBRIDGE_TOKEN'),
-  '--token': replaced('the variable DRAWBRIDGE_TOKEN'),
   '--bearer-token': replaced('the variable DRAWBRIDGE_TOKEN'),
   '--logLevel': replaced('--debug or --silent'),
   '--log-level': replaced('--debug or --silent'),

@@ -239,7 +239,7 @@ export const signInSettings: readonly Setting[] = [
     variable: 'OPEN',
     parse: parseSwitch,
     defaultText: 'on; off without a display and over SSH',
-    doc: 'Open the browser. The link is on stderr in any case.',
+    doc: 'Whether a browser is opened. The link is on stderr in any case.',
     negative: '--no-open',
   },
 ]

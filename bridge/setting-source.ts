@@ -81,7 +81,10 @@ function readSections(
   if (!isJsonObject(root)) return { sections: [], problems: [`${path}: expected a JSON object.`] }
   const { servers = {}, ...general } = root
   if (!isJsonObject(servers)) {
-    return { sections: [], problems: [`${path}: expected servers to be an object with a section for each URL.`] }
+    return {
+      sections: [],
+      problems: [`${path}: expected servers to be an object with a section for each URL.`],
+    }
   }
   const named = Object.entries(servers).map(([url, values]) => ({ url, name: `${path}, ${url}`, values }))
   const wrong = named.filter(({ values }) => !isJsonObject(values))
@@ -103,7 +106,12 @@ function faultsOf({ name, values }: Section): string[] {
   return Object.entries(values).flatMap(([key, value]) => {
     const setting = settings.find((row) => row.name === key)
     if (setting === undefined) {
-      return [`${key} of ${name}: there is no such setting.${suggestion(key, settings.map((row) => row.name))}`]
+      return [
+        `${key} of ${name}: there is no such setting.${suggestion(
+          key,
+          settings.map((row) => row.name),
+        )}`,
+      ]
     }
     if (setting.notInFile) return [`${key} of ${name}: cannot be set in a file. Use ${variableOf(setting)}.`]
     return value === null ? [`${key} of ${name}: expected a value.`] : []

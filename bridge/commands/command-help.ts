@@ -37,7 +37,9 @@ function commandRows(group: CommandRow['group']): (readonly [string, string])[] 
 /** Help of one command, with its examples first. */
 export function commandHelp(row: CommandRow): string {
   const name = commandName(row)
-  const lines = row.examples.map((example) => (example.startsWith(name) ? `  drawbridge ${example}` : `  ${example}`))
+  const lines = row.examples.map((example) =>
+    example.startsWith(name) ? `  drawbridge ${example}` : `  ${example}`,
+  )
   const own: (readonly [string, string])[] = Object.entries(row.switches ?? {})
   if (row.json !== undefined) own.push(['--json', 'print the facts as one JSON object on stdout'])
   own.push(['-h, --help', 'print this'])
@@ -57,7 +59,12 @@ function settingHelp(group: SettingGroup): string {
 
 function settingRow(setting: Setting): readonly [string, string] {
   const value = setting.value === undefined ? '' : ` <${setting.value.replaceAll("'", '')}>`
-  const name = setting.secret ? variableOf(setting) : `${setting.negative ?? flagOf(setting)}${setting.negative === undefined ? value : ''}`
+  const name = setting.secret
+    ? variableOf(setting)
+    : `${setting.negative ?? flagOf(setting)}${setting.negative === undefined ? value : ''}`
   const both = setting.negative !== undefined && setting.value !== undefined
-  return [both ? `${flagOf(setting)}${value}, ${String(setting.negative)}` : name, `${setting.doc} (default: ${setting.defaultText})`]
+  return [
+    both ? `${flagOf(setting)}${value}, ${String(setting.negative)}` : name,
+    `${setting.doc} (default: ${setting.defaultText})`,
+  ]
 }

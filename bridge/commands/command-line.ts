@@ -20,6 +20,11 @@ export async function runCommandLine(
   surroundings: Surroundings,
   terminal: Terminal = systemTerminal(),
 ): Promise<ExitCode> {
+  if (words.length === 0) {
+    // There is nothing to connect to, and stdout may belong to a client.
+    terminal.note(programHelp().trimEnd())
+    return exitCode.usage
+  }
   let code: ExitCode = exitCode.ok
   const program = createProgram(terminal, async (row, rest) => {
     code = await runCommand(row, rest, surroundings, terminal)
@@ -35,7 +40,7 @@ export async function runCommandLine(
 
 /** `drawbridge <url> --help` asks about the program: the words of a connection would only be in the way. */
 function questionFirst(words: readonly string[]): readonly string[] {
-  if (words.length === 0 || /^[a-z][a-z-]*$/i.test(words[0] ?? '')) return words
+  if (/^[a-z][a-z-]*$/i.test(words[0] ?? '')) return words
   return words.some((word) => word === '--version' || word === '-V') ? ['--version'] : ['--help']
 }
 
@@ -43,10 +48,7 @@ function createProgram(
   terminal: Terminal,
   run: (row: CommandRow, rest: readonly string[]) => Promise<void>,
 ): Command {
-  const program = quiet(new Command('drawbridge'), terminal, programHelp)
-    .version(version, '-V, --version')
-    // Without a word there is nothing to connect to: what a client shows then has to say what is missing.
-    .action(() => program.help({ error: true }))
+  const program = quiet(new Command('drawbridge'), terminal, programHelp).version(version, '-V, --version')
   const made = new Map<string, Command>()
   for (const row of commandTable) {
     const words = commandName(row).split(' ')
@@ -56,16 +58,16 @@ function createProgram(
       .allowUnknownOption()
       .passThroughOptions()
       .action((rest: readonly string[]) => run(row, rest))
-    command.enablePositionalOptions()
     made.set(commandName(row), command)
   }
-  return program.enablePositionalOptions()
+  return program
 }
 
 function quiet(command: Command, terminal: Terminal, help: () => string): Command {
   command.helpInformation = help
   return command
     .exitOverride()
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
@@ -87,9 +89,12 @@ async function runCommand(
   const json = line.switches.has('--json')
   const input: CommandInput = { line, surroundings, json, runtime: systemRuntime, terminal }
   try {
-    return await row.run(input, (name) => line.switches.has(name))
+    return await row.run(input, {
+      isOn: (name) => line.switches.has(name),
+      valueOf: (name) => line.values.get(name),
+    })
   } catch (error) {
-    const failure = describeError(error, { serverUrl: line.operands[0] })
+    const failure = describeError(error, { serverUrl: line.operands.find((word) => word.includes('://')) })
     const nextStep =
       error instanceof ConfigError ? `Every flag: drawbridge ${commandName(row)} --help` : failure.nextStep
     terminal.note(failureText(commandName(row), { ...failure, nextStep }))

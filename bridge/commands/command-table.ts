@@ -11,14 +11,20 @@ export interface CommandRow {
   group: 'Sign-in' | 'Looking' | 'Setting up'
   /** Command lines without the name of the program. */
   examples: readonly string[]
-  /** Flags of its own, each on or off. `--json` is taken by every command with `json`. */
+  /** Flags of its own: `--all` is on or off, `--name <name>` takes a value. `--json` is taken by every command with `json`. */
   switches?: Readonly<Record<`--${string}`, string>>
   /** Members of the JSON object that `--json` prints; undefined: it has no facts to print. */
   json?: Readonly<Record<string, string>>
   /** Groups of settings that its help lists; all are taken, so that one line of flags does for every command. */
   shown: readonly SettingGroup[]
   /** Its code is loaded by the call. */
-  run(input: CommandInput, isOn: (name: `--${string}`) => boolean): Promise<ExitCode>
+  run(input: CommandInput, own: OwnFlags): Promise<ExitCode>
+}
+
+/** The flags of a command that are no settings, as they were given. */
+export interface OwnFlags {
+  isOn(name: `--${string}`): boolean
+  valueOf(name: `--${string}`): string | undefined
 }
 
 const forServer: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage']
@@ -49,9 +55,13 @@ export const commandTable: readonly CommandRow[] = [
       'login https://mcp.example.com/mcp --force --profile work',
     ],
     switches: { '--force': 'also when there is a login already' },
-    json: { ok: 'whether there is a login now', did: '"signed_in", "already_signed_in" or "not_needed"', ...loginMembers },
+    json: {
+      ok: 'whether there is a login now',
+      did: '"signed_in", "already_signed_in" or "not_needed"',
+      ...loginMembers,
+    },
     shown: forServer,
-    run: async (input, isOn) => (await import('./login.ts')).login(input, { force: isOn('--force') }),
+    run: async (input, { isOn }) => (await import('./login.ts')).login(input, { force: isOn('--force') }),
   },
   {
     usage: 'logout [url]',
@@ -64,7 +74,7 @@ export const commandTable: readonly CommandRow[] = [
       logins: 'list: server, profile, found, revoked (null where the server cannot)',
     },
     shown: ['Storage', 'Network'],
-    run: async (input, isOn) => (await import('./logout.ts')).logout(input, { all: isOn('--all') }),
+    run: async (input, { isOn }) => (await import('./logout.ts')).logout(input, { all: isOn('--all') }),
   },
   {
     usage: 'status [url]',
@@ -98,7 +108,7 @@ export const commandTable: readonly CommandRow[] = [
       token: 'the token, with --show only',
     },
     shown: forServer,
-    run: async (input, isOn) => (await import('./token.ts')).printToken(input, { show: isOn('--show') }),
+    run: async (input, { isOn }) => (await import('./token.ts')).printToken(input, { show: isOn('--show') }),
   },
   {
     usage: 'token set <url>',
@@ -131,7 +141,10 @@ export const commandTable: readonly CommandRow[] = [
     usage: 'completion <shell>',
     description: 'Print a script that completes commands and flags, for bash, zsh or fish.',
     group: 'Setting up',
-    examples: ['completion bash > ~/.local/share/bash-completion/completions/drawbridge', 'completion fish | source'],
+    examples: [
+      'completion bash > ~/.local/share/bash-completion/completions/drawbridge',
+      'completion fish | source',
+    ],
     shown: [],
     run: async (input) => (await import('./completion.ts')).printCompletion(input),
   },
@@ -144,5 +157,8 @@ export function commandName({ usage }: Pick<CommandRow, 'usage'>): string {
 
 /** Flags of a command that are no settings. */
 export function ownFlags(row: Pick<CommandRow, 'switches' | 'json'>): `--${string}`[] {
-  return [...(Object.keys(row.switches ?? {}) as `--${string}`[]), ...(row.json === undefined ? [] : (['--json'] as const))]
+  return [
+    ...(Object.keys(row.switches ?? {}) as `--${string}`[]),
+    ...(row.json === undefined ? [] : (['--json'] as const)),
+  ]
 }

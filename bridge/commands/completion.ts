@@ -2,7 +2,7 @@ import { settings } from '../setting-table.ts'
 import { flagOf } from '../setting.ts'
 import type { CommandInput } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
-import { commandName, commandTable, ownFlags } from './command-table.ts'
+import { commandName, type CommandRow, commandTable, ownFlags } from './command-table.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 
 const shells = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
@@ -21,11 +21,14 @@ export async function printCompletion({ line, terminal }: CommandInput): Promise
 
 const firstWords = [...new Set(commandTable.map((row) => commandName(row).split(' ')[0] ?? ''))]
 const visible = settings.filter(({ secret }) => secret !== true)
-const settingFlagNames = visible.flatMap((setting) => [flagOf(setting), ...(setting.negative ? [setting.negative] : [])])
+const settingFlagNames = visible.flatMap((setting) => [
+  flagOf(setting),
+  ...(setting.negative ? [setting.negative] : []),
+])
 
 function flagsOf(word: string): string[] {
   const rows = commandTable.filter((row) => commandName(row).split(' ')[0] === word)
-  return [...new Set(rows.flatMap((row) => ownFlags(row)))]
+  return [...new Set(rows.flatMap((row) => ownFlags(row).map((flag) => flag.split(' ')[0] ?? flag)))]
 }
 
 /** Words that may follow a command: the second word of `token set`, and the shells. */
@@ -76,19 +79,7 @@ ${bashScript()}`
 
 function fishScript(): string {
   const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`
-  const seen = new Set<string>()
-  const commands = commandTable.flatMap((row) => {
-    const [first = '', second] = commandName(row).split(' ')
-    if (second !== undefined) {
-      return [`complete -c drawbridge -n '__fish_seen_subcommand_from ${first}' -a ${second} -d ${quote(row.description)}`]
-    }
-    seen.add(first)
-    const own = Object.entries(row.switches ?? {}).map(
-      ([name, text]) =>
-        `complete -c drawbridge -n '__fish_seen_subcommand_from ${first}' -l ${name.slice(2)} -d ${quote(text)}`,
-    )
-    return [`complete -c drawbridge -n __fish_use_subcommand -a ${first} -d ${quote(row.description)}`, ...own]
-  })
+  const commands = commandTable.flatMap((row) => fishCommand(row, quote))
   const flags = visible.flatMap((setting) => {
     const choices = setting.choices === undefined ? ' -r' : ` -x -a ${quote(setting.choices.join(' '))}`
     const behind = setting.value === undefined ? '' : choices
@@ -105,4 +96,16 @@ function fishScript(): string {
     "complete -c drawbridge -l json -d 'Print the facts as one JSON object'",
     ...flags,
   ].join('\n')
+}
+
+function fishCommand(row: CommandRow, quote: (text: string) => string): string[] {
+  const [first = '', second] = commandName(row).split(' ')
+  const inCommand = `complete -c drawbridge -n '__fish_seen_subcommand_from ${first}'`
+  if (second !== undefined) return [`${inCommand} -a ${second} -d ${quote(row.description)}`]
+  const itself = `complete -c drawbridge -n __fish_use_subcommand -a ${first} -d ${quote(row.description)}`
+  const switches = Object.entries(row.switches ?? {}).map(([flag, text]) => {
+    const [name = flag, value] = flag.split(' ')
+    return `${inCommand} -l ${name.slice(2)}${value === undefined ? '' : ' -r'} -d ${quote(text)}`
+  })
+  return [itself].concat(switches)
 }

@@ -12,7 +12,13 @@ import { checkKeychain, checkLock, checkLogin } from './doctor/credential-check.
 import { checkChallenge, checkEndpoint } from './doctor/endpoint-check.ts'
 import { type Finding, fail, warn } from './doctor/finding.ts'
 import { checkMetadata } from './doctor/metadata-check.ts'
-import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './doctor/own-check.ts'
+import {
+  checkClock,
+  checkCommandLine,
+  checkConfiguration,
+  checkFileMode,
+  checkNode,
+} from './doctor/own-check.ts'
 import { checkReach } from './doctor/reach-check.ts'
 import { exitCodeOf, findingText, summary } from './doctor/report.ts'
 import { checkSession } from './doctor/session-check.ts'
@@ -40,7 +46,11 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   say([
     checkNode(process.versions.node),
     ...checkConfiguration(problems, read.warnings, settings),
-    ...checkFileMode(join(read.home, 'config.json'), modeOf(join(read.home, 'config.json')), surroundings.platform),
+    ...checkFileMode(
+      join(read.home, 'config.json'),
+      modeOf(join(read.home, 'config.json')),
+      surroundings.platform,
+    ),
     ...checkCommandLine(line.flags),
   ])
   if (config !== undefined) {
@@ -52,7 +62,9 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
     }
   } else say([warn('endpoint', 'Everything else is looked at once the configuration has no faults.')])
   const code = problems.length > 0 ? exitCode.usage : exitCodeOf(all)
-  terminal.print(json ? JSON.stringify({ ok: code === exitCode.ok, checks: all, settings }) : `\n${summary(all)}`)
+  terminal.print(
+    json ? JSON.stringify({ ok: code === exitCode.ok, checks: all, settings }) : `\n${summary(all)}`,
+  )
   return code
 }
 
@@ -109,7 +121,9 @@ async function ask(config: BridgeConfig, http: HttpClient): Promise<EndpointAnsw
 }
 
 function withoutLogin(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'))
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'),
+  )
 }
 
 async function* examineSignIn(
@@ -148,6 +162,7 @@ async function* examineStore(
   }
   yield [checkLogin(credential, config.serverUrl, issuer, runtime.now()), checkLock(config.credentials, id)]
   const tokens = credential?.signInNeeded === undefined ? credential?.tokens : undefined
-  if (tokens === undefined || (tokens.expiresAt ?? Number.POSITIVE_INFINITY) <= runtime.now()) return undefined
+  if (tokens === undefined || (tokens.expiresAt ?? Number.POSITIVE_INFINITY) <= runtime.now())
+    return undefined
   return config.oauth.useIdToken ? tokens.idToken : tokens.accessToken
 }

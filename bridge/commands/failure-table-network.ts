@@ -11,7 +11,8 @@ const doctor = 'drawbridge doctor {url}'
 export const networkFailures: Readonly<Record<`network_${NetworkFault}`, FailureRow>> = {
   network_dns: {
     meaning: 'The host name has no address here.',
-    nextStep: 'Check the host name in the URL and the connection of this computer; behind a proxy, set --proxy.',
+    nextStep:
+      'Check the host name in the URL and the connection of this computer; behind a proxy, set --proxy.',
     exit: unreachable,
   },
   network_refused: {

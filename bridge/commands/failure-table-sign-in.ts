@@ -20,7 +20,8 @@ export const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> 
     exit: failed,
   },
   oauth_issuer_mismatch: {
-    meaning: 'Somebody answers in the name of another authorization server. The sign-in was ended for safety.',
+    meaning:
+      'Somebody answers in the name of another authorization server. The sign-in was ended for safety.',
     nextStep: `Do not repeat it; tell whoever runs the server. The names: ${doctor}`,
     exit: failed,
   },
@@ -30,7 +31,8 @@ export const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> 
     exit: failed,
   },
   oauth_no_pkce: {
-    meaning: 'The authorization server does not offer PKCE with S256, so that a stolen code would be a stolen login.',
+    meaning:
+      'The authorization server does not offer PKCE with S256, so that a stolen code would be a stolen login.',
     nextStep: 'Tell whoever runs the server; until then give it a token in the variable DRAWBRIDGE_TOKEN.',
     exit: failed,
   },

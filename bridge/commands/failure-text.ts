@@ -26,7 +26,12 @@ export interface FailureContext {
 export function describeError(error: unknown, { serverUrl }: FailureContext): Failure {
   if (error instanceof CommandFailure) {
     const { nextStep, exit } = error
-    return { code: 'command', sentences: [sentence(error.message)], nextStep: fill(nextStep, serverUrl), exit }
+    return {
+      code: 'command',
+      sentences: [sentence(error.message)],
+      nextStep: fill(nextStep, serverUrl),
+      exit,
+    }
   }
   const code = failureCode(error)
   const { nextStep, exit } = failureTable[code]
@@ -93,7 +98,9 @@ function messageOf(error: unknown, code: FailureCode): string {
 }
 
 function sentence(text: string): string {
-  const capital = /^(?:drawbridge |https?:|--)/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)
+  const capital = /^(?:drawbridge |https?:|--)/.test(text)
+    ? text
+    : text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?)]$/.test(capital) ? capital : `${capital}.`
 }
 

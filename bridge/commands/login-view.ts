@@ -36,5 +36,7 @@ export function loginView(credential: Credential, now: number): LoginView {
 function reasonOf(tokens: Credential['tokens'], now: number): string | undefined {
   if (tokens === undefined) return 'everything was refused'
   const hasEnded = tokens.expiresAt !== undefined && tokens.expiresAt <= now
-  return hasEnded && tokens.refreshToken === undefined ? 'the access token has ended, and cannot be renewed' : undefined
+  return hasEnded && tokens.refreshToken === undefined
+    ? 'the access token has ended, and cannot be renewed'
+    : undefined
 }

@@ -23,7 +23,9 @@ export async function login(input: CommandInput, { force }: { force: boolean }):
   const config = configOf(input)
   const { terminal, runtime, json } = input
   if (config.fixedBy !== undefined) {
-    terminal.note(`The ${config.fixedBy === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'header'} is the login.`)
+    terminal.note(
+      `The ${config.fixedBy === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'header'} is the login.`,
+    )
     if (json) terminal.print(JSON.stringify({ ok: true, did: 'not_needed' satisfies Outcome }))
     return exitCode.ok
   }
@@ -121,16 +123,26 @@ async function open(
   terminal: CommandInput['terminal'],
 ): Promise<void> {
   const outcome = await openBrowser(link, { environment, platform })
-  if (outcome.kind === 'failed') terminal.note(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
+  if (outcome.kind === 'failed')
+    terminal.note(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }
 
-async function finish(pending: PendingSignIn, { oauth }: BridgeConfig, { terminal }: CommandInput): Promise<void> {
+async function finish(
+  pending: PendingSignIn,
+  { oauth }: BridgeConfig,
+  { terminal }: CommandInput,
+): Promise<void> {
   const startedAt = performance.now()
   const left = (): string => durationText((oauth.signInTimeoutMs - (performance.now() - startedAt)) / 1000)
   await waitFor(terminal, () => `waiting for the sign-in, ${left()} left`, pending.done)
 }
 
-function report(did: Outcome, state: LoginState, { serverUrl, oauth }: BridgeConfig, input: CommandInput): void {
+function report(
+  did: Outcome,
+  state: LoginState,
+  { serverUrl, oauth }: BridgeConfig,
+  input: CommandInput,
+): void {
   const { json, terminal } = input
   const known = state.kind === 'signed_in' || state.kind === 'sign_in_needed' ? state : undefined
   if (json) {

@@ -1,7 +1,11 @@
 import type { BridgeConfig } from '../config.ts'
 import { networkConfig, oauthConfig } from '../config-part.ts'
 import type { Credential } from '../credentials/credential.ts'
-import { CredentialError, type CredentialFault, type CredentialStore } from '../credentials/credential-store.ts'
+import {
+  CredentialError,
+  type CredentialFault,
+  type CredentialStore,
+} from '../credentials/credential-store.ts'
 import { createHttpClient } from '../network/node-http-client.ts'
 import { type CommandInput, configOf, credentialsOf, settingsOf } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -29,7 +33,8 @@ export async function logout(input: CommandInput, { all }: { all: boolean }): Pr
   const logins = all ? await forgetAll(input) : [await forgetOne(input)]
   const { json, terminal } = input
   if (json) terminal.print(JSON.stringify({ ok: true, logins }))
-  else for (const line of logins.length === 0 ? ['No login is stored.'] : logins.map(textOf)) terminal.note(line)
+  else
+    for (const line of logins.length === 0 ? ['No login is stored.'] : logins.map(textOf)) terminal.note(line)
   return exitCode.ok
 }
 
@@ -87,7 +92,12 @@ async function revoke(
   { runtime, surroundings }: CommandInput,
 ): Promise<boolean | undefined> {
   const { revokeTokens } = await import('../oauth/token-endpoint.ts')
-  const oauth = oauthConfig(credential.serverUrl, { profile: credential.profile }, undefined, surroundings.platform)
+  const oauth = oauthConfig(
+    credential.serverUrl,
+    { profile: credential.profile },
+    undefined,
+    surroundings.platform,
+  )
   const http = createHttpClient({ ...network, allowHttp: true })
   try {
     return await revokeTokens(credential, { ...oauth, allowHttp: true }, { http, runtime })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { ServerMemory } from '../proxy/server-memory.ts'
 
 /** What is known of a server, kept between connections. Nothing secret is in it. */
@@ -28,16 +29,24 @@ export function createMemoryFile(path: string, note: (text: string) => void): Me
     write(memory) {
       const text = JSON.stringify({ version, ...memory })
       if (Buffer.byteLength(text) > mostBytes) return
-      const draft = `${path}.${randomBytes(6).toString('hex')}`
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-        writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
-        renameSync(draft, path)
+        replaceFile(path, text)
       } catch (error) {
         note(`the memory of the server is not written: ${String((error as NodeJS.ErrnoException).code)}`)
-        rmSync(draft, { force: true })
       }
     },
+  }
+}
+
+function replaceFile(path: string, text: string): void {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
   }
 }
 
@@ -45,16 +54,20 @@ export function createMemoryFile(path: string, note: (text: string) => void): Me
 function parseMemory(text: string): ServerMemory | undefined {
   const value = parseJsonObject(text)
   if (value?.['version'] !== version) return undefined
-  const { era, transport, at, without, initializeResult, discoverResult, tools } = value
-  if ((era !== 'modern' && era !== 'legacy') || (transport !== 'http' && transport !== 'sse')) return undefined
-  if (typeof at !== 'number') return undefined
+  const { transport, at, initializeResult, discoverResult, tools } = value
+  const [era, without] = [eraOf(value['era']), eraOf(value['without'])]
+  if (era === undefined || (transport !== 'http' && transport !== 'sse')) return undefined
   return {
     era,
     transport,
-    at,
-    ...((without === 'modern' || without === 'legacy') && { without }),
+    at: typeof at === 'number' ? at : 0,
+    ...(without && { without }),
     ...(isJsonObject(initializeResult) && { initializeResult }),
     ...(isJsonObject(discoverResult) && { discoverResult }),
     ...(Array.isArray(tools) && { tools: tools.filter(isJsonObject) }),
   }
+}
+
+function eraOf(value: unknown): McpEra | undefined {
+  return value === 'modern' || value === 'legacy' ? value : undefined
 }

@@ -15,7 +15,9 @@ export function redirectOf(authorizationUrl: string, pasted: string): string | u
   const [expected, given] = [new URL(redirectUri), new URL(text)]
   const isSame = given.origin === expected.origin && given.pathname === expected.pathname
   const hasAnswer = given.searchParams.has('code') || given.searchParams.has('error')
-  return isSame && hasAnswer && given.username === '' && expected.protocol === 'http:' ? given.href : undefined
+  return isSame && hasAnswer && given.username === '' && expected.protocol === 'http:'
+    ? given.href
+    : undefined
 }
 
 /**

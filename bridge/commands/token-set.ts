@@ -30,12 +30,19 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
     )
   }
   const { createCredentialStore } = await import('../credentials/sealed-store.ts')
-  const store = createCredentialStore(config.credentials, { runtime, announce: (line) => terminal.note(line) })
+  const store = createCredentialStore(config.credentials, {
+    runtime,
+    announce: (line) => terminal.note(line),
+  })
   const id = loginIdOf(config)
   await store.exclusively(id, { waitMs: lockMs }, async () => {
     const before = await store.read(id).catch(() => undefined)
     const signInId = encodeBase64url(runtime.randomBytes(16))
-    await store.write(id, { ...credentialOf(token, config, now), generation: (before?.generation ?? -1) + 1, signInId })
+    await store.write(id, {
+      ...credentialOf(token, config, now),
+      generation: (before?.generation ?? -1) + 1,
+      signInId,
+    })
   })
   const expiresIn = expiresAt === undefined ? undefined : expiresAt - now
   if (json) {
@@ -43,7 +50,8 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
     terminal.print(JSON.stringify({ ...facts, expires_in: expiresIn ?? null }))
     return exitCode.ok
   }
-  const life = expiresIn === undefined ? 'it does not say when it ends' : `it ends in ${durationText(expiresIn)}`
+  const life =
+    expiresIn === undefined ? 'it does not say when it ends' : `it ends in ${durationText(expiresIn)}`
   terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and nobody can renew it.`)
   return exitCode.ok
 }
@@ -78,6 +86,8 @@ async function readToken({ terminal }: CommandInput): Promise<string> {
     // People copy it as it stands in a header.
     return parseToken(text.trim().replace(/^(?:authorization: *)?bearer +/i, ''))
   } catch (error) {
-    throw new CommandFailure(`On stdin is no token: ${(error as Error).message}`, nextStep, { exit: exitCode.usage })
+    throw new CommandFailure(`On stdin is no token: ${(error as Error).message}`, nextStep, {
+      exit: exitCode.usage,
+    })
   }
 }

@@ -33,20 +33,26 @@ export async function printToken(input: CommandInput, { show }: { show: boolean 
     if (authorization === undefined || state.kind !== 'signed_in') {
       throw new OAuthFailure('sign_in_needed', `There is no good login for ${config.serverUrl}.`)
     }
-    const token = authorization.header.replace(/^\S+ +/, '')
-    const { expiresAt, scope } = state
+    const { expiresAt, scope, canRefresh } = state
     const expiresIn = expiresAt === undefined ? undefined : expiresAt - runtime.now()
+    const token = show ? { token: authorization.header.replace(/^\S+ +/, '') } : {}
     if (json) {
-      const facts = { ok: true, server: config.serverUrl, expires_at: expiresAt ?? null, expires_in: expiresIn ?? null }
-      terminal.print(JSON.stringify({ ...facts, scope: scope ?? null, ...(show && { token }) }))
+      const ends = { expires_at: expiresAt ?? null, expires_in: expiresIn ?? null, scope: scope ?? null }
+      terminal.print(JSON.stringify({ ok: true, server: config.serverUrl, ...ends, ...token }))
       return exitCode.ok
     }
-    if (show) terminal.print(token)
-    const life = expiresIn === undefined ? 'The server did not say how long it lasts' : `It ends in ${durationText(expiresIn)}`
-    const renewal = state.canRefresh ? 'the bridge renews it' : 'nobody can renew it'
-    terminal.note(`${life}; ${renewal}.${show ? '' : ' To print the token itself: --show'}`)
+    if (token.token !== undefined) terminal.print(token.token)
+    terminal.note(`${lifeText(expiresIn, canRefresh)}${show ? '' : ' To print the token itself: --show'}`)
     return exitCode.ok
   } finally {
     http.close()
   }
+}
+
+function lifeText(expiresIn: number | undefined, canRefresh: boolean): string {
+  const life =
+    expiresIn === undefined
+      ? 'The server did not say how long it lasts'
+      : `It ends in ${durationText(expiresIn)}`
+  return `${life}; ${canRefresh ? 'the bridge renews it' : 'nobody can renew it'}.`
 }

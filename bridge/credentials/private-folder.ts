@@ -1,6 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chmod, lstat, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  type FileHandle,
+} from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CredentialError } from './credential-store.ts'
 
@@ -52,6 +63,8 @@ export function createPrivateFolder(
       await makeFolder(folder)
       await checkFolder(folder, warn)
     }
+    // To be known before a person signs in, not after.
+    await access(path, constants.W_OK)
     await sweep(path)
   }
 
@@ -79,9 +92,13 @@ export function createPrivateFolder(
       try {
         await writePrivateFile(path, name, text)
       } catch (error) {
-        // Somebody may have removed the folder since: the next write makes it again.
+        if (!isMissing(error)) throw notWritable(path, error)
+        // Somebody removed the folder since.
         prepared = undefined
-        throw notWritable(path, error)
+        await prepare()
+        await writePrivateFile(path, name, text).catch((again: unknown) => {
+          throw notWritable(path, again)
+        })
       }
     },
     async remove(name) {

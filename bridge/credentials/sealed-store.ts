@@ -22,10 +22,15 @@ export function createCredentialStore(
 ): CredentialStore {
   if (config.backend === 'memory') return createMemoryStore(ports.runtime)
   const root = join(config.home, 'credentials')
-  const folder = createPrivateFolder(root, undefined, ports.announce)
-  const records = createPrivateFolder(root, 'records', ports.announce)
-  const notices = createPrivateFolder(root, 'notices', ports.announce)
-  const lock = createFileLock(createPrivateFolder(root, 'locks', ports.announce), ports.runtime)
+  const warned = new Set<string>()
+  const warn = (line: string): void => {
+    if (!warned.has(line)) ports.announce(line)
+    warned.add(line)
+  }
+  const folder = createPrivateFolder(root, undefined, warn)
+  const records = createPrivateFolder(root, 'records', warn)
+  const notices = createPrivateFolder(root, 'notices', warn)
+  const lock = createFileLock(createPrivateFolder(root, 'locks', warn), ports.runtime)
   const ring = createKeyRing(config, {
     folder,
     lock,

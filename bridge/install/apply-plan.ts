@@ -41,9 +41,8 @@ export function applyPlan(plan: Plan, now: number): Applied {
     }
     refuseReadOnly(plan)
     const backup = writeBackup(target, found.bytes, found.mode, now)
-    refuseChanged(plan)
-    // Another name of the same file would be cut off by putting a new file in its place.
-    if (found.links > 1) writeFileSync(target, bytes)
+    // A new file in its place would cut off its other names, and take it from its owner when this runs by sudo.
+    if (found.isShared) writeFileSync(target, bytes)
     else replaceFile(target, bytes, found.mode)
     return { backup }
   } catch (error) {
@@ -96,13 +95,14 @@ function writeBackup(target: string, bytes: Buffer, mode: number, now: number): 
 /** By renaming, so that a client never reads half a file. */
 function replaceFile(target: string, bytes: Buffer, mode: number | undefined): void {
   const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`)
-  writeNewFile(temporary, bytes, mode)
   try {
+    writeNewFile(temporary, bytes, mode)
     renameSync(temporary, target)
   } catch (error) {
     rmSync(temporary, { force: true })
-    // A file that is mounted by itself, as in containers, cannot be renamed over.
-    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
+    // Nothing can be renamed over a file that is mounted by itself, as in containers, or on Windows is open.
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (!['EBUSY', 'EPERM', 'EACCES'].includes(code)) throw error
     writeFileSync(target, bytes)
   }
 }

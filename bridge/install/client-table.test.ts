@@ -130,10 +130,45 @@ describe('the file of a project', () => {
   })
 })
 
-describe('what is to be pasted', () => {
-  it.each(clients.map((client) => [client.id, client] as const))('for %s', (_, client) => {
-    expect(snippetOf(client, 'app', client.entry({ ...launchSample, env: { A: 'b' } }))).toMatchSnapshot()
+describe('the entry', () => {
+  const { command, args } = launchSample
+  const env = { A: 'b' }
+  it.each([
+    ['claude-desktop', 'mcpServers', { command, args, env }],
+    ['claude-code', 'mcpServers', { type: 'stdio', command, args, env }],
+    ['cursor', 'mcpServers', { type: 'stdio', command, args, env }],
+    ['vscode', 'servers', { type: 'stdio', command, args, env }],
+    ['windsurf', 'mcpServers', { command, args, env }],
+    ['devin', 'mcpServers', { command, args, env }],
+    ['codex', 'mcp_servers', { command, args, env }],
+    ['gemini', 'mcpServers', { command, args, env }],
+    ['opencode', 'mcp', { type: 'local', command: [command, ...args], environment: env }],
+    ['zed', 'context_servers', { source: 'custom', command, args, env }],
+  ])('of %s stands under %s', (id, key, entry) => {
+    const client = findClient(id)
+    expect(client.entry({ ...launchSample, env })).toEqual(entry)
+    expect(client.keys).toEqual([key])
+    expect(client.entry(launchSample)).not.toHaveProperty(id === 'opencode' ? 'environment' : 'env')
   })
+
+  it('of Codex is pasted as a table', () => {
+    const codex = findClient('codex')
+    expect(snippetOf(codex, 'app', codex.entry({ ...launchSample, env }))).toBe(
+      [
+        '[mcp_servers.app]',
+        'command = "/opt/node/bin/node"',
+        'args = ["/opt/mcp-drawbridge/launcher.cjs", "https://app.example.com/mcp", "--profile", "work"]',
+        'env = { A = "b" }',
+      ].join('\n'),
+    )
+  })
+
+  it.each(clients.map((client) => [client.id, client] as const))(
+    'of %s says what to do next',
+    (_, client) => {
+      expect(client.afterwards('app').length).toBeGreaterThan(0)
+    },
+  )
 })
 
 describe('a client that is not known', () => {

@@ -77,7 +77,7 @@ export const clients: readonly Client[] = [
     id: 'devin',
     title: 'Devin Desktop',
     format: 'jsonc',
-    // Not %XDG_CONFIG_HOME%: its documentation names ~/.config alone.
+    // Not $XDG_CONFIG_HOME: its documentation names ~/.config alone.
     files: (system) => [
       system.platform === 'win32'
         ? inApplicationData(system, 'devin', 'mcp_config.json')

@@ -8,8 +8,8 @@ export interface ConfigFile {
   path: string
   /** Where the bytes are: `path`, or what it is a symbolic link to. */
   target: string
-  /** Undefined: there is no file yet. */
-  found: { bytes: Buffer; mode: number; links: number } | undefined
+  /** Undefined: there is no file yet. `isShared`: it has more names, or another owner than who runs this. */
+  found: { bytes: Buffer; mode: number; isShared: boolean } | undefined
 }
 
 /**
@@ -24,7 +24,8 @@ export function readConfigFile(path: string): ConfigFile {
       throw new InstallError('unreadable', `${path} is no file.`, 'Move it away, then run the command again.')
     }
     const bytes = readFileSync(target)
-    return { path, target, found: { bytes, mode: stat.mode % 0o1000, links: stat.nlink } }
+    const isShared = stat.nlink > 1 || (process.getuid !== undefined && stat.uid !== process.getuid())
+    return { path, target, found: { bytes, mode: stat.mode % 0o1000, isShared } }
   } catch (error) {
     if (isMissing(error)) return { path, target, found: undefined }
     if (error instanceof InstallError) throw error

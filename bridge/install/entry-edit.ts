@@ -1,14 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { getNodeValue, type Node } from 'jsonc-parser'
 import type { Client } from './client.ts'
+import { proveEntryEdit } from './entry-proof.ts'
 import { readJsonEntries, removeJsonEntry, setJsonEntry } from './jsonc-edit.ts'
-import { keyOf, parseJsonc, propertiesOf, valueOf } from './jsonc-tree.ts'
 import { readTomlEntries, removeTomlEntry, setTomlEntry } from './toml-edit.ts'
-import { parseToml } from './toml-statement.ts'
 import type { TomlEntry } from './toml-value.ts'
-import { TextFaultError } from './text-fault.ts'
 
+/** Where the entries of a client are in a text. */
 type EntryPlace = Pick<Client, 'format' | 'keys'>
 
 /** The entries of a client's text by name. Throws `TextFaultError`. */
@@ -28,7 +24,7 @@ export function setEntry(
     place.format === 'toml'
       ? setTomlEntry(text, place.keys, name, ownMembers(entry, isKept), isKept)
       : setJsonEntry(text, place.keys, name, entry)
-  prove(text, after, place, name, entry)
+  proveEntryEdit(text, after, place, name, entry)
   return after
 }
 
@@ -36,71 +32,11 @@ export function setEntry(
 export function removeEntry(text: string, place: EntryPlace, name: string): string {
   const { format, keys } = place
   const after = format === 'toml' ? removeTomlEntry(text, keys, name) : removeJsonEntry(text, keys, name)
-  prove(text, after, place, name, undefined)
+  proveEntryEdit(text, after, place, name, undefined)
   return after
 }
 
 /** Members that stay are edited as text only, whatever their type. */
 function ownMembers(entry: Record<string, unknown>, isKept: (key: string) => boolean): TomlEntry {
   return Object.fromEntries(Object.entries(entry).filter(([key]) => !isKept(key))) as TomlEntry
-}
-
-type Tree = Map<string, unknown>
-
-/** An edit is text surgery; this reads both texts anew, so that a slip in it cannot get into a file. */
-function prove(before: string, after: string, place: EntryPlace, name: string, entry: unknown): void {
-  const path = [...place.keys, name]
-  const expected = withValue(treeOf(before, place), path, entry === undefined ? undefined : toTree(entry))
-  const found = withoutEmpty(treeOf(after, place), place.keys)
-  if (!isDeepStrictEqual(found, withoutEmpty(expected, place.keys))) {
-    throw new TextFaultError({ kind: 'form', path })
-  }
-}
-
-function treeOf(text: string, { format }: EntryPlace): Tree {
-  if (format === 'toml') return toTree(parseToml(text)) as Tree
-  const root = parseJsonc(text)
-  return root === undefined ? new Map() : (nodeTree(root) as Tree)
-}
-
-/** Maps in place of objects: keys such as `__proto__` count, and so do keys that are there twice. */
-function nodeTree(node: Node): unknown {
-  if (node.type === 'array') return (node.children ?? []).map(nodeTree)
-  if (node.type !== 'object') return getNodeValue(node)
-  const tree: Tree = new Map()
-  for (const property of propertiesOf(node)) {
-    let key = keyOf(property)
-    while (tree.has(key)) key += '\0'
-    const value = valueOf(property)
-    tree.set(key, value && nodeTree(value))
-  }
-  return tree
-}
-
-function toTree(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toTree)
-  if (value instanceof Date || !isJsonObject(value)) return value
-  return new Map(Object.entries(value).map(([key, member]) => [key, toTree(member)]))
-}
-
-function withValue(tree: Tree, path: readonly string[], value: unknown): Tree {
-  const [key = '', ...rest] = path
-  const copy = new Map(tree)
-  const member = copy.get(key)
-  if (rest.length > 0) copy.set(key, withValue(member instanceof Map ? member : new Map(), rest, value))
-  else if (value === undefined) copy.delete(key)
-  else copy.set(key, value)
-  return copy
-}
-
-/** In TOML a table on the way to the last entry goes with it; for programs that is the same as an empty one. */
-function withoutEmpty(tree: Tree, path: readonly string[]): Tree {
-  const [key = '', ...rest] = path
-  const member = tree.get(key)
-  if (!(member instanceof Map)) return tree
-  const copy = new Map(tree)
-  const pruned = rest.length > 0 ? withoutEmpty(member, rest) : member
-  if (pruned.size === 0) copy.delete(key)
-  else copy.set(key, pruned)
-  return copy
 }

@@ -6,15 +6,12 @@ import { findProperty, keyOf, parseJsonc, propertiesOf, valueOf } from './jsonc-
 import { applyTextEdits } from './text-edit.ts'
 import { TextFaultError } from './text-fault.ts'
 
-/** The members of the object at `keys`, by name. Empty if it is not there. Throws {@link TextFaultError}. */
+/** The members of the object at `keys`, by name, the last of equal ones. Empty if it is not there. Throws {@link TextFaultError}. */
 export function readJsonEntries(text: string, keys: readonly string[]): Map<string, unknown> {
   const { node, missing } = descend(parseJsonc(text), keys)
   const entries = new Map<string, unknown>()
   if (node === undefined || missing.length > 0) return entries
   for (const property of propertiesOf(node)) {
-    if (entries.has(keyOf(property))) {
-      throw new TextFaultError({ kind: 'duplicate', path: [...keys, keyOf(property)] })
-    }
     const value = valueOf(property)
     entries.set(keyOf(property), value && getNodeValue(value))
   }

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -90,14 +91,14 @@ describe.each(everyClient)('install for %s', (_, client) => {
   it('adds one entry to a file with comments and other servers, and takes it out again', () => {
     const before = filledFile(client)
     const path = fixture.file(client, before)
-    chmodSync(path, 0o640)
+    chmodSync(path, 0o660)
     const plan = fixture.plan(client)
     expect(plan.diff).not.toMatch(/^-(?!.*"command": "y")/m)
     const { backup = '' } = applyPlan(plan, now)
     expect(backup).toMatch(backupName)
     expect(dirname(backup)).toBe(dirname(path))
     expect(readFileSync(backup, 'utf8')).toBe(before)
-    expect([statSync(path), statSync(backup)].map(({ mode }) => mode % 0o1000)).toEqual([0o640, 0o640])
+    expect([statSync(path), statSync(backup)].map(({ mode }) => mode % 0o1000)).toEqual([0o660, 0o660])
     expect(entryIn(client, path)).toEqual(wanted)
     const applied = applyPlan(uninstallPlan(client), now)
     expect(readFileSync(path, 'utf8')).toBe(before)
@@ -138,6 +139,13 @@ describe.each(everyClient)('install for %s', (_, client) => {
     applyPlan(plan, now)
     const extra = client.format === 'toml' ? { startup_timeout_sec: 60n } : { disabled: true }
     expect(entryIn(client, path)).toEqual({ ...client.entry(launch), ...extra })
+  })
+
+  it('calls an entry of ours for another server a replacement', () => {
+    applyPlan(fixture.plan(client), now)
+    const [launcher = ''] = launchSample.args
+    const launch = { ...launchSample, args: [launcher, 'https://other.example.com/mcp'] }
+    expect(fixture.plan(client, { launch }).change).toBe('replace')
   })
 
   it('calls an entry of somebody else a replacement', () => {
@@ -203,6 +211,24 @@ describe('what is around a file', () => {
     linkSync(path, other)
     applyPlan(fixture.plan(cursor), now)
     expect(readFileSync(other, 'utf8')).toContain('"app"')
+  })
+
+  it('has comments that its client does not take, and that is said', () => {
+    const desktop = findClient('claude-desktop')
+    fixture.file(desktop, '{ "a": 1 }')
+    expect(fixture.plan(desktop).warning).toBeUndefined()
+    fixture.file(desktop, '{ "a": 1, /* c */ }')
+    expect(fixture.plan(desktop).warning).toContain('Claude Desktop does not read it')
+    fixture.file(cursor, '{ "a": 1, /* c */ }')
+    expect(fixture.plan(cursor).warning).toBeUndefined()
+  })
+
+  it.runIf(process.getuid?.() === 0)('keeps its owner when somebody else may write it', () => {
+    const path = fixture.file(cursor, '{}')
+    chownSync(path, 12_345, 12_345)
+    applyPlan(fixture.plan(cursor), now)
+    expect(statSync(path)).toMatchObject({ uid: 12_345, gid: 12_345 })
+    expect(readFileSync(path, 'utf8')).toContain('"app"')
   })
 
   it('makes private folders for private files', () => {

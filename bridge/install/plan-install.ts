@@ -48,7 +48,7 @@ export function planInstall({ client, path, name, launch }: InstallRequest): Pla
     const isOurs = own !== undefined && own.serverUrl === serverUrl
     const isKept = (key: string): boolean => isOurs && !serverKeys.has(key)
     const entry = isOurs ? updated(existing, wanted, isKept) : wanted
-    const base = { file, name, isPrivate: client.isPrivate }
+    const base = { file, name, isPrivate: client.isPrivate, warning: warningOf(client, text) }
     if (isDeepStrictEqual(plain(existing), plain(entry))) {
       return { ...base, change: 'same', bytes: file.found?.bytes ?? Buffer.alloc(0), diff: '' }
     }
@@ -56,6 +56,17 @@ export function planInstall({ client, path, name, launch }: InstallRequest): Pla
     const change = present.has(name) ? (isOurs ? 'update' : 'replace') : 'add'
     return { ...base, change, bytes: encodeConfigText({ text: after, mark }), diff: lineDiff(text, after) }
   })
+}
+
+/** Comments are kept, and break the file for a client that knows JSON alone. */
+function warningOf({ format, title }: Client, text: string): string | undefined {
+  if (format !== 'json' || text.trim() === '') return undefined
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch {
+    return `The file has comments or trailing commas, with which ${title} does not read it. Take them out.`
+  }
 }
 
 /** The text of a file; empty if there is none. Throws {@link InstallError}. */

@@ -35,6 +35,7 @@ export function planUninstall(request: UninstallRequest): Plan {
       change: 'remove',
       bytes: encodeConfigText({ text: after, mark }),
       diff: lineDiff(text, after),
+      warning: undefined,
       isPrivate: client.isPrivate,
     }
   })

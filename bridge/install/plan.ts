@@ -14,6 +14,8 @@ export interface Plan {
   bytes: Buffer
   /** For people; empty for `same`. */
   diff: string
+  /** What a person should know about the file, in a sentence. */
+  warning: string | undefined
   /** Whether a file that is made is readable to its user alone. */
   isPrivate: boolean
 }

@@ -2,7 +2,8 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import type { LaunchFlag } from './client.ts'
 import { InstallError } from './install-error.ts'
 
-const secretHeader = /^(?:proxy-)?authorization$|cookie|token|secret|password|api[-_]?key|credential|signature/i
+const secretHeader =
+  /^(?:proxy-)?authorization$|cookie|token|secret|password|api[-_]?key|credential|signature/i
 const secretParameter = /token|secret|password|passwd|api[-_]?key|signature|^(?:key|sig|auth|code)$/i
 
 /**

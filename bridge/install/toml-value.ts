@@ -4,7 +4,7 @@ export type TomlEntry = Readonly<
 >
 
 /** A TOML string: literal where there are backslashes, as of Windows paths, else basic. */
-export function renderTomlString(text: string): string {
+function renderTomlString(text: string): string {
   // oxlint-disable-next-line no-control-regex
   if (text.includes('\\') && !/['\u0000-\u001F\u007F]/.test(text)) return `'${text}'`
   return JSON.stringify(text).replaceAll('\u007F', String.raw`\u007F`)
@@ -21,7 +21,7 @@ export function renderTomlValue(value: TomlEntry[string]): string {
 }
 
 /** A key, bare where TOML allows it. */
-export function renderTomlKey(key: string): string {
+function renderTomlKey(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : renderTomlString(key)
 }
 

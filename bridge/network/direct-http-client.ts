@@ -71,9 +71,7 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
       bodyTimeoutMs: request.bodyTimeoutMs ?? config.bodyTimeoutMs,
       quickestConnects,
     }
-    const exchange = new Exchange(request, plan, (over) => open.delete(over))
-    open.add(exchange)
-    return exchange.attempt
+    return new Exchange(request, plan, open).attempt
   }
 
   function dropIdle(): void {

@@ -7,6 +7,7 @@ import { urlToHttpOptions } from 'node:url'
 import { mayGoOutAgain } from './connection-race.ts'
 import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
+import { isLoopbackName, loopbackLookup } from './loopback-lookup.ts'
 import { errorCode, networkError } from './network-fault.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
 
@@ -46,7 +47,8 @@ export class Exchange {
   /** Why we ended it ourselves, or what node:http said first; what follows from it is no news. */
   #verdict: NetworkError | undefined
 
-  constructor(request: HttpRequest, plan: ExchangePlan, whenOver: (exchange: Exchange) => void) {
+  /** `open` holds it until it is over, body included. */
+  constructor(request: HttpRequest, plan: ExchangePlan, open: Set<Exchange>) {
     this.#request = request
     this.#plan = plan
     const { promise, resolve } = deferred<Attempt>()
@@ -55,8 +57,9 @@ export class Exchange {
     const onAbort = (): void => this.cancel()
     this.#whenOver = () => {
       request.signal?.removeEventListener('abort', onAbort)
-      whenOver(this)
+      open.delete(this)
     }
+    open.add(this)
     request.signal?.addEventListener('abort', onAbort)
     if (request.signal?.aborted === true) this.cancel()
     else this.#start()
@@ -77,6 +80,7 @@ export class Exchange {
       headers,
       maxHeaderSize: mostHeadBytes,
       joinDuplicateHeaders: true,
+      ...(isLoopbackName(url.hostname) ? { lookup: loopbackLookup } : {}),
     })
     this.#call = call
     call.on('socket', (socket) => this.#onSocket(socket))

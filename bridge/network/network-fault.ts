@@ -16,7 +16,10 @@ export function networkError(cause: unknown, place: FaultPlace): NetworkError {
   const [fault, message] = place.connected
     ? describeBroken(code, place.url)
     : describeUnreached(code, place.url)
-  return new NetworkError(fault, place.url.origin, message, { sent: place.connected, cause })
+  return new NetworkError(fault, place.url.origin, message, {
+    sent: place.connected,
+    cause: withoutBytes(cause),
+  })
 }
 
 /** The `code` of an error, or an empty text. Of several tried addresses, the one that says most. */
@@ -26,8 +29,23 @@ export function errorCode(error: unknown): string {
     // Who refuses is there: it tells more than another address of the same host that no route leads to.
     return codes.find((code) => code === 'ECONNREFUSED') ?? codes[0] ?? ''
   }
-  if (typeof error !== 'object' || error === null || !('code' in error)) return ''
-  return typeof error.code === 'string' ? error.code : ''
+  if (!(error instanceof Error)) return ''
+  if (error.name === 'HTTPParserError') return String(parserCode(error))
+  if (!('code' in error) || typeof error.code !== 'string') return ''
+  // What OpenSSL found is in the message only: `write EPROTO ...:error:0A00010B:SSL routines:f:wrong version number:...`.
+  const [, reason] = (error.code === 'EPROTO' && /:SSL routines:[^:]*:([^:]+):/.exec(error.message)) || []
+  return reason === undefined ? error.code : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, '_')}`
+}
+
+/** Parsers hang what they could not read onto their errors: bytes of a response, which may hold a token. */
+function withoutBytes(cause: unknown): unknown {
+  if (!(cause instanceof Error) || !('rawPacket' in cause || 'data' in cause)) return cause
+  return Object.assign(new Error(cause.message), { code: parserCode(cause) })
+}
+
+/** undici leaves the code out for answers that are no HTTP at all. */
+function parserCode(error: Error): unknown {
+  return 'code' in error && error.code !== undefined ? error.code : 'HPE_INVALID_CONSTANT'
 }
 
 type Description = [fault: NetworkFault, message: string]

@@ -29,7 +29,8 @@ export class ProxiedExchange implements Dispatcher.DispatchHandler {
   /** Why we ended it ourselves. */
   #verdict: NetworkError | undefined
 
-  constructor(request: HttpRequest, plan: ProxiedPlan, whenOver: (exchange: ProxiedExchange) => void) {
+  /** `open` holds it until it is over, body included. */
+  constructor(request: HttpRequest, plan: ProxiedPlan, open: Set<ProxiedExchange>) {
     this.#plan = plan
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve
@@ -39,8 +40,9 @@ export class ProxiedExchange implements Dispatcher.DispatchHandler {
     this.#whenOver = () => {
       clearTimeout(this.#timer)
       request.signal?.removeEventListener('abort', onAbort)
-      whenOver(this)
+      open.delete(this)
     }
+    open.add(this)
     request.signal?.addEventListener('abort', onAbort)
     if (request.signal?.aborted === true) this.cancel()
     else this.#start(request)

@@ -1,25 +1,21 @@
 import { NetworkError } from './http-client.ts'
 import { errorCode, networkError } from './network-fault.ts'
+import { TunnelError } from './proxy-tunnel.ts'
 
 /** Where a request through a proxy stood when it failed. */
 export interface ProxiedPlace {
   url: URL
   proxy: URL
   connected: boolean
-  /** Whether it was the way to the proxy that failed. */
-  ofProxy: boolean
 }
 
 /** The {@link NetworkError} for an error of undici. */
 export function explainProxied(cause: unknown, place: ProxiedPlace): NetworkError {
-  const { url, proxy, connected } = place
-  const tunnel = refusedTunnel(cause)
-  if (tunnel !== undefined)
-    return fault('proxy', tunnelWords(tunnel, url, proxy), { ...place, connected: false }, cause)
-  if (isOfProxy(place, cause)) {
-    const { message } = networkError(cause, { url: new URL(proxy.origin), connected: false })
-    return fault('proxy', `the proxy for ${url.origin} cannot be used: ${message}`, place, cause)
-  }
+  const { url, connected } = place
+  if (cause instanceof TunnelError) return explainTunnel(cause.cause, place)
+  if (refusalOf(cause) !== undefined) return explainTunnel(cause, place)
+  // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
+  if (!connected && url.protocol === 'http:') return explainTunnel(cause, place)
   switch (errorCode(cause)) {
     case 'UND_ERR_CONNECT_TIMEOUT':
       return fault('connect_timeout', `${url.host} could not be connected to through the proxy`, place, cause)
@@ -37,20 +33,31 @@ export function explainProxied(cause: unknown, place: ProxiedPlace): NetworkErro
   }
 }
 
-function isOfProxy(place: ProxiedPlace, cause: unknown): boolean {
-  if (place.ofProxy || errorCode(cause) === 'UND_ERR_PRX_TLS') return true
-  // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
-  return !place.connected && place.url.protocol === 'http:'
+function explainTunnel(cause: unknown, place: ProxiedPlace): NetworkError {
+  const { url, proxy } = place
+  const unsent = { ...place, connected: false }
+  const status = refusalOf(cause)
+  if (status !== undefined) return fault('proxy', refusalWords(status, url, proxy), unsent, cause)
+  if (errorCode(cause) === 'UND_ERR_HEADERS_TIMEOUT') {
+    return fault(
+      'connect_timeout',
+      `the proxy ${proxy.host} gave no connection to ${url.host}`,
+      unsent,
+      cause,
+    )
+  }
+  const { message } = networkError(cause, { url: new URL(proxy.origin), connected: false })
+  return fault('proxy', `the proxy for ${url.origin} cannot be used: ${message}`, unsent, cause)
 }
 
 /** The status with which the proxy itself answered. undici has it in its messages only. */
-function refusedTunnel(cause: unknown): number | undefined {
+function refusalOf(cause: unknown): number | undefined {
   if (!(cause instanceof Error)) return undefined
   const [, status] = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(cause.message) ?? []
   return status === undefined ? undefined : Number(status)
 }
 
-function tunnelWords(status: number, url: URL, proxy: URL): string {
+function refusalWords(status: number, url: URL, proxy: URL): string {
   const name = `the proxy ${proxy.host}`
   if (status === 407) return `${name} wants a user name and password, or others than it got (407)`
   if (status >= 500) return `${name} could not reach ${url.host} (${status})`

@@ -1,4 +1,4 @@
-import type { Dispatcher, ProxyAgent as ProxyAgentType } from 'undici'
+import type { Dispatcher } from 'undici'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import type { UrlClient } from './direct-http-client.ts'
@@ -8,6 +8,7 @@ import type { NetworkConfig } from './network-config.ts'
 import { errorCode } from './network-fault.ts'
 import { ProxiedExchange } from './proxied-exchange.ts'
 import { explainProxied } from './proxied-fault.ts'
+import { createTunnelFactory } from './proxy-tunnel.ts'
 import { requestHeaders } from './request-headers.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
 import { createTrustedAuthorities } from './trusted-authorities.ts'
@@ -30,12 +31,11 @@ const poolOptions = {
 export function createProxiedClient(config: NetworkConfig, proxyUrl: string): UrlClient {
   const trusted = createTrustedAuthorities(config.ca)
   const open = new Set<ProxiedExchange>()
-  const proxyFailures = new WeakSet<object>()
   let agent: Dispatcher | undefined
 
   function attempt(request: HttpRequest, url: URL): Promise<HttpResponse> {
     const proxy = readProxyUrl(proxyUrl, url.origin)
-    agent ??= createAgent(proxy, config, trusted, proxyFailures)
+    agent ??= createAgent(proxy, config, trusted)
     const plan = {
       url,
       headers: requestHeaders(request, config.userAgent, url.origin),
@@ -43,14 +43,9 @@ export function createProxiedClient(config: NetworkConfig, proxyUrl: string): Ur
       connectTimeoutMs: config.connectTimeoutMs,
       headersTimeoutMs: request.headersTimeoutMs ?? config.headersTimeoutMs,
       bodyTimeoutMs: request.bodyTimeoutMs ?? config.bodyTimeoutMs,
-      explain: (cause: unknown, connected: boolean) => {
-        const ofProxy = typeof cause === 'object' && cause !== null && proxyFailures.has(cause)
-        return explainProxied(cause, { url, proxy, connected, ofProxy })
-      },
+      explain: (cause: unknown, connected: boolean) => explainProxied(cause, { url, proxy, connected }),
     }
-    const exchange = new ProxiedExchange(request, plan, (over) => open.delete(over))
-    open.add(exchange)
-    return exchange.response
+    return new ProxiedExchange(request, plan, open).response
   }
 
   function end(): void {
@@ -82,25 +77,10 @@ export function createProxiedClient(config: NetworkConfig, proxyUrl: string): Ur
   }
 }
 
-function createAgent(
-  proxy: URL,
-  config: NetworkConfig,
-  trusted: TrustedAuthorities,
-  proxyFailures: WeakSet<object>,
-): Dispatcher {
+function createAgent(proxy: URL, config: NetworkConfig, trusted: TrustedAuthorities): Dispatcher {
   const secureContext = trusted.context()
   const tls = { ...connectionOptions, ...(secureContext === undefined ? {} : { secureContext }) }
   const credentials = proxyAuthorization(proxy)
-  // Everything but the tunnel itself: what fails on the way to the proxy is told apart from what fails beyond it.
-  const clientFactory: NonNullable<ProxyAgentType.Options['clientFactory']> = (origin, options) => {
-    const { connect } = options as { connect: Connect }
-    const marked: Connect = (target, callback) =>
-      connect(target, (error, socket) => {
-        if (error !== null) proxyFailures.add(error)
-        callback(error, socket)
-      })
-    return new Pool(origin, { ...poolOptions, connect: marked as never })
-  }
   return new ProxyAgent({
     ...poolOptions,
     uri: `${proxy.protocol}//${proxy.host}`,
@@ -108,12 +88,10 @@ function createAgent(
     proxyTunnel: false,
     proxyTls: { ...tls, timeout: config.connectTimeoutMs, ...(config.ipv4 ? { family: 4 } : {}) } as never,
     requestTls: { ...tls, timeout: config.connectTimeoutMs } as never,
-    clientFactory,
+    clientFactory: createTunnelFactory(config.connectTimeoutMs, poolOptions),
     factory: (origin, options) => new Pool(origin, Object.assign({}, options, poolOptions)),
   })
 }
-
-type Connect = (target: unknown, callback: (error: Error | null, socket: unknown) => void) => void
 
 /** Without a scheme it is http, as curl has it. */
 function readProxyUrl(text: string, origin: string): URL {

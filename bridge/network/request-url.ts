@@ -1,4 +1,5 @@
 import { NetworkError } from './http-client.ts'
+import { isLoopbackName } from './loopback-lookup.ts'
 
 /**
  * The URL of a request, if it may be sent: absolute, http or https, without user and password, and not in plain text over
@@ -22,12 +23,7 @@ export function readRequestUrl(text: string, allowHttp: boolean): URL {
 
 /** Whether a host name, as `URL.hostname` gives it, means this computer. Nothing is looked up. */
 export function isLoopbackHost(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(?:\.\d{1,3}){3}$/.test(hostname)
-  )
+  return isLoopbackName(hostname) || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 }
 
 function refusal(origin: string, message: string): NetworkError {

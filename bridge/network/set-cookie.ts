@@ -20,7 +20,7 @@ export function parseSetCookie(line: string, requestPath: string, now: number): 
   const [pair = '', ...rest] = line.split(';')
   if (!pair.includes('=')) return undefined
   const { key: name, text: value } = splitAtEquals(pair)
-  if (name === '' || name.length + value.length > mostCharacters || !isPlain(name + value)) return undefined
+  if (name === '' || name.length + value.length > mostCharacters || !isPlain(pair)) return undefined
   const attributes = new Map(rest.map(splitAtEquals).map(({ key, text }) => [key.toLowerCase(), text]))
   const path = attributes.get('path')
   return {

@@ -58,7 +58,9 @@ export function createCorrectedLeg(
   function warn(name: string, offending: ReadonlyMap<string, string>): void {
     if (warned.has(name)) return
     warned.add(name)
-    ports.warn(`The tool ${JSON.stringify(name)} is hidden, its x-mcp-header is faulty: ${offending.get(name)}.`)
+    ports.warn(
+      `The tool ${JSON.stringify(name)} is hidden, its x-mcp-header is faulty: ${offending.get(name)}.`,
+    )
   }
 
   function reading(message: WireMessage, options: SendOptions): SendOptions {

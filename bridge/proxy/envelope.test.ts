@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { splitBatch, requestIds } from './batch.ts'
 import { parseEnvelope, parseWireMessage, readEnvelope, scanEnvelope, toWireMessage } from './envelope.ts'
@@ -16,7 +16,10 @@ describe('readEnvelope', () => {
     ['{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":""}}', { kind: 'response', id: 2, isError: true }],
     ['{"jsonrpc":"2.0","result":{"id":3,"method":"x"},"id":4}', { kind: 'response', id: 4, isError: false }],
     ['{"jsonrpc":"2.0","id":1,"method":"a","id":2,"method":"b"}', { kind: 'request', id: 2, method: 'b' }],
-    [String.raw`{"jsonrpc":"2.0","\u0069d":7,"m\u0065thod":"\u0061"}`, { kind: 'request', id: 7, method: 'a' }],
+    [
+      String.raw`{"jsonrpc":"2.0","\u0069d":7,"m\u0065thod":"\u0061"}`,
+      { kind: 'request', id: 7, method: 'a' },
+    ],
     ['[]', { kind: 'batch' }],
     [' [1,{}] ', { kind: 'batch' }],
     ['{"jsonrpc":"2.0","id":null,"method":"a"}', { kind: 'invalid', id: undefined }],
@@ -81,12 +84,31 @@ describe('scanJson', () => {
     )
   })
 
-  it.each(['01', '1.', '.5', '1e', '1e+', '-', '+1', '0x1', 'tru', 'nul', 'truex', '"\\x"', '"\\u12g4"', '"\t"', '[1,]', '{"a":1,}', '{a:1}', '{"a"}', '1 2', '[1}', '"'])(
-    'refuses %s',
-    (text) => {
-      expect(scanJson(bytes(text), () => true)).toBe(false)
-    },
-  )
+  it.each([
+    '01',
+    '1.',
+    '.5',
+    '1e',
+    '1e+',
+    '-',
+    '+1',
+    '0x1',
+    'tru',
+    'nul',
+    'truex',
+    '"\\x"',
+    '"\\u12g4"',
+    '"\t"',
+    '[1,]',
+    '{"a":1,}',
+    '{a:1}',
+    '{"a"}',
+    '1 2',
+    '[1}',
+    '"',
+  ])('refuses %s', (text) => {
+    expect(scanJson(bytes(text), () => true)).toBe(false)
+  })
 
   it('reads the members of an object, of a repeated one the last', () => {
     const found = membersOf(bytes(String.raw`{"a": 1, "b" :{"a":2}, "\u0061": [ 3 ] ,"c":0}`), ['a', 'b'])
@@ -119,7 +141,12 @@ describe('batch', () => {
 
 describe('wire messages', () => {
   it('come back as they went', () => {
-    const message = { jsonrpc: '2.0' as const, id: 'ü', method: 'a', params: { text: 'line\nend', extra: [1] } }
+    const message = {
+      jsonrpc: '2.0' as const,
+      id: 'ü',
+      method: 'a',
+      params: { text: 'line\nend', extra: [1] },
+    }
     const wire = toWireMessage(message)
     expect(wire.envelope).toEqual({ kind: 'request', id: 'ü', method: 'a' })
     expect(wire.bytes.includes(10)).toBe(false)
@@ -128,32 +155,50 @@ describe('wire messages', () => {
 
   it('throw when they are none', () => {
     expect(() => parseWireMessage({ bytes: bytes('[]'), envelope: { kind: 'batch' } })).toThrow('batch')
-    expect(() => parseWireMessage({ bytes: bytes('{}'), envelope: readEnvelope(bytes('{}')) })).toThrow('jsonrpc')
+    expect(() => parseWireMessage({ bytes: bytes('{}'), envelope: readEnvelope(bytes('{}')) })).toThrow(
+      'jsonrpc',
+    )
   })
 })
 
 /** Messages, near misses, and damage. */
 function anyText(): fc.Arbitrary<Buffer> {
-  const id = fc.oneof(fc.integer(), fc.double(), fc.string({ unit: 'binary' }), fc.constant(null), fc.boolean())
+  const id = fc.oneof(
+    fc.integer(),
+    fc.double(),
+    fc.string({ unit: 'binary' }),
+    fc.constant(null),
+    fc.boolean(),
+  )
   const inner = fc.record({ id, method: fc.string(), jsonrpc: fc.string(), result: fc.jsonValue() })
   const member = fc.oneof(
-    fc.tuple(fc.constant('jsonrpc'), fc.oneof({ weight: 8, arbitrary: fc.constant('2.0') }, { weight: 1, arbitrary: fc.jsonValue() })),
+    fc.tuple(
+      fc.constant('jsonrpc'),
+      fc.oneof({ weight: 8, arbitrary: fc.constant('2.0') }, { weight: 1, arbitrary: fc.jsonValue() }),
+    ),
     fc.tuple(fc.constant('id'), id),
     fc.tuple(fc.constant('method'), fc.oneof(fc.string(), fc.integer())),
     fc.tuple(fc.constant('params'), fc.oneof(inner, fc.jsonValue())),
     fc.tuple(fc.constant('result'), fc.oneof(inner, fc.jsonValue())),
-    fc.tuple(fc.constant('error'), fc.oneof(fc.record({ code: fc.integer(), message: fc.string() }), fc.jsonValue())),
+    fc.tuple(
+      fc.constant('error'),
+      fc.oneof(fc.record({ code: fc.integer(), message: fc.string() }), fc.jsonValue()),
+    ),
     fc.tuple(fc.string({ unit: 'grapheme' }), fc.jsonValue()),
   )
   const space = fc.constantFrom('', ' ', '\r\n', '\t')
-  const object = fc.tuple(fc.array(member, { maxLength: 7 }), space, fc.boolean()).map(([members, gap, isEscaped]) => {
-    const parts = members.map(([name, value]) => {
-      const key = JSON.stringify(name)
-      const written = isEscaped ? key.replace(/[a-z]/, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`) : key
-      return `${gap}${written}${gap}:${gap}${JSON.stringify(value)}${gap}`
+  const object = fc
+    .tuple(fc.array(member, { maxLength: 7 }), space, fc.boolean())
+    .map(([members, gap, isEscaped]) => {
+      const parts = members.map(([name, value]) => {
+        const key = JSON.stringify(name)
+        const written = isEscaped
+          ? key.replace(/[a-z]/, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
+          : key
+        return `${gap}${written}${gap}:${gap}${JSON.stringify(value)}${gap}`
+      })
+      return `${gap}{${parts.join(',')}}${gap}`
     })
-    return `${gap}{${parts.join(',')}}${gap}`
-  })
   return damaged(fc.oneof({ weight: 5, arbitrary: object }, { weight: 1, arbitrary: fc.json() }))
 }
 
@@ -161,7 +206,10 @@ function anyText(): fc.Arbitrary<Buffer> {
 function damaged(text: fc.Arbitrary<string>): fc.Arbitrary<Buffer> {
   const damage = fc.oneof(
     fc.constant(undefined),
-    fc.record({ at: fc.nat(), byte: fc.oneof(fc.integer({ min: 0, max: 127 }), fc.constantFrom(...bytes('"\\{}[],:0-.eu\n'))) }),
+    fc.record({
+      at: fc.nat(),
+      byte: fc.oneof(fc.integer({ min: 0, max: 127 }), fc.constantFrom(...bytes('"\\{}[],:0-.eu\n'))),
+    }),
     fc.record({ at: fc.nat(), byte: fc.constant(undefined) }),
   )
   return fc.tuple(text, damage).map(([whole, how]) => {

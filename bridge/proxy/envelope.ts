@@ -8,8 +8,8 @@ import type { Envelope, WireMessage } from './wire-message.ts'
 export const notJsonReason = 'not valid JSON in UTF-8'
 
 /**
- * Up to here the whole text is parsed. Measured: as fast as scanning, or up to twice as fast, until about 1 MB; but from here
- * on the objects are garbage that counts, and at 10 MB scanning takes half the time and no memory.
+ * Up to here the whole text is parsed, which is about as fast as scanning it. From here on the objects are garbage that
+ * counts: 10 MB of rows were scanned in half the time, 10 MB of text in a fifth, and without any memory (measured).
  */
 const mostParsedBytes = 16_384
 

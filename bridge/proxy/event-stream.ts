@@ -53,7 +53,8 @@ export function readEventStream(body: Readable, reader: EventReader): Promise<Ev
 
     /** Takes what is waiting; comes back to it when a reader needed time. */
     function work(): void {
-      while (next < waiting.length && !isSettled) {
+      while (next < waiting.length) {
+        if (isSettled) return
         const event = waiting[next]
         next += 1
         if (event === undefined) continue
@@ -75,13 +76,14 @@ export function readEventStream(body: Readable, reader: EventReader): Promise<Ev
     }
 
     function waitFor(taken: Promise<void>, event: SseEvent): void {
-      isTaking = true
-      body.pause()
-      taken.then(() => {
+      function goOn(): void {
         isTaking = false
         if (passed(event)) guardedWork()
         if (!isTaking) body.resume()
-      }, fail)
+      }
+      isTaking = true
+      body.pause()
+      taken.then(goOn, fail)
     }
 
     function guardedWork(): void {

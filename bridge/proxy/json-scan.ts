@@ -24,6 +24,10 @@ const closeBrace = 0x7d
 
 const escapable = new Uint8Array(256)
 for (const character of '"\\/bfnrt') escapable[character.charCodeAt(0)] = 1
+/** 1 for what may stand in a string as it is. */
+const plain = new Uint8Array(256).fill(1, space)
+plain[quote] = 0
+plain[backslash] = 0
 const literals = ['true', 'false', 'null'].map((word) => Buffer.from(word))
 
 /**
@@ -36,17 +40,27 @@ export function scanJson(bytes: Buffer, visit: VisitPart): boolean {
   const start = skipSpace(bytes, 0)
   const first = bytes[start]
   if (first !== openBrace && first !== openBracket) return isEnd(bytes, skipValue(bytes, view, start))
-  const inObject = first === openBrace
+  return scanParts(bytes, view, start, first === openBrace, visit)
+}
+
+function scanParts(
+  bytes: Buffer,
+  view: DataView,
+  start: number,
+  inObject: boolean,
+  visit: VisitPart,
+): boolean {
   const close = inObject ? closeBrace : closeBracket
   let at = skipSpace(bytes, start + 1)
   if (bytes[at] === close) return isEnd(bytes, at + 1)
   for (;;) {
     const valueStart = inObject ? skipKey(bytes, view, at) : at
-    if (valueStart === -1) return false
-    const valueEnd = skipValue(bytes, view, valueStart)
+    const valueEnd = valueStart === -1 ? -1 : skipValue(bytes, view, valueStart)
     if (valueEnd === -1) return false
-    const keyEnd = inObject ? skipString(bytes, view, at) : -1
-    if (!visit(valueStart, valueEnd, inObject ? at : -1, keyEnd)) return true
+    const goesOn = inObject
+      ? visit(valueStart, valueEnd, at, skipString(bytes, view, at))
+      : visit(valueStart, valueEnd, -1, -1)
+    if (!goesOn) return true
     const next = skipSpace(bytes, valueEnd)
     if (bytes[next] === close) return isEnd(bytes, next + 1)
     if (bytes[next] !== comma) return false
@@ -63,7 +77,8 @@ export function membersOf(bytes: Buffer, names: readonly string[]): ReadonlyMap<
   scanJson(bytes, (valueStart, valueEnd, keyStart, keyEnd) => {
     if (keyStart === -1) return false
     const name: unknown = JSON.parse(bytes.toString('utf8', keyStart, keyEnd))
-    if (typeof name === 'string' && names.includes(name)) found.set(name, bytes.subarray(valueStart, valueEnd))
+    if (typeof name === 'string' && names.includes(name))
+      found.set(name, bytes.subarray(valueStart, valueEnd))
     return true
   })
   return found
@@ -133,29 +148,68 @@ function skipScalar(bytes: Buffer, view: DataView, at: number, first: number): n
 }
 
 /**
- * Four bytes at a time while none of them is a quote, a backslash or a control character: the bit tricks see all three at
- * once. Jumping with `indexOf` is faster on plain text and many times slower on text full of escapes.
+ * Byte by byte at first, then four at a time, and a long stretch without quote, backslash and control character is jumped
+ * over with `indexOf`: each way is the fastest for its length, and many times slower than the others for another.
  */
 function skipString(bytes: Buffer, view: DataView, start: number): number {
-  const lastWord = bytes.length - 4
+  let ahead: Ahead | undefined
   let at = start + 1
   for (;;) {
-    while (at <= lastWord) {
-      const word = view.getInt32(at, true)
-      const quotes = word ^ 0x22222222
-      const slashes = word ^ 0x5c5c5c5c
-      const found =
-        ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((word - 0x20202020) & ~word)
-      if ((found & 0x80808080) !== 0) break
-      at += 4
+    const shortEnd = at + 16
+    while (at < shortEnd && plain[byteAt(bytes, at)] === 1) at += 1
+    if (at === shortEnd) {
+      ahead ??= { quote: -1 }
+      at = skipLong(bytes, view, at, ahead)
+      while (plain[byteAt(bytes, at)] === 1) at += 1
     }
-    let byte = byteAt(bytes, at)
-    while (byte >= space && byte !== quote && byte !== backslash) byte = byteAt(bytes, ++at)
+    const byte = byteAt(bytes, at)
     if (byte === quote) return at + 1
     if (byte !== backslash) return -1
     at = skipEscape(bytes, at)
     if (at === -1) return -1
   }
+}
+
+/** Where the next quote is, so that a string with many backslashes is not searched for its end again after each. */
+interface Ahead {
+  quote: number
+}
+
+function skipLong(bytes: Buffer, view: DataView, start: number, ahead: Ahead): number {
+  const longStart = start + 240
+  const at = skipPlain(view, start, Math.min(bytes.length, longStart))
+  if (at < longStart) return at
+  if (ahead.quote < at) ahead.quote = bytes.indexOf(quote, at)
+  // An unfinished string: to its end, which is no end.
+  if (ahead.quote === -1) return bytes.length
+  const slash = bytes.subarray(at, ahead.quote).indexOf(backslash)
+  return skipUncontrolled(view, at, slash === -1 ? ahead.quote : at + slash)
+}
+
+/** To the first four bytes that have a quote, a backslash or a control character among them, or fewer than four to the end. */
+function skipPlain(view: DataView, start: number, end: number): number {
+  let at = start
+  for (; at <= end - 4; at += 4) {
+    const word = view.getInt32(at, true)
+    const quotes = word ^ 0x22222222
+    const slashes = word ^ 0x5c5c5c5c
+    const found =
+      ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((word - 0x20202020) & ~word)
+    if ((found & 0x80808080) !== 0) break
+  }
+  return at
+}
+
+/** The same for control characters alone. */
+function skipUncontrolled(view: DataView, start: number, end: number): number {
+  let at = start
+  for (; at <= end - 8; at += 8) {
+    const first = view.getInt32(at, true)
+    const second = view.getInt32(at + 4, true)
+    const found = ((first - 0x20202020) & ~first) | ((second - 0x20202020) & ~second)
+    if ((found & 0x80808080) !== 0) break
+  }
+  return at
 }
 
 function skipEscape(bytes: Buffer, at: number): number {
@@ -187,7 +241,8 @@ function skipSpace(bytes: Buffer, start: number): number {
   let at = start
   for (;;) {
     const byte = byteAt(bytes, at)
-    if (byte > space || (byte !== space && byte !== lineFeed && byte !== carriageReturn && byte !== tab)) return at
+    if (byte > space || (byte !== space && byte !== lineFeed && byte !== carriageReturn && byte !== tab))
+      return at
     at += 1
   }
 }

@@ -27,7 +27,10 @@ afterEach(async () => {
 })
 
 function makeLeg(retryMs = 1000): LegacyLeg {
-  return createLegacyLeg({ serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs }, harness.ports)
+  return createLegacyLeg(
+    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs },
+    harness.ports,
+  )
 }
 
 const initialize = {
@@ -40,7 +43,8 @@ const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as c
 const call = (id: number | string, name = 'echo') =>
   ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } }) as const
 const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' }) as const
-const ok = (id: unknown, more = '') => `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}}}\n\n`
+const ok = (id: unknown, more = '') =>
+  `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}}}\n\n`
 const notice = (text: string) => `data: {"jsonrpc":"2.0","method":"notifications/${text}"}\n\n`
 
 async function open(): Promise<void> {
@@ -59,7 +63,9 @@ function answerCalls(answer: (request: PeerRequest, id: unknown) => void): void 
 
 describe('opening a session', () => {
   it('sends headers, session and revision', async () => {
-    expect(await exchange(leg, initialize)).toMatchObject([{ id: 0, result: { protocolVersion: '2025-11-25' } }])
+    expect(await exchange(leg, initialize)).toMatchObject([
+      { id: 0, result: { protocolVersion: '2025-11-25' } },
+    ])
     expect(leg.revision()).toBe('2025-11-25')
     await exchange(leg, initialized)
     expect(await exchange(leg, call('a'))).toEqual([
@@ -95,7 +101,8 @@ describe('opening a session', () => {
     await exchange(leg, initialize)
     let accept = (): void => {}
     server.intercept = (request) => {
-      if (request.method !== 'POST' || request.message()['method'] !== 'notifications/initialized') return false
+      if (request.method !== 'POST' || request.message()['method'] !== 'notifications/initialized')
+        return false
       accept = () => void request.response.writeHead(202).end()
       return true
     }
@@ -115,7 +122,11 @@ describe('opening a session', () => {
       return true
     }
     const failure = await exchange(leg, initialize).catch((error: unknown) => error)
-    expect(failure).toMatchObject({ fault: 'refused', status, response: { envelope: { kind: 'response', id: 0 } } })
+    expect(failure).toMatchObject({
+      fault: 'refused',
+      status,
+      response: { envelope: { kind: 'response', id: 0 } },
+    })
     const { bytes } = (failure as { response: WireMessage }).response
     expect(JSON.parse(bytes.toString())).toMatchObject({ id: 0, error })
   })
@@ -143,7 +154,10 @@ describe('answers', () => {
       request.response.end()
     })
     const lines: string[] = []
-    const wire: WireMessage = { bytes: Buffer.from(JSON.stringify(call(5))), envelope: readEnvelope(Buffer.from(JSON.stringify(call(5)))) }
+    const wire: WireMessage = {
+      bytes: Buffer.from(JSON.stringify(call(5))),
+      envelope: readEnvelope(Buffer.from(JSON.stringify(call(5)))),
+    }
     await leg.send(wire, { deliver: ({ bytes }) => void lines.push(bytes.toString()) })
     expect(lines).toEqual([
       '{"jsonrpc":"2.0","method":"notifications/progress"}',
@@ -152,10 +166,15 @@ describe('answers', () => {
   })
 
   it('lose their line ends', async () => {
-    answerCalls((request, id) => request.json(200, `{\r\n "jsonrpc": "2.0",\n "id": ${id},\n "result": {"a":"\\n"}\n}\n`))
+    answerCalls((request, id) =>
+      request.json(200, `{\r\n "jsonrpc": "2.0",\n "id": ${String(id)},\n "result": {"a":"\\n"}\n}\n`),
+    )
     let line = ''
     await leg.send(
-      { bytes: Buffer.from(JSON.stringify(call(5))), envelope: { kind: 'request', id: 5, method: 'tools/call' } },
+      {
+        bytes: Buffer.from(JSON.stringify(call(5))),
+        envelope: { kind: 'request', id: 5, method: 'tools/call' },
+      },
       { deliver: ({ bytes }) => void (line = bytes.toString()) },
     )
     expect(line).not.toMatch(/[\r\n]/)
@@ -163,7 +182,11 @@ describe('answers', () => {
   })
 
   it.each<[string, (request: PeerRequest, id: unknown) => void, string]>([
-    ['a web page', (request) => request.response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>'), 'no_mcp'],
+    [
+      'a web page',
+      (request) => request.response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>'),
+      'no_mcp',
+    ],
     ['garbage', (request) => request.json(200, '{"jsonrpc"'), 'no_mcp'],
     ['another id', (request) => request.json(200, { jsonrpc: '2.0', id: 77, result: {} }), 'no_mcp'],
     ['an empty batch', (request) => request.json(200, []), 'no_mcp'],
@@ -190,7 +213,9 @@ describe('answers', () => {
   })
 
   it('are delivered although the status says error', async () => {
-    answerCalls((request, id) => request.json(400, { jsonrpc: '2.0', id, error: { code: -32_602, message: 'm' } }))
+    answerCalls((request, id) =>
+      request.json(400, { jsonrpc: '2.0', id, error: { code: -32_602, message: 'm' } }),
+    )
     expect(await exchange(leg, call(5))).toMatchObject([{ id: 5, error: { code: -32_602 } }])
   })
 
@@ -207,7 +232,8 @@ describe('answers', () => {
       const pump = (): void => {
         while (sent < 60) {
           sent += 1
-          if (!request.response.write(notice(`m","params":{"t":"${large}"},"x":"`))) return void request.response.once('drain', pump)
+          if (!request.response.write(notice(`m","params":{"t":"${large}"},"x":"`)))
+            return void request.response.once('drain', pump)
         }
         request.response.end(ok(id))
       }
@@ -217,7 +243,10 @@ describe('answers', () => {
     const held = new Promise<void>((resolve) => (release = resolve))
     let delivered = 0
     const done = leg.send(
-      { bytes: Buffer.from(JSON.stringify(call(5))), envelope: { kind: 'request', id: 5, method: 'tools/call' } },
+      {
+        bytes: Buffer.from(JSON.stringify(call(5))),
+        envelope: { kind: 'request', id: 5, method: 'tools/call' },
+      },
       { deliver: () => ((delivered += 1), held) },
     )
     await until(() => delivered === 1)
@@ -235,7 +264,10 @@ describe('answers', () => {
     const giveUp = new AbortController()
     const delivered: unknown[] = []
     const sending = leg.send(
-      { bytes: Buffer.from(JSON.stringify(call(5))), envelope: { kind: 'request', id: 5, method: 'tools/call' } },
+      {
+        bytes: Buffer.from(JSON.stringify(call(5))),
+        envelope: { kind: 'request', id: 5, method: 'tools/call' },
+      },
       { signal: giveUp.signal, deliver: (message) => void delivered.push(message) },
     )
     await until(() => delivered.length === 1)
@@ -256,7 +288,11 @@ describe('batches of 2025-03-26', () => {
     expect(answers.map(({ id }) => id)).toEqual([1, 2])
     const streamed = [notice('x'), `data: [${ok(2).slice(6).trim()},${ok(1).slice(6).trim()}]\n\n`]
     server.intercept = (request) => (request.events(streamed.join('')), true)
-    expect((await exchange(leg, { bytes, envelope: readEnvelope(bytes) })).map(({ id }) => id)).toEqual([undefined, 2, 1])
+    expect((await exchange(leg, { bytes, envelope: readEnvelope(bytes) })).map(({ id }) => id)).toEqual([
+      undefined,
+      2,
+      1,
+    ])
   })
 })
 
@@ -279,7 +315,11 @@ describe('a stream that is cut', () => {
       return true
     }
     const answers = await exchange(leg, call(5))
-    expect(answers.map(({ method }) => method)).toEqual(['notifications/one', 'notifications/more', undefined])
+    expect(answers.map(({ method }) => method)).toEqual([
+      'notifications/one',
+      'notifications/more',
+      undefined,
+    ])
     const resumed = server.requests.at(-1)
     expect(resumed?.headers).toMatchObject({ 'last-event-id': 'e2', 'mcp-session-id': 'session-1' })
     const waited = (resumed?.at ?? 0) - cutAt
@@ -320,36 +360,48 @@ describe('a stream that is cut', () => {
 })
 
 describe('a lost session', () => {
-  it.each([404, 400] as const)('by HTTP %s is made anew once for a burst of calls, each answered once', async (status) => {
-    await open()
-    await exchange(leg, { jsonrpc: '2.0', id: 'l', method: 'logging/setLevel', params: { level: 'info' } })
-    for (const uri of ['a:1', 'b:2'])
-      await exchange(leg, { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
-    await exchange(leg, { jsonrpc: '2.0', id: 'u', method: 'resources/unsubscribe', params: { uri: 'b:2' } })
-    await until(() => server.streams.size === 1)
-    server.lostStatus = status
-    server.sessions.clear()
-    server.requests.length = 0
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, id) => exchange(leg, call(id + 100))))
-    expect(answers.map((one) => one.map(({ id }) => id))).toEqual(Array.from({ length: 10 }, (_, id) => [id + 100]))
-    await until(() => server.streams.size === 1 && server.log().includes('resources/subscribe'))
-    const log = server.log()
-    const count = (method: string): number => log.filter((one) => one === method).length
-    expect(count('initialize')).toBe(1)
-    expect(count('notifications/initialized')).toBe(1)
-    expect(count('logging/setLevel')).toBe(1)
-    expect(count('resources/subscribe')).toBe(1)
-    expect(count('GET')).toBe(1)
-    expect(count('tools/call')).toBe(20)
-    const initialization = server.requests.find((request) => request.body.includes('"initialize"'))
-    expect(initialization?.message()).toMatchObject({ params: initialize.params })
-    expect(initialization?.headers).not.toHaveProperty('mcp-session-id')
-    // Twice in a row, and the choices are still known.
-    server.sessions.clear()
-    server.requests.length = 0
-    await exchange(leg, call(1))
-    await until(() => server.log().includes('resources/subscribe') && server.log().includes('logging/setLevel'))
-  })
+  it.each([404, 400] as const)(
+    'by HTTP %s is made anew once for a burst of calls, each answered once',
+    async (status) => {
+      await open()
+      await exchange(leg, { jsonrpc: '2.0', id: 'l', method: 'logging/setLevel', params: { level: 'info' } })
+      for (const uri of ['a:1', 'b:2'])
+        await exchange(leg, { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
+      await exchange(leg, {
+        jsonrpc: '2.0',
+        id: 'u',
+        method: 'resources/unsubscribe',
+        params: { uri: 'b:2' },
+      })
+      await until(() => server.streams.size === 1)
+      server.lostStatus = status
+      server.sessions.clear()
+      server.requests.length = 0
+      const answers = await Promise.all(Array.from({ length: 10 }, (_, id) => exchange(leg, call(id + 100))))
+      expect(answers.map((one) => one.map(({ id }) => id))).toEqual(
+        Array.from({ length: 10 }, (_, id) => [id + 100]),
+      )
+      await until(() => server.streams.size === 1 && server.log().includes('resources/subscribe'))
+      const log = server.log()
+      const count = (method: string): number => log.filter((one) => one === method).length
+      expect(count('initialize')).toBe(1)
+      expect(count('notifications/initialized')).toBe(1)
+      expect(count('logging/setLevel')).toBe(1)
+      expect(count('resources/subscribe')).toBe(1)
+      expect(count('GET')).toBe(1)
+      expect(count('tools/call')).toBe(20)
+      const initialization = server.requests.find((request) => request.body.includes('"initialize"'))
+      expect(initialization?.message()).toMatchObject({ params: initialize.params })
+      expect(initialization?.headers).not.toHaveProperty('mcp-session-id')
+      // Twice in a row, and the choices are still known.
+      server.sessions.clear()
+      server.requests.length = 0
+      await exchange(leg, call(1))
+      await until(
+        () => server.log().includes('resources/subscribe') && server.log().includes('logging/setLevel'),
+      )
+    },
+  )
 
   it('is not asked for twice by a call that comes late', async () => {
     await open()
@@ -400,7 +452,10 @@ describe('a lost session', () => {
       return true
     }
     const failures = await Promise.allSettled([exchange(leg, call(1)), exchange(leg, call(2))])
-    expect(failures).toMatchObject([{ reason: { fault: 'unavailable' } }, { reason: { fault: 'unavailable' } }])
+    expect(failures).toMatchObject([
+      { reason: { fault: 'unavailable' } },
+      { reason: { fault: 'unavailable' } },
+    ])
     isDown = false
     expect(await exchange(leg, call(3))).toHaveLength(1)
   })

@@ -1,16 +1,17 @@
 import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
 import type { HttpResponse } from '../network/http-client.ts'
 import { discard } from './discarded-body.ts'
-import { atMost, pause } from './interruptible-pause.ts'
+import { atMost } from './interruptible-pause.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
 import { isSessionLost, noSession, openedSession } from './legacy-session.ts'
 import type { LegacySession } from './legacy-session.ts'
 import { createOpenExchanges } from './open-exchange.ts'
-import { createPostExchange, isEventStream } from './post-exchange.ts'
+import { createPostExchange } from './post-exchange.ts'
 import type { PostExchange } from './post-exchange.ts'
 import { readRefusedPost, refusedPostError } from './refused-post.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import { readResumed } from './resumed-answer.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
 import { createSessionMemory } from './session-memory.ts'
@@ -29,9 +30,6 @@ type Sending = SendOptions & { signal: AbortSignal }
 /** A server that never accepts `notifications/initialized` shall not block the rest for ever. */
 const openingWaitMs = 10_000
 
-/** Before a cut answer is resumed, when the server names no time. */
-const resumeWaitMs = 1000
-
 /**
  * The way to a server that speaks Streamable HTTP in one of the revisions 2025-03-26 to 2025-11-25. Follows the messages
  * that open a session, and those that shape it; when the server loses the session, opens another one for all who wait, and
@@ -49,12 +47,8 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   let renewing: Promise<void> | undefined
   let isClosed = false
 
-  async function post(
-    message: WireMessage,
-    used: LegacySession,
-    signal: AbortSignal,
-  ): Promise<HttpResponse> {
-    return request({
+  async function post(message: WireMessage, used: LegacySession, signal: AbortSignal): Promise<HttpResponse> {
+    const response = await request({
       method: 'POST',
       url: config.serverUrl,
       headers: { ...postHeaders, ...used.headers },
@@ -62,15 +56,16 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       signal,
       repeatable: isRepeatable(message.envelope),
     })
+    return open.watch(response)
   }
 
-  function get(
+  async function get(
     used: LegacySession,
     lastEventId: string | undefined,
     signal: AbortSignal,
     limits: { retryMs?: number; bodyTimeoutMs?: number },
   ): Promise<HttpResponse> {
-    return request({
+    const response = await request({
       method: 'GET',
       url: config.serverUrl,
       headers: {
@@ -82,31 +77,21 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       repeatable: true,
       ...limits,
     })
+    return open.watch(response)
   }
 
-  /** Reads the answers; of a stream that ends too early the rest is fetched, if the server said how. */
-  async function finish(
-    first: HttpResponse,
+  function finish(
+    response: HttpResponse,
     exchange: PostExchange,
     used: LegacySession,
     signal: AbortSignal,
   ): Promise<void> {
-    let response = first
-    let lastEventId: string | undefined
-    let retryMs: number | undefined
-    for (;;) {
-      const cut = await exchange.read(response)
-      if (cut === undefined) return
-      lastEventId = cut.lastEventId ?? lastEventId
-      retryMs = cut.retryMs ?? retryMs
-      if (lastEventId === undefined || signal.aborted) throw lostError(cut.cause)
-      ports.note('an answer was cut off: resuming it')
-      await pause(ports.runtime, retryMs ?? resumeWaitMs, signal)
-      response = await get(used, lastEventId, signal, {})
-      if (response.status < 300 && isEventStream(response)) continue
-      discard(response.body)
-      throw lostError(cut.cause)
-    }
+    return readResumed(response, exchange, {
+      runtime: ports.runtime,
+      note: ports.note,
+      signal,
+      resume: (lastEventId) => get(used, lastEventId, signal, {}),
+    })
   }
 
   async function initialize(message: WireMessage, options: Sending): Promise<void> {
@@ -145,6 +130,14 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
     listen()
   }
 
+  /** Python servers answer with an error what overtakes `notifications/initialized`. */
+  async function holdBack(confirming: Promise<void>): Promise<void> {
+    const wait = atMost(openingWaitMs, confirming)
+    opening = wait
+    await wait
+    if (opening === wait) opening = undefined
+  }
+
   function listen(): void {
     standing?.close()
     if (isClosed) return
@@ -163,9 +156,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   /** One new session for all who found the old one gone. */
   async function renew(lost: LegacySession): Promise<void> {
     if (lost === session || renewing !== undefined) {
-      renewing ??= open
-        .run(undefined, renewOnce)
-        .finally(() => (renewing = undefined))
+      renewing ??= open.run(undefined, renewOnce).finally(() => (renewing = undefined))
       await renewing
     }
   }
@@ -243,10 +234,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
         if (envelope.kind !== 'notification' || envelope.method !== 'notifications/initialized')
           return inSession(message, sending)
         const confirming = confirmSession(message, signal)
-        const wait = atMost(openingWaitMs, confirming).then(() => {
-          if (opening === wait) opening = undefined
-        })
-        opening = wait
+        void holdBack(confirming)
         return confirming
       }),
     async close(graceMs) {
@@ -263,10 +251,6 @@ const postHeaders = {
   'Content-Type': 'application/json',
   Accept: 'application/json, text/event-stream',
 } as const
-
-function lostError(cause: unknown): RemoteError {
-  return new RemoteError('lost', 'The connection ended before the answer was there.', { cause })
-}
 
 function lostSessionError(): RemoteError {
   return new RemoteError('lost', 'The server does not know the session, and a new one did not help.')

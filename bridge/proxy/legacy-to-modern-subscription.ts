@@ -1,12 +1,12 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcNotification } from '@drawbridge/shared/json-rpc.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CallError } from './call-error.ts'
 import type { ModernUpstream } from './legacy-to-modern-upstream.ts'
 import { announcedFilter } from './listen-filter.ts'
 import { createListenKeeper } from './listen-keeper.ts'
 import type { ListenFilter } from './listen-filter.ts'
-import type { LocalPeer } from './translator.ts'
 
 /** The subscriptions of a client of the 2025 era, kept for it in one `subscriptions/listen`. */
 export interface Subscriptions {
@@ -21,7 +21,8 @@ export interface Subscriptions {
 
 /** What subscriptions need. */
 export interface SubscriptionPorts {
-  local: LocalPeer
+  /** Tells the client about a change. */
+  notice(notification: JsonRpcNotification): Promise<void>
   upstream: ModernUpstream
   runtime: Runtime
   serverCapabilities(): Promise<JsonObject>
@@ -33,14 +34,11 @@ const mostSubscriptions = 1000
 /** Nothing is sent before `begin` or the first `subscribe`. */
 export function createSubscriptions(ports: SubscriptionPorts): Subscriptions {
   const uris = new Set<string>()
-  let closed = false
   const keeper = createListenKeeper({
     runtime: ports.runtime,
     listen: (notifications, options) =>
       ports.upstream.ask('subscriptions/listen', { notifications }, options),
-    async notice(notification) {
-      if (!closed) await ports.local.send(notification)
-    },
+    notice: ports.notice,
   })
 
   async function listen(): Promise<ListenFilter> {
@@ -80,7 +78,6 @@ export function createSubscriptions(ports: SubscriptionPorts): Subscriptions {
       return {}
     },
     close() {
-      closed = true
       keeper.close()
     },
   }

@@ -1,5 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import { CallError } from './call-error.ts'
 import type { ModernUpstream } from './legacy-to-modern-upstream.ts'
 import { readParameterHeaders } from './parameter-header.ts'
 import type { ToolHeaders } from './parameter-header.ts'
@@ -8,7 +10,7 @@ import type { ToolHeaders } from './parameter-header.ts'
 export interface ToolMemory {
   /** Takes a result of `tools/list`; returns it without the tools that a client has to hide. Says once why. */
   learn(result: JsonObject): JsonObject
-  /** Headers of a call, empty while the tool was in no list. */
+  /** Headers of a call, empty while the tool was in no list. Throws {@link CallError} for a tool that is hidden. */
   headersFor(toolName: unknown, args: unknown): Record<string, string>
   /** Lists all tools anew. Calls that come while it runs share it. Never rejects: what could not be read stays as it was. */
   refresh(): Promise<void>
@@ -60,7 +62,14 @@ export function createToolMemory(upstream: ModernUpstream, warn: (text: string) 
   return {
     learn,
     headersFor(toolName, args) {
-      return typeof toolName === 'string' ? (known.get(toolName)?.headersFor(toolName, args) ?? {}) : {}
+      const headers = typeof toolName === 'string' ? known.get(toolName) : undefined
+      if (typeof toolName !== 'string' || headers === undefined) return {}
+      const fault = headers.offending.get(toolName)
+      if (fault === undefined) return headers.headersFor(toolName, args)
+      throw new CallError(
+        jsonRpcCode.invalidParams,
+        `The tool declares its header parameters wrongly: ${fault}`,
+      )
     },
     refresh() {
       running ??= listAll()

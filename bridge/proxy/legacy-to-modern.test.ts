@@ -29,12 +29,20 @@ const askName = {
   params: { message: 'Name?', requestedSchema: { type: 'object' } },
 }
 
-function setUp(options: { capabilities?: JsonObject; discovered?: JsonObject; rest?: JsonObject } = {}) {
+function setUp(
+  options: {
+    capabilities?: JsonObject
+    discovered?: JsonObject
+    rest?: JsonObject
+    tools?: JsonObject[]
+  } = {},
+) {
   const clock = createFakeClock()
   const local = createFakeLocal()
   const server = createFakeModernServer(options.capabilities ?? {}, options.rest)
   const warnings: string[] = []
   const translator = createLegacyToModern({
+    ...(options.tools && { tools: options.tools }),
     local,
     server,
     describeFailure,
@@ -295,6 +303,29 @@ describe('what comes back', () => {
   })
 })
 
+describe('content that is younger than the revision', () => {
+  const audio = { type: 'audio', data: '', mimeType: 'audio/ogg' }
+  const link = { type: 'resource_link', name: 'a', title: 'A', uri: 'x:1' }
+  const asText = { audio: { type: 'text', text: '[audio/ogg]' }, link: { type: 'text', text: 'A: x:1' } }
+  it.each([
+    ['2024-11-05', [asText.audio, asText.link]],
+    ['2025-03-26', [audio, asText.link]],
+    ['2025-06-18', [audio, link]],
+    ['2025-11-25', [audio, link]],
+  ])('%s', async (revision, seen) => {
+    const { initialize, send, server, local } = setUp()
+    await initialize({}, revision)
+    await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
+    ;(await server.next('tools/call')).answer({ content: [audio, link, 7] })
+    expect(await local.response(1)).toMatchObject({ result: { content: [...seen, 7] } })
+    await send({ id: 2, method: 'prompts/get', params: { name: 'a' } })
+    const messages = [audio, link].map((content) => ({ role: 'user', content }))
+    ;(await server.next('prompts/get')).answer({ messages })
+    const expected = seen.map((content) => ({ role: 'user', content }))
+    expect(await local.response(2)).toMatchObject({ result: { messages: expected } })
+  })
+})
+
 describe('cancellation', () => {
   it('aborts the request and answers nothing', async () => {
     const { send, tell, server, local } = setUp()
@@ -328,6 +359,16 @@ describe('headers for parameters', () => {
     expect(warnings[0]).toContain('"bad"')
     await send({ id: 3, method: 'tools/call', params: { name: 'good', arguments: { r: 'eu' } } })
     expect((await server.next('tools/call')).options.parameterHeaders).toEqual({ 'Mcp-Param-R': 'eu' })
+  })
+
+  it('are known from an earlier list', async () => {
+    const { send, server, local, warnings } = setUp({ tools: [good, bad] })
+    await send({ id: 1, method: 'tools/call', params: { name: 'good', arguments: { r: 'eu' } } })
+    expect((await server.next('tools/call')).options.parameterHeaders).toEqual({ 'Mcp-Param-R': 'eu' })
+    expect(warnings).toHaveLength(1)
+    await send({ id: 2, method: 'tools/call', params: { name: 'bad' } })
+    expect(await local.response(2)).toMatchObject({ error: { code: -32_602 } })
+    expect(server.all).toHaveLength(1)
   })
 
   it('lists anew and asks once more after -32020, with all pages', async () => {
@@ -451,7 +492,7 @@ describe('rounds of input', () => {
     ['no object', asking, 7],
   ])('for %s that the client does not offer end the call', async (_, capabilities, ask) => {
     const given = setUp()
-    await given.initialize(capabilities as JsonObject)
+    await given.initialize(capabilities)
     const first = await callTool(given)
     first.answer({ resultType: 'input_required', inputRequests: { a: askName, k: ask } })
     expect(await given.local.response(1)).toMatchObject({ error: { code: -32_603 } })
@@ -642,6 +683,21 @@ describe('change notices', () => {
     expect(local.sent).toEqual([toolsChanged])
   })
 
+  it('come back soon after a cut, however many subscriptions there were', async () => {
+    const { stream, server, send, local, clock } = await listening()
+    await stream.say(ack(kinds))
+    let last = stream
+    for (let count = 1; count <= 8; count += 1) {
+      await send({ id: count, method: 'resources/subscribe', params: { uri: `x:${count}` } })
+      last = await server.next('subscriptions/listen')
+      await last.say(ack(last.message.params!['notifications'] as JsonObject))
+      await local.response(count)
+    }
+    last.break(new Error('cut'))
+    await clock.advance(2)
+    await server.next('subscriptions/listen')
+  })
+
   it.each([
     ['a result', (stream) => stream.answer({ resultType: 'complete', _meta: meta })],
     [
@@ -658,7 +714,6 @@ describe('change notices', () => {
       end(stream)
       await clock.advance(2)
       await server.next('subscriptions/listen')
-      expect(stream.options.signal!.aborted).toBe(true)
     },
   )
 

@@ -9,6 +9,7 @@ import { mapClientCapabilities, mapServerCapabilities } from './capability-map.t
 import { createLocalAsker } from './legacy-to-modern-ask.ts'
 import { carryCall } from './legacy-to-modern-call.ts'
 import { toLegacyResult } from './legacy-to-modern-result.ts'
+import type { LegacyRevision } from './legacy-to-modern-result.ts'
 import { createSubscriptions } from './legacy-to-modern-subscription.ts'
 import { createToolMemory } from './legacy-to-modern-tools.ts'
 import { createModernUpstream } from './legacy-to-modern-upstream.ts'
@@ -29,6 +30,8 @@ export interface LegacyToModernPorts {
   warn(text: string): void
   /** A result of `server/discover` that is known already. */
   discovered?: JsonObject
+  /** Tools of an earlier list: their calls have the right headers before the client lists them. */
+  tools?: readonly JsonObject[]
 }
 
 /**
@@ -45,6 +48,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
     info: undefined,
     capabilities: {},
   }
+  let revision: LegacyRevision = legacyRevisions[0]
   let logLevel: unknown
   const upstream = createModernUpstream(server, () => ({
     [mcpMetaKey.protocolVersion]: modernRevision,
@@ -53,6 +57,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
     ...(logLevel !== undefined && { [mcpMetaKey.logLevel]: logLevel }),
   }))
   const tools = createToolMemory(upstream, ports.warn)
+  if (ports.tools !== undefined) tools.learn({ tools: ports.tools })
   const callPorts = {
     upstream,
     asker,
@@ -62,7 +67,12 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
     clientCapabilities: () => client.capabilities,
   }
   let discovered = ports.discovered === undefined ? undefined : Promise.resolve(ports.discovered)
-  const subscriptions = createSubscriptions({ local, upstream, runtime, serverCapabilities })
+  const subscriptions = createSubscriptions({
+    notice: calls.notify,
+    upstream,
+    runtime,
+    serverCapabilities,
+  })
 
   function discover(): Promise<JsonObject> {
     discovered ??= askDiscover().catch((error: unknown) => {
@@ -90,7 +100,9 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
       info: isJsonObject(info) ? info : undefined,
       capabilities: mapClientCapabilities(params?.['capabilities']),
     }
-    return toInitializeResult(params?.['protocolVersion'], await discover())
+    const requested = params?.['protocolVersion']
+    revision = legacyRevisions.find((known) => known === requested) ?? legacyRevisions[0]
+    return toInitializeResult(revision, await discover())
   }
 
   function setLogLevel({ params }: JsonRpcRequest): JsonObject {
@@ -116,7 +128,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
   async function carry(call: LocalCall): Promise<JsonObject> {
     const { method } = call.request
     const result = await carryCall(call, callPorts)
-    return toLegacyResult(method, method === 'tools/list' ? tools.learn(result) : result)
+    return toLegacyResult(method, method === 'tools/list' ? tools.learn(result) : result, revision)
   }
 
   async function serve(call: LocalCall): Promise<void> {
@@ -152,13 +164,12 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
 }
 
 /** `initialize` as a server of the 2025 era would answer it, made of the result of `server/discover`. */
-function toInitializeResult(requested: unknown, discovered: JsonObject): JsonObject {
+function toInitializeResult(protocolVersion: LegacyRevision, discovered: JsonObject): JsonObject {
   const { capabilities, instructions } = discovered
-  const known = legacyRevisions.find((revision) => revision === requested)
   // Older servers of 2026-07-28 have it in the body.
   const info = metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']
   return {
-    protocolVersion: known ?? legacyRevisions[0],
+    protocolVersion,
     capabilities: mapServerCapabilities(capabilities),
     serverInfo: { name: 'unknown', version: '0', ...(isJsonObject(info) && info) },
     ...(typeof instructions === 'string' && { instructions }),

@@ -24,27 +24,29 @@ export function createLegacyTransport(
     return leg
   }
 
-  const findOut: RemoteLeg['send'] = async (message, options) => {
-    const [first, second] = order
-    let hasAnswer = false
-    const watched = {
+  /** Any message that comes back shows that the transport is the right one. */
+  function attempt(
+    transport: 'http' | 'sse',
+    ...[message, options]: Parameters<RemoteLeg['send']>
+  ): Promise<void> {
+    return legOf(transport).send(message, {
       ...options,
-      deliver: (answer: Parameters<typeof options.deliver>[0]) => {
-        hasAnswer = true
+      deliver(answer) {
+        used ??= transport
         return options.deliver(answer)
       },
-    }
+    })
+  }
+
+  const findOut: RemoteLeg['send'] = async (message, options) => {
+    const [first, second] = order
     try {
-      await legOf(first).send(message, watched)
-      used ??= first
+      await attempt(first, message, options)
     } catch (error) {
-      if (second === undefined || hasAnswer || !isWrongTransport(first, error)) throw error
-      await legOf(second)
-        .send(message, options)
-        .catch((secondError: unknown) => {
-          throw isWrongTransport(second, secondError) ? error : secondError
-        })
-      used ??= second
+      if (second === undefined || used !== undefined || !isWrongTransport(first, error)) throw error
+      await attempt(second, message, options).catch((secondError: unknown) => {
+        throw isWrongTransport(second, secondError) ? error : secondError
+      })
       await legs.get(first)?.close(0)
       legs.delete(first)
     }

@@ -110,6 +110,7 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
       }
       const settled = opened instanceof Refusal ? isLasting(opened) : isEmptyFilter(opened)
       if (settled) await replaced
+      if (wish !== next) continue
       failures += 1
       await Promise.race([ports.runtime.sleep(backoffMs(failures)), replaced])
     }

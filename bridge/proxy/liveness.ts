@@ -20,8 +20,8 @@ export interface LivenessPorts {
   clock: { nowMs: number; heardMs: number }
   monotonicMs(): number
   wallMs(): number
-  /** Asks the server for a sign of life, on a connection of its own. Rejects without one. */
-  ping(signal: AbortSignal): Promise<void>
+  /** Asks the server for a sign of life, on a connection of its own. Rejects without one. Time counts from `asked` on. */
+  ping(signal: AbortSignal, asked: () => void): Promise<void>
   /** Whether there is anything to ask: a server, and a client that was told of it. */
   isConnected(): boolean
   fail(call: CallInFlight, error: unknown): void
@@ -49,7 +49,7 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
   const { inFlight, clock } = ports
   const shortest = Math.min(...[1000, config.watchdogMs / 4, config.pingMs / 4].filter((ms) => ms > 0))
   let timer: ReturnType<typeof setInterval> | undefined
-  let pinging: { startedMs: number; abort: AbortController } | undefined
+  let pinging: { askedMs: number | undefined; abort: AbortController } | undefined
   let wall = ports.wallMs()
   let wokeAt: number | undefined
   clock.nowMs = ports.monotonicMs()
@@ -63,7 +63,7 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
     for (const call of inFlight.calls()) clock.heardMs = Math.max(clock.heardMs, call.heardAt)
     if (slept > sleptMs) woke(now)
     if (pinging !== undefined) {
-      if (now - pinging.startedMs >= config.pingWaitMs) pinging.abort.abort()
+      if (now - (pinging.askedMs ?? now) >= config.pingWaitMs) pinging.abort.abort()
     } else if (isPingDue(now)) ping(now)
   }
 
@@ -87,11 +87,12 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
 
   function ping(now: number): void {
     const abort = new AbortController()
-    pinging = { startedMs: now, abort }
+    const current: typeof pinging = { askedMs: undefined, abort }
+    pinging = current
     clock.heardMs = now
     const silent = [...inFlight.calls()].filter((call) => config.watchdogMs > 0 && isSilent(call, now))
     ports
-      .ping(abort.signal)
+      .ping(abort.signal, () => void (current.askedMs = ports.monotonicMs()))
       .then(
         () => alive(silent),
         () => dead(silent, now),
@@ -104,6 +105,7 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
 
   /** The server works on: the calls have another while. */
   function alive(silent: readonly CallInFlight[]): void {
+    if (wokeAt !== undefined) return
     for (const call of silent) call.heardAt = Math.max(call.heardAt, clock.nowMs)
   }
 
@@ -118,11 +120,13 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
   /** What was asked before the sleep and is silent still went over a connection that nobody else remembers. */
   function afterSleep(): void {
     if (wokeAt === undefined) return
-    for (const call of [...inFlight.calls()])
-      if (call.heardAt < wokeAt && !silentMethods.has(call.method))
-        giveUp(call, `the computer slept while ${config.origin} worked, and the connection is gone`)
+    const calls = [...inFlight.calls()].filter(({ method }) => !silentMethods.has(method))
+    const isOld = ({ heardAt }: CallInFlight): boolean => heardAt < (wokeAt ?? 0)
+    for (const call of calls.filter(isOld))
+      giveUp(call, `the computer slept while ${config.origin} worked, and the connection is gone`)
+    // Subscriptions are among them: they end, and whoever wants them asks anew.
+    if (calls.every(isOld)) ports.dropConnections()
     wokeAt = undefined
-    if (inFlight.count === 0) ports.dropConnections()
   }
 
   function giveUp(call: CallInFlight, message: string): void {

@@ -23,6 +23,8 @@ export interface LocalCalls {
   begin(request: JsonRpcRequest): LocalCall | undefined
   /** Ends a call without an answer, with this reason of its signal; false if there is none. */
   cancel(id: unknown, reason?: unknown): boolean
+  /** Sends a notification that belongs to no call. Never rejects. */
+  notify(notification: JsonRpcNotification): Promise<void>
   /** Ends all calls without an answer. Nothing is sent any more. */
   close(): void
 }
@@ -69,6 +71,9 @@ export function createLocalCalls(local: LocalPeer): LocalCalls {
       open.delete(id)
       entry?.abort(reason)
       return entry !== undefined
+    },
+    async notify(notification) {
+      if (!closed) await send(notification)
     },
     close() {
       closed = true

@@ -73,7 +73,10 @@ export function createLocalEnd(ports: LocalEndPorts): LocalEnd {
     fail(call, error) {
       if (!inFlight.isOpen(call)) return
       const theirs = error instanceof RemoteError && !isSignInNeeded(error) ? error.response : undefined
-      void answer(call, (theirs && withId(theirs, call.id)) ?? describe(call.id, error, ports.describeFailure))
+      void answer(
+        call,
+        (theirs && withId(theirs, call.id)) ?? describe(call.id, error, ports.describeFailure),
+      )
     },
     refuse(id, code, reason) {
       // This answer names no request that can be looked up again by its id.
@@ -96,7 +99,12 @@ function withId(response: WireMessage, id: JsonRpcId): WireMessage | undefined {
   const error = body?.['error']
   if (!isJsonObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string')
     return undefined
-  return toWireMessage({ ...body, jsonrpc: '2.0', id, error: { ...error, code: error['code'], message: error['message'] } })
+  return toWireMessage({
+    ...body,
+    jsonrpc: '2.0',
+    id,
+    error: { ...error, code: error['code'], message: error['message'] },
+  })
 }
 
 function filterTools(message: WireMessage, filter: ToolFilter): WireMessage {

@@ -1,4 +1,6 @@
+import type { HttpResponse } from '../network/http-client.ts'
 import { readEnvelope } from './envelope.ts'
+import { RemoteError } from './remote-leg.ts'
 import type { WireMessage } from './wire-message.ts'
 
 const lineFeed = 0x0a
@@ -14,6 +16,49 @@ export function readMessage(bytes: Buffer): WireMessage {
   blank(bytes, carriageReturn)
   return { bytes, envelope }
 }
+
+/**
+ * The whole body, at most 64 MB. Rejects with `NetworkError` when it does not arrive whole and with `RemoteError`
+ * `too_large`. Not by `readBody`: iterating over the chunks of each answer costs more than everything else the bridge does
+ * with it, and a body of known length needs no second copy.
+ */
+export function collectBody({ body, headers }: HttpResponse): Promise<Buffer> {
+  const announced = Number(headers['content-length'] ?? -1)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    let whole: Buffer | undefined
+    let isWhole = false
+
+    function tooLarge(): void {
+      body.destroy()
+      reject(new RemoteError('too_large', 'An answer of the server is larger than 64 MB.'))
+    }
+
+    if (announced > mostBodyBytes) return tooLarge()
+    body.on('data', (chunk: Buffer) => {
+      const start = length
+      length += chunk.length
+      if (length > mostBodyBytes) return tooLarge()
+      if (start === 0 && announced > chunk.length) whole = Buffer.allocUnsafeSlow(announced)
+      if (whole !== undefined && length <= announced) chunk.copy(whole, start)
+      else chunks.push(chunk)
+      return undefined
+    })
+    body.on('end', () => {
+      const [only] = chunks
+      isWhole = true
+      if (whole !== undefined) resolve(whole.subarray(0, length))
+      else resolve(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length))
+    })
+    body.on('error', reject)
+    body.on('close', () => {
+      if (!isWhole) reject(new RemoteError('lost', 'The connection ended before the answer was there.'))
+    })
+  })
+}
+
+const mostBodyBytes = 64 * 1024 * 1024
 
 function blank(bytes: Buffer, lineEnd: number): void {
   for (let at = bytes.indexOf(lineEnd); at !== -1; at = bytes.indexOf(lineEnd, at + 1)) bytes[at] = 0x20

@@ -5,10 +5,10 @@ import type { LegConfig, LegPorts } from './leg-config.ts'
 import { createOpenExchanges } from './open-exchange.ts'
 import { createPostExchange } from './post-exchange.ts'
 import { readRefusedPost, refusedPostError } from './refused-post.ts'
-import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg } from './remote-leg.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
+import { lostError } from './resumed-answer.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /**
@@ -24,16 +24,18 @@ export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
       open.run(options.signal, async (signal) => {
         const exchange = createPostExchange(message, { ...options, signal }, ports.note)
         const isListening = methodOf(message) === 'subscriptions/listen'
-        const response = await request({
-          method: 'POST',
-          url: config.serverUrl,
-          headers: { ...modernHeaders(message), ...options.parameterHeaders },
-          body: message.bytes,
-          signal,
-          repeatable: isRepeatable(message.envelope),
-          // A subscription may be silent for days.
-          ...(isListening && { bodyTimeoutMs: 0 }),
-        })
+        const response = open.watch(
+          await request({
+            method: 'POST',
+            url: config.serverUrl,
+            headers: { ...modernHeaders(message), ...options.parameterHeaders },
+            body: message.bytes,
+            signal,
+            repeatable: isRepeatable(message.envelope),
+            // A subscription may be silent for days.
+            ...(isListening && { bodyTimeoutMs: 0 }),
+          }),
+        )
         if (response.status >= 300) {
           const refused = await readRefusedPost(response, message)
           if (refused.answer === undefined) throw refusedPostError(refused)
@@ -42,7 +44,7 @@ export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
         }
         const cut = await exchange.read(response)
         if (cut === undefined) return
-        throw new RemoteError('lost', 'The connection ended before the answer was there.', { cause: cut.cause })
+        throw lostError(cut.cause)
       }),
     async close() {
       open.abortAll()
@@ -79,7 +81,11 @@ interface ReadParams {
 
 /** Scanned, because the arguments of a call may be megabytes. */
 function readParams(message: WireMessage): ReadParams {
-  const params = membersOf(membersOf(message.bytes, ['params']).get('params') ?? none, ['_meta', 'name', 'uri'])
+  const params = membersOf(membersOf(message.bytes, ['params']).get('params') ?? none, [
+    '_meta',
+    'name',
+    'uri',
+  ])
   const meta = membersOf(params.get('_meta') ?? none, [mcpMetaKey.protocolVersion])
   return {
     revision: readString(meta.get(mcpMetaKey.protocolVersion)),

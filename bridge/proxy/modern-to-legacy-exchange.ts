@@ -1,4 +1,3 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
 import type {
@@ -10,6 +9,7 @@ import type {
 import { mcpErrorCode } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CallError, errorMember, resultObject, toModernError } from './call-error.ts'
+import type { ErrorMember } from './call-error.ts'
 import { missingCapability, neededCapability } from './capability-map.ts'
 import { inputMethods } from './input-round.ts'
 import { isChangeNotice } from './listen-filter.ts'
@@ -18,8 +18,7 @@ import { logSeverity } from './log-level.ts'
 import { metaOf } from './message-meta.ts'
 import type { Claim } from './modern-to-legacy-claim.ts'
 import type { Parked, ParkingLot } from './modern-to-legacy-parking.ts'
-import { toInputRequest, urlQuestions } from './modern-to-legacy-question.ts'
-import type { Question } from './modern-to-legacy-question.ts'
+import { createQuestions, mostQuestions, toInputRequest, urlQuestions } from './modern-to-legacy-question.ts'
 import { signed, toModernResult } from './modern-to-legacy-result.ts'
 import type { UpstreamSession } from './modern-to-legacy-session.ts'
 import type { DescribeFailure } from './translator.ts'
@@ -42,7 +41,7 @@ export interface Exchange extends Parked {
   take(message: JsonRpcMessage): void | Promise<void>
   /** Whether {@link take} has a use for a notification that came on the standing stream. */
   concerns(notification: JsonRpcNotification): boolean
-  /** Goes on for the retry of the client; `undefined` as well as an empty object leaves everything unanswered. */
+  /** Goes on for the retry of the client. What `inputResponses` does not answer is asked again. */
   resume(carrier: Carrier, inputResponses: JsonObject | undefined): void
 }
 
@@ -52,7 +51,10 @@ export interface ExchangePorts {
   lot: ParkingLot<Exchange>
   runtime: Runtime
   describeFailure: DescribeFailure
+  /** Takes change notices: they belong to those who listen. */
   notice(notification: JsonRpcNotification): void | Promise<void>
+  /** Is told the name of each tool that a list does not show. */
+  hidden(toolName: unknown): void
   /** All exchanges that are not over. */
   active: Set<Exchange>
 }
@@ -61,7 +63,6 @@ type Outcome = { response: JsonRpcResponse } | { failure: unknown }
 
 /** Questions that a server asks at once come in one message after the other; a client counts rounds, so they go out as one. */
 const gatherMs = 10
-const mostQuestions = 32
 /** They tell about elicitations by id and about tasks, of which 2026-07-28 knows nothing. */
 const goneNotices: ReadonlySet<string> = new Set([
   'notifications/elicitation/complete',
@@ -74,34 +75,33 @@ const goneNotices: ReadonlySet<string> = new Set([
  */
 export function startExchange(
   first: Carrier,
-  params: JsonObject | undefined,
+  params: JsonObject,
   digest: string,
   ports: ExchangePorts,
 ): void {
-  const { session, runtime } = ports
+  const { session } = ports
   const { method } = first.call.request
+  const { serverInfo } = session.legacy.initialized
   const takesInput = inputMethods.has(method)
-  const questions = new Map<string, Question>()
+  const questions = createQuestions()
   const controller = new AbortController()
+  /** Undefined while the client has been answered and has not come back. */
   let carrier: Carrier | undefined
-  let claim = first.claim
+  let { capabilities } = first.claim
   let outcome: Outcome | undefined
   let upstreamId = 0
-  let asked = 0
-  /** Why the call has to be sent once more after the client has opened some URLs. */
+  /** Why the call has to be sent once more, after the client has opened some URLs. */
   let urlsRequired: string | undefined
   let gathering = false
   let over = false
 
   function send(): void {
     upstreamId = session.nextId()
-    const onMessage = take
-    session
-      .ask(upstreamId, method, withOwnToken(params, upstreamId), { signal: controller.signal, onMessage })
-      .then(
-        (response) => finish({ response }),
-        (failure: unknown) => finish({ failure }),
-      )
+    const options = { signal: controller.signal, onMessage: take }
+    session.ask(upstreamId, method, withOwnToken(params, upstreamId), options).then(
+      (response) => finish({ response }),
+      (failure: unknown) => finish({ failure }),
+    )
   }
 
   function finish(value: Outcome): void {
@@ -111,7 +111,7 @@ export function startExchange(
 
   function attach(next: Carrier): void {
     carrier = next
-    claim = next.claim
+    capabilities = next.claim.capabilities
     const { signal } = next.call
     if (signal.aborted) onCancel()
     else signal.addEventListener('abort', onCancel, { once: true })
@@ -133,65 +133,54 @@ export function startExchange(
   function proceed(): void {
     if (over || carrier === undefined) return
     if (outcome !== undefined) conclude(outcome)
-    else if (questions.size > 0) gather()
-  }
-
-  function gather(): void {
-    if (gathering) return
-    gathering = true
-    void handOutSoon()
+    else if (questions.size() > 0 && !gathering) void handOutSoon()
   }
 
   async function handOutSoon(): Promise<void> {
-    await runtime.sleep(gatherMs)
+    gathering = true
+    await ports.runtime.sleep(gatherMs)
     gathering = false
-    if (!over && carrier !== undefined && outcome === undefined && questions.size > 0) handOut()
+    if (!over && carrier !== undefined && outcome === undefined && questions.size() > 0) handOut()
   }
 
   function handOut(): void {
-    const inputRequests = Object.fromEntries([...questions].map(([key, { request }]) => [key, request]))
     const requestState = ports.lot.park(exchange)
-    const _meta = signed({}, session.legacy.initialized['serverInfo'])
+    const inputRequests = questions.asInputRequests()
+    const _meta = signed({}, serverInfo)
     void detach()?.answer({ resultType: 'input_required', inputRequests, requestState, _meta })
   }
 
   function conclude(value: Outcome): void {
-    if ('response' in value && 'error' in value.response && askForUrls(value.response.error)) return
-    const call = carrier?.call
-    end()
-    if ('failure' in value) void call?.fail(errorMember(value.failure, ports.describeFailure))
-    else if ('error' in value.response) void call?.fail(toModernError(value.response.error))
-    else succeed(call, value.response)
+    if ('failure' in value) return fail(errorMember(value.failure, ports.describeFailure))
+    const { response } = value
+    if ('error' in response) {
+      if (!askForUrls(response.error)) fail(toModernError(response.error))
+      return
+    }
+    try {
+      const result = toModernResult(method, resultObject(response), serverInfo, ports.hidden)
+      void end()?.answer(result)
+    } catch (error) {
+      fail(errorMember(error, ports.describeFailure))
+    }
   }
 
-  function succeed(call: LocalCall | undefined, response: Parameters<typeof resultObject>[0]): void {
-    try {
-      const { serverInfo } = session.legacy.initialized
-      void call?.answer(toModernResult(method, resultObject(response), serverInfo))
-    } catch (error) {
-      void call?.fail(errorMember(error, ports.describeFailure))
-    }
+  function fail(error: ErrorMember): void {
+    void end()?.fail(error)
   }
 
   /** -32042 asks for the same thing as `input_required`, except that the request has to come anew. */
-  function askForUrls({ code, message, data }: { code: number; message: string; data?: unknown }): boolean {
+  function askForUrls({ code, message, data }: ErrorMember): boolean {
     const found = code === mcpErrorCode.urlElicitationRequired && takesInput ? urlQuestions(data) : []
-    if (found.length === 0 || found.length > mostQuestions) return false
-    const missing = missingCapability({ elicitation: { url: {} } }, claim.capabilities)
-    if (missing !== undefined) {
-      conclude({ failure: lacking(missing) })
-      return true
-    }
-    outcome = undefined
-    urlsRequired = message
-    for (const question of found) addQuestion(question)
-    handOut()
+    if (found.length === 0) return false
+    const missing = missingCapability({ elicitation: { url: {} } }, capabilities)
+    if (missing === undefined) {
+      outcome = undefined
+      urlsRequired = message
+      for (const question of found) questions.add(question)
+      handOut()
+    } else fail(errorMember(lacking(missing), ports.describeFailure))
     return true
-  }
-
-  function addQuestion(question: Question): void {
-    asked += 1
-    questions.set(`input-${asked}`, question)
   }
 
   function take(message: JsonRpcMessage): void | Promise<void> {
@@ -202,15 +191,12 @@ export function startExchange(
   function takeRequest({ id, method: asking, params: own }: JsonRpcRequest): void {
     if (asking === 'ping') return reply({ jsonrpc: '2.0', id, result: {} })
     const needed = takesInput ? neededCapability(asking, own) : undefined
-    if (needed === undefined || questions.size >= mostQuestions) {
-      const error = {
-        code: jsonRpcCode.methodNotFound,
-        message: `The client cannot be asked for ${asking} here.`,
-      }
-      return reply({ jsonrpc: '2.0', id, error })
+    if (needed === undefined || questions.size() >= mostQuestions) {
+      const message = `The client cannot be asked for ${asking} here.`
+      return reply({ jsonrpc: '2.0', id, error: { code: jsonRpcCode.methodNotFound, message } })
     }
-    addQuestion({ id, request: toInputRequest(asking, own) })
-    const missing = missingCapability(needed, claim.capabilities)
+    questions.add({ id, request: toInputRequest(asking, own) })
+    const missing = missingCapability(needed, capabilities)
     if (missing === undefined) return proceed()
     giveUpUpstream('The client cannot give the input.')
     finish({ failure: lacking(missing) })
@@ -228,7 +214,7 @@ export function startExchange(
   function takeNotification(notification: JsonRpcNotification): void | Promise<void> {
     const { method: kind, params: own } = notification
     if (isChangeNotice(notification)) return ports.notice(notification)
-    if (kind === 'notifications/cancelled') return forget(own?.['requestId'])
+    if (kind === 'notifications/cancelled') return questions.withdraw(own?.['requestId'])
     if (goneNotices.has(kind) || carrier === undefined) return
     if (kind === 'notifications/message' && !wantsLog(own)) return
     if (kind !== 'notifications/progress') return carrier.call.notify(notification)
@@ -243,31 +229,25 @@ export function startExchange(
     return least !== undefined && severity !== undefined && severity >= least
   }
 
-  /** The server has withdrawn a question. */
-  function forget(requestId: unknown): void {
-    for (const [key, { id }] of questions) if (id === requestId && id !== undefined) questions.delete(key)
+  function concerns({ method: kind, params: own }: JsonRpcNotification): boolean {
+    if (kind === 'notifications/progress') return own?.['progressToken'] === upstreamId
+    if (kind === 'notifications/message') return wantsLog(own)
+    return kind === 'notifications/cancelled' && questions.has(own?.['requestId'])
   }
 
   function resume(next: Carrier, inputResponses: JsonObject = {}): void {
     attach(next)
     if (over || outcome !== undefined) return proceed()
-    let accepted = true
-    for (const [key, { id }] of questions) {
-      const result = Object.hasOwn(inputResponses, key) ? inputResponses[key] : undefined
-      if (!isJsonObject(result)) continue
-      questions.delete(key)
-      if (id !== undefined) reply({ jsonrpc: '2.0', id, result })
-      else accepted &&= result['action'] === 'accept'
+    const answers = questions.answer(inputResponses)
+    if (urlsRequired !== undefined) {
+      const accepted = answers.every(({ result }) => result['action'] === 'accept')
+      if (!accepted) return finish({ failure: new CallError(jsonRpcCode.internalError, urlsRequired) })
+      if (questions.size() > 0) return proceed()
+      urlsRequired = undefined
+      return send()
     }
-    if (urlsRequired !== undefined) return resumeAfterUrls(urlsRequired, accepted)
+    for (const { id, result } of answers) if (id !== undefined) reply({ jsonrpc: '2.0', id, result })
     proceed()
-  }
-
-  function resumeAfterUrls(message: string, accepted: boolean): void {
-    if (!accepted) return finish({ failure: new CallError(jsonRpcCode.internalError, message) })
-    if (questions.size > 0) return proceed()
-    urlsRequired = undefined
-    send()
   }
 
   function abandon(reason: string): void {
@@ -278,12 +258,8 @@ export function startExchange(
   }
 
   function giveUpUpstream(reason: string): void {
-    for (const { id } of questions.values()) {
-      if (id === undefined) continue
-      const error = { code: jsonRpcCode.internalError, message: reason }
-      session.legacy.answer({ jsonrpc: '2.0', id, error }).catch(() => {})
-    }
-    questions.clear()
+    const error = { code: jsonRpcCode.internalError, message: reason }
+    for (const id of questions.clear()) session.legacy.answer({ jsonrpc: '2.0', id, error }).catch(() => {})
     // While URLs are opened there is no call to cancel.
     if (urlsRequired !== undefined) return
     const params = { requestId: upstreamId, reason }
@@ -291,29 +267,14 @@ export function startExchange(
     cancelled.catch(() => {}).finally(() => controller.abort())
   }
 
-  function end(): void {
+  function end(): LocalCall | undefined {
     over = true
-    detach()
     ports.active.delete(exchange)
     session.release()
+    return detach()
   }
 
-  const exchange: Exchange = {
-    session,
-    takesInput,
-    digest,
-    take,
-    concerns: ({ method: kind, params: own }) => {
-      if (kind === 'notifications/progress') return own?.['progressToken'] === upstreamId
-      if (kind === 'notifications/message') return wantsLog(own)
-      return (
-        kind === 'notifications/cancelled' &&
-        [...questions.values()].some(({ id }) => id === own?.['requestId'])
-      )
-    },
-    resume,
-    abandon,
-  }
+  const exchange: Exchange = { session, takesInput, digest, take, concerns, resume, abandon }
   ports.active.add(exchange)
   attach(first)
   if (!over) send()
@@ -326,9 +287,8 @@ function lacking(missing: JsonObject): CallError {
 }
 
 /** Progress is counted under the id of the call: a retry may have another token, or none. */
-function withOwnToken(params: JsonObject | undefined, token: number): JsonObject | undefined {
+function withOwnToken(params: JsonObject, token: number): JsonObject {
   const meta = metaOf(params)
-  return meta['progressToken'] === undefined
-    ? params
-    : { ...params, _meta: { ...meta, progressToken: token } }
+  if (meta['progressToken'] === undefined) return params
+  return { ...params, _meta: { ...meta, progressToken: token } }
 }

@@ -16,13 +16,19 @@ const cacheable: ReadonlySet<string> = new Set([
 
 /**
  * A result of a server of the 2025 era for a 2026-07-28 client: with `resultType`, `serverInfo` in `_meta`, and, where the
- * revision asks for it, the members about caching. Of tools goes `execution`, and with it those that only run as tasks.
+ * revision asks for it, the members about caching. Of tools goes `execution`, and with it those that only run as tasks: `hidden`
+ * gets their names.
  */
-export function toModernResult(method: string, result: JsonObject, serverInfo: unknown): JsonObject {
+export function toModernResult(
+  method: string,
+  result: JsonObject,
+  serverInfo: unknown,
+  hidden: (toolName: unknown) => void,
+): JsonObject {
   const tools = method === 'tools/list' ? result['tools'] : undefined
   return {
     ...result,
-    ...(Array.isArray(tools) && { tools: withoutTasks(tools) }),
+    ...(Array.isArray(tools) && { tools: withoutTasks(tools, hidden) }),
     resultType: 'complete',
     ...(cacheable.has(method) && uncached),
     _meta: signed(metaOf(result), serverInfo),
@@ -47,10 +53,12 @@ export function signed(meta: JsonObject, serverInfo: unknown): JsonObject {
   return isJsonObject(serverInfo) ? { ...meta, [mcpMetaKey.serverInfo]: serverInfo } : meta
 }
 
-function withoutTasks(tools: readonly unknown[]): unknown[] {
+function withoutTasks(tools: readonly unknown[], hidden: (toolName: unknown) => void): unknown[] {
   return tools.flatMap((tool) => {
     if (!isJsonObject(tool)) return [tool]
     const { execution, ...rest } = tool
-    return isJsonObject(execution) && execution['taskSupport'] === 'required' ? [] : [rest]
+    if (!isJsonObject(execution) || execution['taskSupport'] !== 'required') return [rest]
+    hidden(rest['name'])
+    return []
   })
 }

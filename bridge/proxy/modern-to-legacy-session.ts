@@ -37,6 +37,7 @@ export interface UpstreamSessions {
 
 interface Entry {
   opened: Promise<UpstreamSession>
+  isOpen: boolean
   holders: number
   usedAt: number
 }
@@ -54,12 +55,19 @@ export function createUpstreamSessions(
   let closed = false
 
   function open(key: string, claim: Claim): Entry {
-    const entry: Entry = { opened: openSession(claim, () => entry), holders: 0, usedAt: 0 }
-    entry.opened.catch(() => {
-      if (entries.get(key) === entry) entries.delete(key)
-    })
+    const entry: Entry = { opened: openSession(claim, () => entry), isOpen: false, holders: 0, usedAt: 0 }
+    void watch(key, entry)
     entries.set(key, entry)
     return entry
+  }
+
+  async function watch(key: string, entry: Entry): Promise<void> {
+    try {
+      await entry.opened
+      entry.isOpen = true
+    } catch {
+      if (entries.get(key) === entry) entries.delete(key)
+    }
   }
 
   async function openSession(claim: Claim, entry: () => Entry): Promise<UpstreamSession> {
@@ -116,7 +124,9 @@ export function createUpstreamSessions(
       closed = true
       const all = [...entries.values()]
       entries.clear()
-      await Promise.all(all.map(closeEntry))
+      // One that still opens may do so for long, a person may be signing in: it is closed when it is there.
+      const closing = all.map((entry) => ({ entry, done: closeEntry(entry) }))
+      await Promise.all(closing.filter(({ entry }) => entry.isOpen).map(({ done }) => done))
     },
   }
 }

@@ -23,6 +23,9 @@ import type { UpstreamSession } from './modern-to-legacy-session.ts'
 import { createDeadlines } from './translator-deadline.ts'
 import type { DescribeFailure, LegacyServer, LocalPeer, Translator } from './translator.ts'
 
+/** Each is told to a person once. */
+const mostHiddenTools = 1000
+
 /** What {@link createModernToLegacy} needs. */
 export interface ModernToLegacyPorts {
   local: LocalPeer
@@ -45,7 +48,17 @@ export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
   const desk = createListenDesk()
   const active = new Set<Exchange>()
   const sessions = createUpstreamSessions(ports.server, takeStanding)
+  const hiddenTools = new Set<string>()
   let closed = false
+
+  function hidden(toolName: unknown): void {
+    const name = JSON.stringify(toolName)
+    if (hiddenTools.has(name) || hiddenTools.size >= mostHiddenTools) return
+    hiddenTools.add(name)
+    ports.warn(`The tool ${name} is hidden: it runs as a task only, and tasks are not translated.`)
+  }
+
+  const shared = { lot, runtime, describeFailure, active, hidden }
 
   /** What the server sends on no request's stream. */
   function takeStanding(session: UpstreamSession, message: JsonRpcMessage): void | Promise<void> {
@@ -95,15 +108,7 @@ export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
     if (method === 'subscriptions/listen') return desk.serve(call, session)
     if (claim.logLevel !== undefined) await session.wantLogs(claim.logLevel, claim.logSeverity ?? 0)
     const notice = (notification: JsonRpcNotification) => desk.notice(session, notification)
-    const upstreamParams = call.request.params === undefined ? undefined : own
-    startExchange({ call, claim }, upstreamParams, digest, {
-      session,
-      lot,
-      runtime,
-      describeFailure,
-      notice,
-      active,
-    })
+    startExchange({ call, claim }, own, digest, { ...shared, session, notice })
   }
 
   function resume(call: LocalCall, claim: Claim, digest: string): void {

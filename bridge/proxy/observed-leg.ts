@@ -12,8 +12,8 @@ export function createObservedLeg(
     era: McpEra
     transport(): 'http' | 'sse'
     remembered: RememberedServer
-    /** The server has given an answer that only this era has. */
-    proved(): void
+    /** The server has given an answer that only this era has. A request of our own may have asked in another than is assumed. */
+    proved(era: McpEra): void
   },
 ): RemoteLeg {
   let listed: JsonObject[] = []
@@ -23,7 +23,7 @@ export function createObservedLeg(
     const { era } = ports
     const isModern = Array.isArray(result['supportedVersions'])
     if (isModern !== (era === 'modern')) return
-    ports.proved()
+    ports.proved(era)
     const transport = ports.transport()
     ports.remembered.learn(
       era === 'modern'

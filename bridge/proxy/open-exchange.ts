@@ -1,49 +1,66 @@
+import type { Readable } from 'node:stream'
 import { NetworkError } from '../network/http-client.ts'
+import type { HttpResponse } from '../network/http-client.ts'
 
 /** The exchanges of a leg that are under way, so that closing it ends them. */
 export interface OpenExchanges {
-  /** Runs one. What it rejects with after its signal was aborted is a `NetworkError` with the fault `aborted`. */
-  run<Value>(
-    outer: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<Value>,
-  ): Promise<Value>
-  /** Ends all, and each that is started later. */
+  /**
+   * Runs one, under the signal of its caller or that of the leg. Once that is aborted, or the leg closed, all it rejects
+   * with is a `NetworkError` with the fault `aborted`.
+   */
+  run(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void>
+  /** Ends the body of that response when the leg is closed. */
+  watch(response: HttpResponse): HttpResponse
+  /** Ends all, and each that is started later. A request that has no response yet ends with the HTTP client. */
   abortAll(): void
 }
 
-/** A controller for each exchange instead of `AbortSignal.any`: that leaks on some Node versions, and costs more. */
+/**
+ * No controller for each exchange, nor `AbortSignal.any`: on Node 20 they would be half of what a call costs (measured: 50
+ * of 100 microseconds).
+ */
 export function createOpenExchanges(serverUrl: string): OpenExchanges {
-  const controllers = new Set<AbortController>()
-  let isClosed = false
+  const closing = new AbortController()
+  const running = new Set<() => void>()
+  const bodies = new Set<Readable>()
+  const { origin } = new URL(serverUrl)
+
+  function abortedError(sent: boolean): NetworkError {
+    return new NetworkError('aborted', origin, `the request to ${origin} was cancelled`, { sent })
+  }
 
   return {
-    async run(outer, work) {
-      const controller = new AbortController()
-      const abort = (): void => controller.abort()
-      if (isClosed || outer?.aborted === true) throw abortedError(serverUrl, false)
-      outer?.addEventListener('abort', abort, { once: true })
-      controllers.add(controller)
-      try {
-        return await work(controller.signal)
-      } catch (error) {
-        throw controller.signal.aborted && !isAborted(error) ? abortedError(serverUrl, true) : error
-      } finally {
-        outer?.removeEventListener('abort', abort)
-        controllers.delete(controller)
+    run(outer, work) {
+      const signal = outer ?? closing.signal
+      if (signal.aborted || closing.signal.aborted) return Promise.reject(abortedError(false))
+      return new Promise((resolve, reject) => {
+        const abort = (): void => reject(abortedError(true))
+        running.add(abort)
+        work(signal)
+          .finally(() => running.delete(abort))
+          .then(resolve, (error: unknown) =>
+            reject(signal.aborted && !isAborted(error) ? abortedError(true) : error),
+          )
+      })
+    },
+    watch(response) {
+      const { body } = response
+      if (closing.signal.aborted) {
+        body.destroy()
+        throw abortedError(true)
       }
+      bodies.add(body)
+      body.once('close', () => bodies.delete(body))
+      return response
     },
     abortAll() {
-      isClosed = true
-      for (const controller of controllers) controller.abort()
+      closing.abort()
+      for (const abort of running) abort()
+      for (const body of bodies) body.destroy()
     },
   }
 }
 
 function isAborted(error: unknown): boolean {
   return error instanceof NetworkError && error.fault === 'aborted'
-}
-
-function abortedError(serverUrl: string, sent: boolean): NetworkError {
-  const { origin } = new URL(serverUrl)
-  return new NetworkError('aborted', origin, `the request to ${origin} was cancelled`, { sent })
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
-import fc from 'fast-check'
+import { assert, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readParameterHeaders } from './parameter-header.ts'
 
@@ -36,7 +36,7 @@ describe('faulty declarations (MCP 2026-07-28 transports, x-mcp-header)', () => 
     ['anyOf at the root', tool({}, { anyOf: [{ properties: { a: region } }] })],
     ['allOf', tool({}, { allOf: [{ properties: { a: region } }] })],
     ['not', tool({ a: { not: region } })],
-    ['then', tool({}, { if: {}, then: { properties: { a: region } } })],
+    ['else', tool({}, { if: {}, else: { properties: { a: region } } })],
     ['$defs', tool({ a: { $ref: '#/$defs/r' } }, { $defs: { r: region } })],
     ['additionalProperties', tool({}, { additionalProperties: region })],
     ['patternProperties', tool({}, { patternProperties: { '^a': region } })],
@@ -129,8 +129,8 @@ describe('values', () => {
   })
 
   it('is always decoded to what the arguments say', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+    assert(
+      property(string({ unit: 'binary' }), (text) => {
         const header = read.headersFor('t', { s: text })['Mcp-Param-S']
         expect(header).toMatch(/^[\x20-\x7E]*$/)
         expect(decodeMcpHeaderValue(header!)).toBe(text)

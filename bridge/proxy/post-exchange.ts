@@ -1,11 +1,10 @@
 import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
 import type { HttpResponse } from '../network/http-client.ts'
-import { BodyError, readBody } from '../network/read-body.ts'
 import { requestIds, splitBatch } from './batch.ts'
 import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
 import type { EventStreamEnd } from './event-stream.ts'
-import { readMessage } from './message-body.ts'
+import { collectBody, readMessage } from './message-body.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { SendOptions } from './remote-leg.ts'
 import { SseError } from './sse-parser.ts'
@@ -18,8 +17,6 @@ export interface PostExchange {
   /** Delivers a response that came by another way. */
   deliver(answer: WireMessage): void | Promise<void>
 }
-
-const mostBodyBytes = 64 * 1024 * 1024
 
 /** `note` hears of what is dropped. */
 export function createPostExchange(
@@ -45,15 +42,19 @@ export function createPostExchange(
   }
 
   async function readJsonAnswer(response: HttpResponse): Promise<undefined> {
-    const answer = readMessage(await readBody(response, mostBodyBytes))
+    const answer = readMessage(await collectBody(response))
     const answers = answer.envelope.kind === 'batch' ? splitBatch(answer) : [answer]
-    if (!areAnswers(answers, waiting)) throw noMcp(response, 'with something that is no answer to the request')
+    if (!areAnswers(answers, waiting))
+      throw noMcp(response, 'with something that is no answer to the request')
     for (const one of answers) await deliver(one)
   }
 
   return {
     async read(response) {
-      if (waiting.size === 0) return void discard(response.body)
+      if (waiting.size === 0) {
+        discard(response.body)
+        return undefined
+      }
       try {
         if (isEventStream(response)) {
           const end = await readEventStream(response.body, {
@@ -68,7 +69,7 @@ export function createPostExchange(
         }
         return await readJsonAnswer(response)
       } catch (error) {
-        throw isTooLarge(error) ? tooLargeError(error) : error
+        throw error instanceof SseError ? tooLargeError(error) : error
       }
     },
     deliver,
@@ -110,10 +111,6 @@ function noMcp(response: HttpResponse, what: string): RemoteError {
   return new RemoteError('no_mcp', `The server answered ${what}: it does not seem to be an MCP endpoint.`, {
     status: response.status,
   })
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof SseError || (error instanceof BodyError && error.fault === 'too_large')
 }
 
 function tooLargeError(cause: unknown): RemoteError {

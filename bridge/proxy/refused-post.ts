@@ -52,8 +52,7 @@ export function refusedPostError({ status, error }: RefusedPost): RemoteError {
   const known = { status, ...(error !== undefined && { response: error }) }
   if (status === 403) return new RemoteError('forbidden', 'The server does not allow this request.', known)
   if (status === 413) return new RemoteError('too_large', 'The message is too large for the server.', known)
-  if (status >= 500)
-    return new RemoteError('unavailable', `The server failed with HTTP ${status}.`, known)
+  if (status >= 500) return new RemoteError('unavailable', `The server failed with HTTP ${status}.`, known)
   const isMissing = status === 404 || status === 405 || status === 410
   if (isMissing && error === undefined)
     return new RemoteError('not_found', `There is no MCP endpoint at this address (HTTP ${status}).`, known)

@@ -13,19 +13,35 @@ export function createRememberedServer(ports: {
   read(): ServerMemory | undefined
   write(memory: ServerMemory): void
   now(): number
+  note(text: string): void
 }): RememberedServer {
   let held: { memory: Partial<ServerMemory> } | undefined
   let isWriting = false
 
   function memory(): Partial<ServerMemory> {
-    held ??= { memory: ports.read() ?? {} }
+    held ??= { memory: read() ?? {} }
     return held.memory
+  }
+
+  /** The relay works without a memory as well: only slower. */
+  function read(): ServerMemory | undefined {
+    try {
+      return ports.read()
+    } catch (error) {
+      ports.note(`what was known of the server could not be read: ${String(error)}`)
+      return undefined
+    }
   }
 
   function write(): void {
     isWriting = false
     const all = memory()
-    if (isComplete(all)) ports.write(all)
+    if (!isComplete(all)) return
+    try {
+      ports.write(all)
+    } catch (error) {
+      ports.note(`what is known of the server could not be kept: ${String(error)}`)
+    }
   }
 
   return {

@@ -1,23 +1,22 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { NetworkError } from '../network/http-client.ts'
+import { createCrossing } from './crossing.ts'
+import type { Crossing } from './crossing.ts'
+import { askDiscover } from './discover-question.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import { assumedEra, eraByDiscoverAnswer, eraByModernFailure, mayBeModern } from './era-detection.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { createLegacyToModern } from './legacy-to-modern.ts'
 import { claimsOf } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
-import { createModernToLegacy } from './modern-to-legacy.ts'
 import type { RememberedServer } from './remembered-server.ts'
 import { RemoteError } from './remote-leg.ts'
+import type { RemoteLegPorts } from './remote-leg.ts'
 import type { RemoteLegs } from './remote-legs.ts'
-import { settledWithin } from './settled-within.ts'
-import { isSignInNeeded } from './sign-in-attempt.ts'
 import type { SignIns } from './sign-in-attempt.ts'
-import { createModernServer, openLegacySession } from './translated-server.ts'
-import type { DescribeFailure, LegacyServer, LocalPeer, ModernServer, Translator } from './translator.ts'
+import { withoutSignInState } from './sign-in-message.ts'
+import type { DescribeFailure } from './translator.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** The server, whatever era it speaks. */
@@ -28,10 +27,15 @@ export interface RemoteConnection {
   pass(message: WireMessage, era: McpEra): void
   /** The client does not want the answer of this call any more; it is out of the in-flight calls already. */
   cancel(call: CallInFlight, message: WireMessage): void
-  /** Resolves when the server answers anything at all, rejects when it does not. */
-  ping(signal: AbortSignal): Promise<void>
-  /** An answer was seen that only the assumed era has. */
-  proved(): void
+  /**
+   * Resolves when the server answers anything at all, rejects when it does not. `asked` is called when the question goes
+   * out: to wait for a token says nothing about the server.
+   */
+  ping(signal: AbortSignal, asked: () => void): Promise<void>
+  /** Whether anything was asked of the server yet. */
+  isOpen(): boolean
+  /** An answer was seen that only this era has. */
+  proved(era: McpEra): void
   close(graceMs: number): Promise<void>
 }
 
@@ -43,18 +47,12 @@ export interface RemoteConnectionPorts {
   client: LocalClient
   remembered: RememberedServer
   signIns: SignIns
+  authorization: RemoteLegPorts['authorization']
   runtime: Runtime
   describeFailure: DescribeFailure
   warn(text: string): void
   note(text: string): void
   randomId(): string
-}
-
-/** Carries the calls of one local era to a server of the other. */
-interface Crossing {
-  readonly translator: Translator
-  /** The era of the server turned out to be another: what it still says is void. */
-  isVoid: boolean
 }
 
 /**
@@ -67,9 +65,12 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   let era: McpEra | undefined
   let isProven = pin !== 'auto'
   let isTurned = false
+  let hasAsked = false
+  /** Refuted; worth remembering once the other era is proven. */
+  let lacking: McpEra | undefined
   let crossing: Crossing | undefined
   /** These still answer the calls that they have. */
-  const abandoned: Crossing[] = []
+  const abandoned = new Set<Crossing>()
   /** Pending while a session is opened in the name of a client that believes it has one. */
   let replaying: Promise<void> | undefined
 
@@ -81,7 +82,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     const to = (era ??= assumedEra(call.era, pin, remembered.known(), ports.runtime.now()))
     if (to !== call.era) return cross(call, to)
     call.carrier = direct[to]
-    if (!isProven) void requestUnproven(call, to)
+    if (!isProven) requestUnproven(call, to).catch((error: unknown) => local.fail(call, error))
     else if (replaying === undefined) send(call, to)
     else void replaying.then(() => send(call, to))
   }
@@ -99,14 +100,22 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   }
 
   function unanswered(call: CallInFlight): void {
-    if (inFlight.isOpen(call)) local.fail(call, new RemoteError('lost', 'The server ended without an answer.'))
+    if (inFlight.isOpen(call))
+      local.fail(call, new RemoteError('lost', 'The server ended without an answer.'))
   }
 
   /** Like {@link send}, but holds an error back until it is clear that it is not about the era. */
   async function requestUnproven(call: CallInFlight, to: McpEra): Promise<void> {
     await replaying
-    if (to === 'modern' && call.method !== 'server/discover' && remembered.known()?.era !== 'modern') {
-      const found = await askDiscover(call)
+    const isFirst = !hasAsked
+    hasAsked = true
+    if (
+      isFirst &&
+      to === 'modern' &&
+      call.method !== 'server/discover' &&
+      remembered.known()?.era !== 'modern'
+    ) {
+      const found = await ask(call, false)
       if (found === 'legacy' && turnTo('legacy')) return request(call)
     }
     let error: WireMessage | undefined
@@ -124,7 +133,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     }
     if (error === undefined) {
       // Unless it was us who answered: an answer that this era is understood in.
-      if (ports.signIns.pending() === undefined && ports.signIns.lastFailure() === undefined) proved()
+      if (ports.signIns.pending() === undefined && ports.signIns.lastFailure() === undefined) proved(to)
       return unanswered(call)
     }
     const answer = error
@@ -144,43 +153,17 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   async function eraBy(call: CallInFlight, to: McpEra, failure: unknown): Promise<McpEra | undefined> {
     if (to === 'legacy') {
       if (!mayBeModern(failure)) return undefined
-      return (await askDiscover(call)) === 'modern' ? 'modern' : undefined
+      return (await ask(call, true)) === 'modern' ? 'modern' : undefined
     }
     const found = eraByModernFailure(failure, call.method)
     const answer = failure instanceof RemoteError ? failure.response : undefined
     if (call.method !== 'server/discover' || found !== 'modern' || answer === undefined) return found
     // -32602 may be a server of the 2025 era that does not know the method, or one that minds what the client sent.
-    return eraByDiscoverAnswer(answer) === 'modern' ? 'modern' : askDiscover(call)
+    return eraByDiscoverAnswer(answer) === 'modern' ? 'modern' : ask(call, true)
   }
 
-  /** Asks in the newer era, in the name of the client. Undefined: no evidence. */
-  async function askDiscover(call: CallInFlight): Promise<McpEra | undefined> {
-    const params = { _meta: claimsOf(client, call.era === 'modern' ? call.wire : undefined) }
-    const question = toWireMessage({
-      jsonrpc: '2.0',
-      id: ports.randomId(),
-      method: 'server/discover',
-      params,
-    })
-    let found: McpEra | undefined
-    const options = {
-      signal: call.abort.signal,
-      deliver(answer: WireMessage) {
-        if (answer.envelope.kind === 'response') found = eraByDiscoverAnswer(answer)
-      },
-    }
-    for (;;) {
-      try {
-        await legs.modern().bare.send(question, options)
-        return found
-      } catch (error) {
-        // A refusal is no evidence: an era that is judged by it would be judged wrongly for good.
-        const attempt = isSignInNeeded(error) ? ports.signIns.begin(false) : undefined
-        if (attempt === undefined) return eraByModernFailure(error, 'server/discover')
-        const end = await settledWithin(attempt.done, Infinity, { signal: call.abort.signal })
-        if (end !== 'done') return undefined
-      }
-    }
+  function ask(call: CallInFlight, mayWait: boolean): Promise<McpEra | undefined> {
+    return askDiscover(call, mayWait, { ...ports, leg: legs.modern().bare })
   }
 
   /** False if the other era was tried already. */
@@ -190,14 +173,15 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     isTurned = true
     isProven = to === 'modern'
     era = to
-    remembered.learn({ without: to === 'modern' ? 'legacy' : 'modern' })
+    lacking = to === 'modern' ? 'legacy' : 'modern'
+    if (isProven) remembered.learn({ without: lacking })
     const left = crossing
     crossing = undefined
     if (to === 'legacy') replay()
     if (left === undefined) return true
     left.isVoid = true
     void left.translator.close()
-    for (const call of [...inFlight.calls()]) if (call.carrier === left) request(call)
+    for (const call of inFlight.calls()) if (call.carrier === left) request(call)
     return true
   }
 
@@ -205,8 +189,18 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   function forget(): void {
     era = undefined
     isTurned = false
-    if (crossing !== undefined) abandoned.push(crossing)
+    for (const left of abandoned) if (!isCarrying(left)) drop(left)
+    if (crossing !== undefined) abandoned.add(crossing)
     crossing = undefined
+  }
+
+  function isCarrying(left: Crossing): boolean {
+    return [...inFlight.calls()].some((call) => call.carrier === left)
+  }
+
+  function drop(left: Crossing): void {
+    abandoned.delete(left)
+    void left.translator.close()
   }
 
   /** Opens a session for a client that was told long ago that it has one. */
@@ -223,86 +217,18 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   }
 
   function cross(call: CallInFlight, to: McpEra): void {
-    crossing ??= createCrossing(to)
+    crossing ??= createCrossing(to, {
+      ...ports,
+      doubt: { isOpen: () => !isProven, proved, refuted: (as) => turnTo(as), forget },
+    })
     call.carrier = crossing
-    void crossing.translator.take(parseWireMessage(call.wire))
+    void crossing.translator.take(withoutSignInState(parseWireMessage(call.wire)))
   }
 
-  function createCrossing(to: McpEra): Crossing {
-    const { runtime, describeFailure, warn } = ports
-    const shared = { local: peerOf(() => made), runtime, describeFailure, warn }
-    const made: Crossing = { translator: to === 'modern' ? toModern() : toLegacy(), isVoid: false }
-    return made
-
-    function toModern(): Translator {
-      const discovered = remembered.known()?.discoverResult
-      const server = provingServer(() => made)
-      const translator = createLegacyToModern({ ...shared, server, ...(discovered && { discovered }) })
-      const { initialize, initialized } = client
-      const isOver = initialize !== undefined && inFlight.get(initialize.id) === undefined
-      if (isOver) void translator.take(parseWireMessage(initialize.message))
-      if (isOver && initialized !== undefined) void translator.take(parseWireMessage(initialized))
-      return translator
-    }
-
-    function toLegacy(): Translator {
-      return createModernToLegacy({ ...shared, server: provingSessions(() => made) })
-    }
-  }
-
-  function peerOf(crossing: () => Crossing): LocalPeer {
-    return {
-      async send(message) {
-        if (crossing().isVoid) return
-        const wire = toWireMessage(message)
-        const { envelope } = wire
-        if (envelope.kind !== 'response') return local.unsolicited(wire)
-        const call = inFlight.get(envelope.id)
-        if (call?.carrier === crossing()) await local.forCall(call, wire)
-      },
-    }
-  }
-
-  function provingServer(crossing: () => Crossing): ModernServer {
-    const server = createModernServer(legs.modern().leg)
-    return {
-      async request(message, options) {
-        const seen = (found: McpEra | undefined): void => {
-          if (found === 'modern') proved()
-          else if (found === 'legacy' && !crossing().isVoid) turnTo('legacy')
-        }
-        try {
-          const response = await server.request(message, options)
-          if (!isProven && message.method === 'server/discover') seen(eraByDiscoverAnswer(toWireMessage(response)))
-          else if ('result' in response && isJsonObject(response.result) && 'resultType' in response.result)
-            proved()
-          return response
-        } catch (error) {
-          if (!isProven) seen(eraByModernFailure(error, message.method))
-          throw error
-        }
-      },
-    }
-  }
-
-  function provingSessions(crossing: () => Crossing): LegacyServer {
-    return {
-      async open(params, onMessage) {
-        const { leg } = legs.legacySession((message) => takeUnsolicited(message, onMessage))
-        const initialize = { jsonrpc: '2.0' as const, id: ports.randomId(), method: 'initialize', params }
-        try {
-          return await openLegacySession(leg, initialize)
-        } catch (error) {
-          await leg.close(0)
-          if (!isProven && mayBeModern(error) && !crossing().isVoid && !turnTo('modern')) forget()
-          throw error
-        }
-      },
-    }
-  }
-
-  function proved(): void {
+  function proved(seen: McpEra): void {
+    if (era !== seen || isProven) return
     isProven = true
+    if (lacking !== undefined) remembered.learn({ era, without: lacking })
   }
 
   return {
@@ -310,7 +236,10 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     pass(message, from) {
       if (era === undefined) return
       if (era !== from) void crossing?.translator.take(parseWireMessage(message))
-      else legFor(era).leg.send(message, { deliver() {} }).catch(() => note('the server did not take a message'))
+      else
+        legFor(era)
+          .leg.send(message, { deliver() {} })
+          .catch(() => note('the server did not take a message'))
     },
     cancel(call, message) {
       if (call.carrier === direct.legacy) {
@@ -322,7 +251,9 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       } else if (call.carrier === direct.modern) call.abort.abort()
       else if (call.carrier === crossing) void crossing?.translator.take(parseWireMessage(message))
     },
-    async ping(signal) {
+    async ping(signal, asked) {
+      await ports.authorization(signal).catch(() => {})
+      asked()
       const isModern = era === 'modern'
       const question = isModern
         ? { method: 'server/discover', params: { _meta: claimsOf(client, undefined) } }
@@ -330,21 +261,15 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       const { bare } = isModern ? legs.modern() : legs.latestLegacy()
       const message = toWireMessage({ jsonrpc: '2.0', id: ports.randomId(), ...question })
       await bare.send(message, { signal, deliver() {} }).catch((error: unknown) => {
-        if (!(error instanceof RemoteError)) throw error
+        if (error instanceof NetworkError) throw error
       })
     },
+    isOpen: () => era !== undefined,
     proved,
     async close(graceMs) {
-      const crossings = crossing === undefined ? abandoned : [...abandoned, crossing]
-      await Promise.all([...crossings.map(({ translator }) => translator.close()), legs.close(graceMs)])
+      if (crossing !== undefined) abandoned.add(crossing)
+      const closing = [...abandoned].map(({ translator }) => translator.close())
+      await Promise.all([...closing, legs.close(graceMs)])
     },
   }
-}
-
-function takeUnsolicited(
-  message: WireMessage,
-  onMessage: (message: JsonRpcMessage) => void | Promise<void>,
-): void | Promise<void> {
-  const { kind } = message.envelope
-  if (kind === 'request' || kind === 'notification') return onMessage(parseWireMessage(message))
 }

@@ -38,7 +38,7 @@ export interface RemoteLegsPorts extends SignInBesidePorts {
   tokens: Pick<RemoteLegPorts, 'authorization' | 'refused'>
   remembered: RememberedServer
   unsolicited(message: WireMessage): Promise<void>
-  proved(): void
+  proved(era: 'modern' | 'legacy'): void
   warn(text: string): void
   note(text: string): void
   randomId(): string
@@ -71,8 +71,14 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
     const { remembered, proved } = ports
     const bare = createObservedLeg(leg, { era, transport, remembered, proved })
     const full = createSignInBeside(bare, { era, waitMs: config.signInWaitMs, ...waits }, ports)
-    made.add(full)
-    return { leg: full, bare }
+    let closing: Promise<void> | undefined
+    const once: RemoteLeg = {
+      send: full.send,
+      // Translators close their sessions, and so does the end of the relay: one DELETE is enough.
+      close: (graceMs) => (closing ??= full.close(graceMs).finally(() => made.delete(once))),
+    }
+    made.add(once)
+    return { leg: once, bare }
   }
 
   function makeLegacy(unsolicited: RemoteLegPorts['unsolicited']): FullLeg {

@@ -13,7 +13,7 @@ export interface RemoteRequest {
   method: 'GET' | 'POST' | 'DELETE'
   url: string
   headers: Readonly<Record<string, string>>
-  body?: Uint8Array
+  body?: Buffer
   signal: AbortSignal | undefined
   /** Whether it may reach the server twice. */
   repeatable: boolean
@@ -38,55 +38,70 @@ const longestWaitMs = 1000
 
 export function createRemoteRequester(config: LegConfig, ports: LegPorts): RemoteRequester {
   const base = withoutReserved(config.headers)
+  const configuredAuthorization = Object.keys(base).filter((name) => name.toLowerCase() === 'authorization')
 
+  /** Undefined: it did not get through, and may be sent again. */
   async function attempt(
     request: RemoteRequest,
     authorization: Authorization | undefined,
-  ): Promise<HttpResponse> {
-    const headers: Record<string, string> = { ...base, ...request.headers }
-    if (authorization !== undefined) {
-      for (const name of configuredAuthorization) delete headers[name]
-      headers['Authorization'] = authorization.header
-    }
+    patience: Patience,
+  ): Promise<HttpResponse | undefined> {
     const { method, url, body, signal, bodyTimeoutMs } = request
-    return ports.http.send({
-      method,
-      url,
-      headers,
-      ...(body !== undefined && { body }),
-      ...(signal !== undefined && { signal }),
-      ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
-    })
+    try {
+      return await ports.http.send({
+        method,
+        url,
+        headers: withAuthorization({ ...base, ...request.headers }, authorization),
+        ...(body !== undefined && { body: asBody(body) }),
+        ...(signal !== undefined && { signal }),
+        ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
+      })
+    } catch (error) {
+      if (!isWorthRepeating(error, request.repeatable) || !(await patience.wait())) throw error
+      ports.note(`sending again after: ${error.fault}`)
+      return undefined
+    }
   }
 
-  const configuredAuthorization = Object.keys(base).filter((name) => name.toLowerCase() === 'authorization')
+  function withAuthorization(
+    headers: Record<string, string>,
+    authorization: Authorization | undefined,
+  ): Record<string, string> {
+    if (authorization === undefined) return headers
+    for (const name of configuredAuthorization) delete headers[name]
+    headers['Authorization'] = authorization.header
+    return headers
+  }
 
   return async (request) => {
     const patience = createPatience(request.retryMs ?? config.retryMs, request.signal, ports)
     const refusals: (string | undefined)[] = []
     for (;;) {
       const authorization = await ports.authorization(request.signal)
-      let response: HttpResponse
-      try {
-        response = await attempt(request, authorization)
-      } catch (error) {
-        if (!isWorthRepeating(error, request.repeatable) || !(await patience.wait())) throw error
-        ports.note(`sending again after: ${error.fault}`)
-        continue
-      }
+      const response = await attempt(request, authorization, patience)
+      if (response === undefined) continue
       if (response.status < 300) return response
       if (isRefusal(response)) {
         discard(response.body)
         await replace(response, authorization, refusals)
-        continue
-      }
-      const failure = readAbsence(response, request.url, ports.runtime.now())
-      if (failure === undefined) return response
-      discard(response.body)
-      const mayRepeat = failure.fault === 'rate_limited' || (failure.fault === 'unavailable' && request.repeatable)
-      if (!mayRepeat || !(await patience.wait(failure.retryAfterSeconds))) throw failure
-      ports.note(`sending again after status ${response.status}`)
+      } else if (!(await outlast(response, request, patience))) return response
     }
+  }
+
+  /** Whether the request may be sent again, because the server was only away; `false`: the response is for the caller. */
+  async function outlast(
+    response: HttpResponse,
+    request: RemoteRequest,
+    patience: Patience,
+  ): Promise<boolean> {
+    const failure = readAbsence(response, request.url, ports.runtime.now())
+    if (failure === undefined) return false
+    discard(response.body)
+    const mayRepeat =
+      failure.fault === 'rate_limited' || (failure.fault === 'unavailable' && request.repeatable)
+    if (!mayRepeat || !(await patience.wait(failure.retryAfterSeconds))) throw failure
+    ports.note(`sending again after status ${response.status}`)
+    return true
   }
 
   /** Resolves when the request may be sent again. */
@@ -107,6 +122,16 @@ export function createRemoteRequester(config: LegConfig, ports: LegPorts): Remot
     throw new RemoteError('sign_in_needed', 'The server wants a sign-in.', { status: response.status })
   }
 }
+
+/**
+ * node:http sends text together with the head of the request, bytes behind it: that is another system call for each
+ * message, and they cost more than all else. Of long texts the copy would cost more.
+ */
+function asBody(bytes: Buffer): Buffer | string {
+  return bytes.length <= mostTextBytes ? bytes.toString('utf8') : bytes
+}
+
+const mostTextBytes = 16_384
 
 interface Patience {
   /** Waits before the next attempt: as long as the server asked for, else a little longer each time. `false`: it is too late. */

@@ -16,6 +16,8 @@ export interface SignInAttempt {
   readonly place: Promise<SignInPlace>
   /** Rejects with what the sign-in failed with. */
   readonly done: Promise<void>
+  /** Monotonic milliseconds: how long somebody has waited for it already. */
+  readonly startedMs: number
   /** Random: names the attempt to clients. */
   readonly id: string
   /** Whether some client was asked to open the link by elicitation. */
@@ -37,6 +39,8 @@ export interface SignIns {
   begin(byPerson: boolean): SignInAttempt | undefined
   /** What the last sign-in failed with, until another one works. */
   lastFailure(): unknown
+  /** Resolves when somebody has signed in, by whatever sign-in that is. */
+  success(): Promise<void>
   /** Ends the pending one, for good. */
   close(): void
 }
@@ -62,44 +66,50 @@ export function createSignIns(ports: SignInsPorts): SignIns {
   let failure: unknown
   let failedAt: number | undefined
   let isClosed = false
+  let signedIn = createSignal()
+
+  async function follow(done: Promise<void>): Promise<void> {
+    try {
+      await done
+    } catch (error) {
+      current = undefined
+      failure = error
+      failedAt = ports.now()
+      throw error
+    }
+    current = undefined
+    failure = undefined
+    failedAt = undefined
+    signedIn.give()
+    signedIn = createSignal()
+    if (!isClosed) ports.succeeded()
+  }
+
+  async function announce(place: Promise<SignInPlace>): Promise<void> {
+    const where = await place
+    if (isClosed) return
+    ports.say(signInLine(where))
+    ports.openBrowser(linkOf(where))
+  }
 
   function start(signIn: () => PendingSignIn): SignInAttempt {
     const begun = signIn()
-    const done = begun.done.then(
-      () => {
-        current = undefined
-        failure = undefined
-        failedAt = undefined
-        if (!isClosed) ports.succeeded()
-      },
-      (error: unknown) => {
-        current = undefined
-        failure = error
-        failedAt = ports.now()
-        throw error
-      },
-    )
+    const done = follow(begun.done)
+    // Nobody may be waiting when it fails; those who come later are told.
+    done.catch(() => {})
     const place = begun.prompt.catch(() => new Promise<SignInPlace>(() => {}))
-    let decline = (): void => {}
-    const declined = new Promise<void>((resolve) => {
-      decline = resolve
-    })
+    announce(place).catch(() => ports.say('The browser could not be opened.'))
+    const refusal = createSignal()
     const attempt: SignInAttempt = {
       place,
       done,
+      startedMs: performance.now(),
       id: ports.randomId(),
       isElicited: false,
-      declined,
-      decline: () => decline(),
+      declined: refusal.given,
+      decline: () => refusal.give(),
       isHandedOut: false,
     }
-    // Nobody may be waiting when it fails; those who come later are told.
-    done.catch(() => {})
-    void place.then((where) => {
-      if (isClosed) return
-      ports.say(signInLine(where))
-      ports.openBrowser(linkOf(where))
-    })
     current = { attempt, cancel: () => begun.cancel() }
     return attempt
   }
@@ -113,11 +123,21 @@ export function createSignIns(ports: SignInsPorts): SignIns {
       return isTooSoon && !byPerson ? undefined : start(ports.signIn)
     },
     lastFailure: () => failure,
+    success: () => signedIn.given,
     close() {
       isClosed = true
       current?.cancel()
     },
   }
+}
+
+/** A promise, and what resolves it. */
+export function createSignal(): { given: Promise<void>; give(): void } {
+  let give = (): void => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give: () => give() }
 }
 
 /** The link to open: with the code in it where the server offers that. */

@@ -13,13 +13,17 @@ import { settledWithin } from './settled-within.ts'
 import { isSignInNeeded } from './sign-in-attempt.ts'
 import type { SignInAttempt, SignInPlace, SignIns } from './sign-in-attempt.ts'
 import {
+  acknowledgedMethod,
   elicitationComplete,
   elicitationRequest,
   inputRequired,
   signInText,
   signInToolName,
+  signInStatePrefix,
+  subscriptionAcknowledged,
   toolsWithSignIn,
   toolText,
+  withoutSignInState,
 } from './sign-in-message.ts'
 import { createSilentOpening } from './silent-opening.ts'
 import type { DescribeFailure } from './translator.ts'
@@ -29,7 +33,7 @@ import type { WireMessage } from './wire-message.ts'
 export interface SignInBesideConfig {
   /** The era that this leg speaks. */
   era: McpEra
-  /** How long an answer waits for a sign-in before the client gets the link instead. */
+  /** How long answers wait for a sign-in, from its beginning, before the client gets the link instead. */
   waitMs: number
   /** How long a list of tools waits for a person whom the client has shown the link: hosts give a start 30 s. */
   listWaitMs: number
@@ -56,8 +60,6 @@ const mostRounds = 2
 
 /** The link is known after discovery and registration; a client that can open it is worth that wait. */
 const placeWaitMs = 10_000
-
-const statePrefix = 'drawbridge-sign-in-'
 
 /**
  * A leg that does not fail when the server wants a sign-in. As a server itself might, it asks the client to open the link
@@ -102,10 +104,13 @@ export function createSignInBeside(
   async function meet(message: WireMessage, options: SendOptions, round: number): Promise<void> {
     const request = parseWireMessage(message) as JsonRpcRequest
     if (request.method === 'ping') return deliver(options, answerTo(message, {}))
+    if (request.method === 'subscriptions/listen') return listenLater(request, message, options)
     const attempt = signIns.begin(false)
     if (attempt === undefined) return refuse(message, options, undefined)
     const { signal } = options
-    if ((await settledWithin(attempt.done, config.waitMs, { signal })) === 'done')
+    // Several answers in a row must not each wait that long: hosts limit a start as a whole.
+    const leftMs = Math.max(0, config.waitMs - (performance.now() - attempt.startedMs))
+    if ((await settledWithin(attempt.done, leftMs, { signal })) === 'done')
       return pass(message, options, round + 1)
     if (signIns.pending() !== attempt) return refuse(message, options, undefined)
     const canElicit = era === 'legacy' ? isUrlCapable : declaresUrl(request)
@@ -124,17 +129,14 @@ export function createSignInBeside(
     if (!attempt.isElicited) {
       if (era === 'modern' && !inputMethods.has(request.method)) return refuse(message, options, place)
       attempt.isElicited = true
-      const key = statePrefix + attempt.id
+      const key = signInStatePrefix + attempt.id
       if (era === 'modern') {
         states.set(key, attempt)
         return deliver(options, answerTo(message, inputRequired(key, key, place)))
       }
       elicitations.set(key, attempt)
       await deliver(options, toWireMessage(elicitationRequest(key, key, place)))
-      void attempt.done.then(
-        () => deliver(options, toWireMessage(elicitationComplete(key))),
-        () => {},
-      )
+      attempt.done.then(() => deliver(options, toWireMessage(elicitationComplete(key)))).catch(() => {})
     }
     const waitMs = request.method === 'tools/list' ? config.listWaitMs : Infinity
     const end = await settledWithin(attempt.done, waitMs, {
@@ -145,13 +147,29 @@ export function createSignInBeside(
     return refuse(message, options, end === 'waiting' ? place : undefined)
   }
 
+  /** A subscription is taken at once: the notice that somebody has signed in comes by it. */
+  async function listenLater(
+    request: JsonRpcRequest,
+    message: WireMessage,
+    options: SendOptions,
+  ): Promise<void> {
+    const success = signIns.success()
+    signIns.begin(false)
+    await deliver(options, toWireMessage(subscriptionAcknowledged(request)))
+    if ((await settledWithin(success, Infinity, { signal: options.signal })) !== 'done') return
+    await leg.send(message, {
+      ...options,
+      deliver: (sent) => (isAcknowledgement(sent) ? undefined : options.deliver(sent)),
+    })
+  }
+
   /** The client comes back with what it did about `input_required`. */
   async function resume(message: WireMessage, options: SendOptions): Promise<void> {
     const request = parseWireMessage(message) as JsonRpcRequest
-    const { requestState, inputResponses, ...params } = request.params ?? {}
+    const { requestState, inputResponses } = request.params ?? {}
     const attempt = typeof requestState === 'string' ? states.get(requestState) : undefined
     if (attempt === undefined) return pass(message, options, 0)
-    const bare = toWireMessage({ ...request, params })
+    const bare = toWireMessage(withoutSignInState(request))
     if (!isAccepted(isJsonObject(inputResponses) ? inputResponses[String(requestState)] : undefined)) {
       attempt.decline()
       return refuse(bare, options, await placeOf(attempt, config.waitMs, options.signal))
@@ -180,7 +198,12 @@ export function createSignInBeside(
     const described = ports.describeFailure(new RemoteError('sign_in_needed', text, { status: 401 }))
     const { id } = envelope as { id: string | number }
     const data = isJsonObject(described.data) ? described.data : {}
-    const error = jsonRpcError(id, described.code, text, place === undefined ? data : { ...data, ...place })
+    const error = jsonRpcError(
+      id,
+      described.code,
+      text,
+      place === undefined ? data : { ...data, signIn: place },
+    )
     return deliver(options, toWireMessage(error))
   }
 
@@ -216,13 +239,25 @@ export function createSignInBeside(
     }
     if (method === 'tools/list') ownTool = undefined
     if (method === 'tools/call' && isOwnTool(message)) return callOwnTool(message, options)
-    if (states.size > 0 && message.bytes.includes(statePrefix)) return resume(message, options)
+    if (states.size > 0 && message.bytes.includes(signInStatePrefix)) return resume(message, options)
     if (opening.isMissing()) return pass(message, options, 0)
     // Without a state machine in between: this is where all calls of a signed-in client go.
     return leg.send(message, options).catch((error: unknown) => {
       if (!isSignInNeeded(error) || !ports.canSignIn) throw error
       return meet(message, options, 0)
     })
+  }
+
+  /** Not every server lets notifications through that lets `initialize` through, and it waits for them later. */
+  async function notify(message: WireMessage, options: SendOptions): Promise<void> {
+    try {
+      await leg.send(message, options)
+    } catch (error) {
+      const attempt = isSignInNeeded(error) ? signIns.begin(false) : undefined
+      if (attempt === undefined) throw error
+      await attempt.done
+      await leg.send(message, options)
+    }
   }
 
   function response(message: WireMessage, id: unknown, options: SendOptions): Promise<void> {
@@ -243,7 +278,7 @@ export function createSignInBeside(
         case 'response':
           return elicitations.size > 0 ? response(message, envelope.id, options) : leg.send(message, options)
         default:
-          return opening.isMissing() ? opening.later(message) : leg.send(message, options)
+          return opening.isMissing() ? opening.later(message) : notify(message, options)
       }
     },
     close(graceMs) {
@@ -292,6 +327,10 @@ function declaresUrl({ params }: JsonRpcRequest): boolean {
 function offersUrl(capabilities: unknown): boolean {
   const elicitation = isJsonObject(capabilities) ? capabilities['elicitation'] : undefined
   return isJsonObject(elicitation) && isJsonObject(elicitation['url'])
+}
+
+function isAcknowledgement({ envelope }: WireMessage): boolean {
+  return envelope.kind === 'notification' && envelope.method === acknowledgedMethod
 }
 
 function isAccepted(answer: unknown): boolean {

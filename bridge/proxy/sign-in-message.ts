@@ -1,5 +1,11 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId, JsonRpcNotification, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
+import type {
+  JsonRpcId,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+} from '@drawbridge/shared/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import { linkOf, signInLine } from './sign-in-attempt.ts'
 import type { SignInPlace } from './sign-in-attempt.ts'
@@ -45,6 +51,35 @@ export function inputRequired(key: string, requestState: string, place: SignInPl
   }
 }
 
+/** The first message of every subscription (MCP 2026-07-28). */
+export const acknowledgedMethod = 'notifications/subscriptions/acknowledged'
+
+/** Takes a subscription to everything that was asked for. */
+export function subscriptionAcknowledged({ id, params }: JsonRpcRequest): JsonRpcNotification {
+  const notifications = params?.['notifications'] ?? {}
+  return subscriptionNotice(acknowledgedMethod, id, { notifications })
+}
+
+/** A notice that belongs to a subscription. */
+export function subscriptionNotice(
+  method: string,
+  listenId: JsonRpcId,
+  params: JsonObject = {},
+): JsonRpcNotification {
+  return { jsonrpc: '2.0', method, params: { ...params, _meta: { [mcpMetaKey.subscriptionId]: listenId } } }
+}
+
+/** How our own `requestState` begins, and the ids of our own elicitations. */
+export const signInStatePrefix = 'drawbridge-sign-in-'
+
+/** A request as it was before the client was asked for the sign-in: what it says of that is not for the server. */
+export function withoutSignInState(message: JsonRpcMessage): JsonRpcMessage {
+  if (!('method' in message) || message.params === undefined) return message
+  const { requestState, inputResponses: _, ...params } = message.params
+  const isOurs = typeof requestState === 'string' && requestState.startsWith(signInStatePrefix)
+  return isOurs ? { ...message, params } : message
+}
+
 /** What a person reads. `failure` is what the last sign-in failed with. */
 export function signInText(place: SignInPlace | undefined, failure: string | undefined): string {
   if (place !== undefined)
@@ -55,7 +90,8 @@ export function signInText(place: SignInPlace | undefined, failure: string | und
 }
 
 function urlElicitation(place: SignInPlace, elicitationId: string | undefined): JsonObject {
-  const code = place.kind === 'device' && place.completeUrl === undefined ? ` The code is ${place.userCode}.` : ''
+  const code =
+    place.kind === 'device' && place.completeUrl === undefined ? ` The code is ${place.userCode}.` : ''
   return {
     mode: 'url',
     message: `This server needs a sign-in.${code}`,

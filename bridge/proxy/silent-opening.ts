@@ -1,7 +1,7 @@
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import { settledWithin } from './settled-within.ts'
-import { isSignInNeeded } from './sign-in-attempt.ts'
+import { createSignal, isSignInNeeded } from './sign-in-attempt.ts'
 import type { SignIns } from './sign-in-attempt.ts'
 import type { WireMessage } from './wire-message.ts'
 
@@ -44,7 +44,7 @@ export function createSilentOpening(
   let isMissing = false
   let kept: WireMessage[] = []
   /** Resolved while the exchange waits for a person. */
-  let asking = createAsking()
+  let asking = createSignal()
 
   /** The exchange with the server, over all the sign-ins that it takes. */
   async function exchange(first: WireMessage, options: SendOptions, began: () => void): Promise<void> {
@@ -66,9 +66,9 @@ export function createSilentOpening(
         const attempt = ports.signIns.begin(false)
         if (attempt === undefined) throw error
         began()
-        asking.begin()
+        asking.give()
         const end = await settledWithin(attempt.done, Infinity, { signal: options.signal })
-        asking = createAsking()
+        asking = createSignal()
         if (end !== 'done') throw error
       }
     }
@@ -78,25 +78,19 @@ export function createSilentOpening(
   async function opened(): Promise<void> {
     const waiting = kept
     kept = []
-    for (const notification of waiting) await leg.send(notification, { deliver() {} })
+    for (const notification of []) await leg.send(notification, { deliver() {} })
     isMissing = false
   }
 
   /** Once the stand-in is out, an exchange that fails is tried again when the client next wants something. */
   function watch(exchanged: Promise<void>): void {
     making = exchanged
-    exchanged.then(
-      () => {
-        making = undefined
-      },
-      () => {
-        making = undefined
-      },
-    )
+    const over = (): void => void (making = undefined)
+    exchanged.then(over, over)
   }
 
   async function madeOrAsking(made: Promise<void>): Promise<void> {
-    const end = await settledWithin(made, Infinity, { signal: closed.signal, when: asking.begun })
+    const end = await settledWithin(made, Infinity, { signal: closed.signal, when: asking.given })
     if (end === 'waiting') throw new RemoteError('sign_in_needed', 'The server needs a sign-in.')
     await made
   }
@@ -140,7 +134,10 @@ export function createSilentOpening(
       if (isMissing) throw new RemoteError('unavailable', 'The server did not open a session.')
     },
     later(notification) {
-      kept.push(notification)
+      const { envelope } = notification
+      // What it cancels never got there.
+      const isCancel = envelope.kind === 'notification' && envelope.method === 'notifications/cancelled'
+      if (!isCancel) kept.push(notification)
       return Promise.resolve()
     },
     close() {
@@ -148,12 +145,4 @@ export function createSilentOpening(
       kept = []
     },
   }
-}
-
-function createAsking(): { begun: Promise<void>; begin(): void } {
-  let begin = (): void => {}
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve
-  })
-  return { begun, begin: () => begin() }
 }

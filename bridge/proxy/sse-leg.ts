@@ -12,6 +12,7 @@ import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
+import { lostError } from './resumed-answer.ts'
 import { createSessionMemory } from './session-memory.ts'
 import type { SseEvent } from './sse-parser.ts'
 import type { WireMessage } from './wire-message.ts'
@@ -165,16 +166,19 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
     if (message.envelope.kind !== 'request') return post(connection, message, options)
     const { id } = message.envelope
     const { signal } = options
+    let giveUp = (): void => {}
     const answered = new Promise<void>((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(lostError(undefined)), { once: true })
+      giveUp = () => reject(lostError(undefined))
       connection.waiting.set(id, { deliver: options.deliver, resolve, reject })
     })
+    signal.addEventListener('abort', giveUp, { once: true })
     answered.catch(() => {})
     // Whichever is first: the response may overtake the 202, and a refused POST brings none.
     const posting = post(connection, message, options)
     try {
       await Promise.race([answered, posting.then(() => answered)])
     } finally {
+      signal.removeEventListener('abort', giveUp)
       connection.waiting.delete(id)
     }
   }
@@ -192,6 +196,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
       signal: options.signal,
       repeatable: isRepeatable(message.envelope),
     })
+    open.watch(response)
     if (response.status < 300) return discard(response.body)
     const refused = await readRefusedPost(response, message)
     if (refused.answer === undefined) throw refusedPostError(refused)
@@ -227,8 +232,4 @@ function readEndpoint(text: string, serverUrl: string): string {
   const url = URL.canParse(text, serverUrl) ? new URL(text, serverUrl) : undefined
   if (url?.origin === new URL(serverUrl).origin) return url.href
   throw new RemoteError('refused', 'The server wants its messages sent to another server.')
-}
-
-function lostError(cause: unknown): RemoteError {
-  return new RemoteError('lost', 'The connection ended before the answer was there.', { cause })
 }

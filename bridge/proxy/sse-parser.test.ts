@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createSseParser } from './sse-parser.ts'
 
@@ -25,21 +25,41 @@ describe('createSseParser', () => {
     ['no space', 'data:a\n\n', [{ type: 'message', data: 'a', id: undefined }]],
     ['only one space is dropped', 'data:  a\n\n', [{ type: 'message', data: ' a', id: undefined }]],
     ['lines joined', 'data: a\ndata\ndata: b\n\n', [{ type: 'message', data: 'a\n\nb', id: undefined }]],
-    ['type', 'event: ping\ndata: a\n\ndata: b\n\n', [
-      { type: 'ping', data: 'a', id: undefined },
-      { type: 'message', data: 'b', id: undefined },
-    ]],
-    ['id stays', 'id: 1\ndata: a\n\ndata: b\n\n', [
-      { type: 'message', data: 'a', id: '1' },
-      { type: 'message', data: 'b', id: '1' },
-    ]],
+    [
+      'type',
+      'event: ping\ndata: a\n\ndata: b\n\n',
+      [
+        { type: 'ping', data: 'a', id: undefined },
+        { type: 'message', data: 'b', id: undefined },
+      ],
+    ],
+    [
+      'id stays',
+      'id: 1\ndata: a\n\ndata: b\n\n',
+      [
+        { type: 'message', data: 'a', id: '1' },
+        { type: 'message', data: 'b', id: '1' },
+      ],
+    ],
     ['id without data', 'id: 9\n\n', [{ type: undefined, data: '', id: '9' }]],
     ['empty data is data', 'id: 9\ndata:\n\n', [{ type: 'message', data: '', id: '9' }]],
     ['id with NUL', 'id: a\0b\ndata: x\n\n', [{ type: 'message', data: 'x', id: undefined }]],
-    ['comments and unknown fields', ': hi\nfoo: bar\ndata: a\n: x\n\n', [{ type: 'message', data: 'a', id: undefined }]],
-    ['field that only starts like data', 'dataset: b\ndata: a\n\n', [{ type: 'message', data: 'a', id: undefined }]],
+    [
+      'comments and unknown fields',
+      ': hi\nfoo: bar\ndata: a\n: x\n\n',
+      [{ type: 'message', data: 'a', id: undefined }],
+    ],
+    [
+      'field that only starts like data',
+      'dataset: b\ndata: a\n\n',
+      [{ type: 'message', data: 'a', id: undefined }],
+    ],
     ['byte order mark', '\u{feff}data: a\n\n', [{ type: 'message', data: 'a', id: undefined }]],
-    ['a mark later is text', 'data: a\n\n\u{feff}data: b\n\n', [{ type: 'message', data: 'a', id: undefined }]],
+    [
+      'a mark later is text',
+      'data: a\n\n\u{feff}data: b\n\n',
+      [{ type: 'message', data: 'a', id: undefined }],
+    ],
     ['unfinished event', 'data: a\n\ndata: b\n', [{ type: 'message', data: 'a', id: undefined }]],
     ['event of no data', 'event: x\n\ndata: a\n\n', [{ type: 'message', data: 'a', id: undefined }]],
   ])('%s', (_what, text, events) => {
@@ -57,7 +77,19 @@ describe('createSseParser', () => {
   })
 
   it('gives the same events however the stream is cut', () => {
-    const parts = fc.constantFrom('data: a', 'data:', 'id: 1', 'event: e', ':c', 'retry: 5', '\n', '\r\n', '\r', 'ü', '\n\n')
+    const parts = fc.constantFrom(
+      'data: a',
+      'data:',
+      'id: 1',
+      'event: e',
+      ':c',
+      'retry: 5',
+      '\n',
+      '\r\n',
+      '\r',
+      'ü',
+      '\n\n',
+    )
     fc.assert(
       fc.property(fc.array(parts), fc.array(fc.nat({ max: 60 })), (pieces, cuts) => {
         const text = pieces.join('')

@@ -93,30 +93,41 @@ export function createSseParser(mostBytes: number): SseParser {
     idIsNew = false
   }
 
+  /** A line feed that belongs to this carriage return may come with the next chunk. */
+  function behindLineEnd(chunk: Buffer, end: number): number {
+    if (chunk[end] === lineFeed) return end + 1
+    afterCarriageReturn = end + 1 === chunk.length
+    return chunk[end + 1] === lineFeed ? end + 2 : end + 1
+  }
+
   return {
     push(chunk) {
       const events: SseEvent[] = []
+      const nextEnd = createLineEndFinder(chunk)
       let start = afterCarriageReturn && chunk[0] === lineFeed ? 1 : 0
       if (chunk.length > 0) afterCarriageReturn = false
-      let nextReturn = chunk.indexOf(carriageReturn, start)
-      let nextFeed = chunk.indexOf(lineFeed, start)
       for (;;) {
-        if (nextReturn !== -1 && nextReturn < start) nextReturn = chunk.indexOf(carriageReturn, start)
-        if (nextFeed !== -1 && nextFeed < start) nextFeed = chunk.indexOf(lineFeed, start)
-        const byReturn = nextReturn !== -1 && (nextFeed === -1 || nextReturn < nextFeed)
-        const end = byReturn ? nextReturn : nextFeed
+        const end = nextEnd(start)
         keep(chunk.subarray(start, end === -1 ? chunk.length : end))
         if (end === -1) return events
         const line = takeLine()
         if (line.length === 0) endEvent(events)
         else readField(line)
-        start = end + 1
-        if (!byReturn) continue
-        if (start === chunk.length) afterCarriageReturn = true
-        else if (chunk[start] === lineFeed) start += 1
+        start = behindLineEnd(chunk, end)
       }
     },
     retryMs: () => retry,
+  }
+}
+
+/** Each kind of line end is searched for only as far as its next place: most streams use one kind alone. */
+function createLineEndFinder(chunk: Buffer): (start: number) => number {
+  let feed = chunk.indexOf(lineFeed)
+  let carriage = chunk.indexOf(carriageReturn)
+  return (start) => {
+    if (feed !== -1 && feed < start) feed = chunk.indexOf(lineFeed, start)
+    if (carriage !== -1 && carriage < start) carriage = chunk.indexOf(carriageReturn, start)
+    return carriage === -1 || (feed !== -1 && feed < carriage) ? feed : carriage
   }
 }
 

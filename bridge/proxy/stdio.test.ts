@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toWireMessage } from './envelope.ts'
 import { createLineSplitter } from './line-splitter.ts'
@@ -40,9 +40,17 @@ describe('createLineSplitter', () => {
           const bytes = Buffer.from(texts.join(''))
           const found: string[] = []
           const splitter = createLineSplitter(1000)
-          const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length]
+          const places = [
+            0,
+            ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b),
+            bytes.length,
+          ]
           places.slice(1).forEach((place, index) =>
-            splitter.push(bytes.subarray(places[index], place), (part) => found.push(part.toString()), () => {}),
+            splitter.push(
+              bytes.subarray(places[index], place),
+              (part) => found.push(part.toString()),
+              () => {},
+            ),
           )
           found.push(splitter.rest().toString())
           expect(found).toEqual(bytes.toString().split(/\r?\n/))
@@ -56,7 +64,11 @@ describe('createLineSplitter', () => {
     const found: string[] = []
     let reports = 0
     for (const chunk of ['abc\nabc', 'def', 'ghijklm\nx', 'yz\n', '12345\n123456\n'])
-      splitter.push(Buffer.from(chunk), (part) => found.push(part.toString()), () => (reports += 1))
+      splitter.push(
+        Buffer.from(chunk),
+        (part) => found.push(part.toString()),
+        () => (reports += 1),
+      )
     expect(found).toEqual(['abc', 'xyz', '12345'])
     expect(reports).toBe(2)
   })
@@ -66,8 +78,17 @@ describe('createLineSplitter', () => {
     const chunk = Buffer.alloc(512, 'x')
     let length = 0
     const started = performance.now()
-    for (let index = 0; index < 20_000; index += 1) splitter.push(chunk, () => {}, () => {})
-    splitter.push(Buffer.from('\n'), (part) => (length = part.length), () => {})
+    for (let index = 0; index < 20_000; index += 1)
+      splitter.push(
+        chunk,
+        () => {},
+        () => {},
+      )
+    splitter.push(
+      Buffer.from('\n'),
+      (part) => (length = part.length),
+      () => {},
+    )
     expect(length).toBe(10_240_000)
     expect(performance.now() - started).toBeLessThan(1500)
   })
@@ -179,7 +200,9 @@ describe('createStdio', () => {
       })
       setInterval(() => void stdio.write({ bytes: Buffer.from('{}'), envelope: { kind: 'batch' } }), 5)
     `
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
     const large = `{"jsonrpc":"2.0","method":"${'x'.repeat(10_000_000)}"}\n`
     child.stdin.on('error', () => {})
     child.stdin.write(large)
@@ -191,4 +214,3 @@ describe('createStdio', () => {
     expect(code).toBe(7)
   })
 })
-

@@ -9,11 +9,16 @@ export interface ToolFilter {
   reasonAgainst(toolName: string): string | undefined
   /** A result of `tools/list` without what is hidden. */
   filterResult(result: JsonObject): JsonObject
+  /** Lets a tool of the bridge itself through. */
+  exempt(toolName: string): void
 }
 
 /** `deny` wins over `allow`; an empty `allow` allows all. Globs know `*` only and are matched against the whole name. */
 export function createToolFilter(rules: { allow: readonly string[]; deny: readonly string[] }): ToolFilter {
+  const exempted = new Set<string>()
+
   function reasonAgainst(toolName: string): string | undefined {
+    if (exempted.has(toolName)) return undefined
     const quoted = JSON.stringify(toolName)
     if (rules.deny.some((glob) => matchesGlob(glob, toolName)))
       return `The tool ${quoted} is hidden by --ignore-tool.`
@@ -28,6 +33,9 @@ export function createToolFilter(rules: { allow: readonly string[]; deny: readon
       const tools: unknown = result['tools']
       if (!Array.isArray(tools)) return result
       return { ...result, tools: tools.filter((tool: unknown) => isUsable(tool, reasonAgainst)) }
+    },
+    exempt(toolName) {
+      exempted.add(toolName)
     },
   }
 }

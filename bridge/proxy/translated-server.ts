@@ -14,21 +14,14 @@ export function createModernServer(leg: RemoteLeg): ModernServer {
  * Opens a session on a leg that was made for it. An error as the answer to `initialize` is thrown as a `RemoteError` that
  * has it as its `response`.
  */
-export async function openLegacySession(
-  leg: RemoteLeg,
-  initialize: JsonRpcRequest,
-  onOpened: (result: JsonObject) => void = () => {},
-): Promise<LegacySession> {
+export async function openLegacySession(leg: RemoteLeg, initialize: JsonRpcRequest): Promise<LegacySession> {
   const answer = await ask(leg, initialize)
   if ('error' in answer)
     throw new RemoteError('refused', answer.error.message, { response: toWireMessage(answer) })
-  const initialized = answer.result as JsonObject
-  onOpened(initialized)
-  const send = (message: JsonRpcMessage): Promise<void> =>
-    leg.send(toWireMessage(message), { deliver() {} })
+  const send = (message: JsonRpcMessage): Promise<void> => leg.send(toWireMessage(message), { deliver() {} })
   await send({ jsonrpc: '2.0', method: 'notifications/initialized' })
   return {
-    initialized,
+    initialized: answer.result as JsonObject,
     request: (message, options) => ask(leg, message, options),
     notify: send,
     answer: send,

@@ -13,7 +13,7 @@ export interface BrowserPorts {
 }
 
 // They mean something to PowerShell, which opens browsers on Windows, even between quotes (CVE-2025-6514).
-const shellCharacters = /[$'()`]/g
+const shellCharacters = /["$'()<>\\^`|]/g
 
 /**
  * The form of a URL that may be handed to a starter of browsers: http or https, as the URL parser writes it, with the
@@ -81,7 +81,8 @@ async function watch(start: () => Promise<ChildProcess>, watchMs: number): Promi
     })
     const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
       clearTimeout(timer)
-      const reason = code === null ? `its starter ended by ${String(signal)}` : `its starter ended with ${code}`
+      const reason =
+        code === null ? `its starter ended by ${String(signal)}` : `its starter ended with ${code}`
       resolve(code === 0 ? { kind: 'opened' } : { kind: 'failed', reason })
     }
     if (child.exitCode !== null || child.signalCode !== null) ended(child.exitCode, child.signalCode)
@@ -91,5 +92,7 @@ async function watch(start: () => Promise<ChildProcess>, watchMs: number): Promi
 
 function reasonOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
-  return code === 'ENOENT' ? 'there is no program that opens one' : `its starter failed (${code ?? 'unknown'})`
+  return code === 'ENOENT'
+    ? 'there is no program that opens one'
+    : `its starter failed (${code ?? 'unknown'})`
 }

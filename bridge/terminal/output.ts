@@ -36,7 +36,7 @@ export function systemTerminal(): Terminal {
   // Whoever reads our output may stop early, as head does; that is no reason to fail.
   process.stdout.on('error', ignoreClosedPipe)
   process.stderr.on('error', ignoreClosedPipe)
-  const isInteractive = process.stderr.isTTY === true && process.stdin.isTTY === true
+  const isInteractive = isTerminal(process.stderr) && isTerminal(process.stdin)
   return {
     print: (text) => void process.stdout.write(`${text}\n`),
     note: (text) => void process.stderr.write(`${text}\n`),
@@ -54,6 +54,11 @@ export function systemTerminal(): Terminal {
 /** One line for people. Not a {@link Terminal}: in front of a client there is nothing but stderr. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`)
+}
+
+/** The types say that it is always there; pipes and files do not have it. */
+function isTerminal(stream: { isTTY?: boolean }): boolean {
+  return stream.isTTY === true
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {

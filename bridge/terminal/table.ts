@@ -12,7 +12,10 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
 }
 
 /** Names in a column, and texts beside it that are folded at `width` characters. Each line begins with two blanks. */
-export function definitionList(rows: readonly (readonly [name: string, text: string])[], width = 100): string {
+export function definitionList(
+  rows: readonly (readonly [name: string, text: string])[],
+  width = 100,
+): string {
   const column = Math.max(0, ...rows.map(([name]) => name.length)) + 4
   return rows
     .map(([name, text]) => {

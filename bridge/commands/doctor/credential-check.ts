@@ -12,12 +12,17 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 export async function checkKeychain(config: CredentialsConfig): Promise<Finding> {
   if (config.backend === 'memory') return ok('keychain', 'Not used: nothing is stored.')
   if (config.backend === 'file' || config.keyFile !== undefined) {
-    return warn('keychain', 'Not used: the key of the logins is in a file, and whoever reads your files has it.')
+    return warn(
+      'keychain',
+      'Not used: the key of the logins is in a file, and whoever reads your files has it.',
+    )
   }
   const { probeKeychain } = await import('../../credentials/keychain.ts')
   const probe = await probeKeychain(config)
   if (probe.kind === 'works') return ok('keychain', 'The keychain takes, gives and forgets an item.')
-  const { sentences, nextStep } = describeError(new CredentialError(probe.kind, probe.detail), { serverUrl: undefined })
+  const { sentences, nextStep } = describeError(new CredentialError(probe.kind, probe.detail), {
+    serverUrl: undefined,
+  })
   const text = `${sentences.join(' ')} A login that is stored anew gets a key in a file.`
   return warn('keychain', text, nextStep.replaceAll('<url>', '...'))
 }
@@ -58,5 +63,8 @@ export function checkLock({ home }: CredentialsConfig, id: string): Finding {
   const [age] = ages
   if (age === undefined) return ok('lock', 'Nobody holds the login.')
   if (age < staleSeconds) return warn('lock', 'Another process renews the login, or signs in, right now.')
-  return warn('lock', `A process that was killed holds the login since ${durationText(age)}; the next one takes it over.`)
+  return warn(
+    'lock',
+    `A process that was killed holds the login since ${durationText(age)}; the next one takes it over.`,
+  )
 }

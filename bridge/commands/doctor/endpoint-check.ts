@@ -7,7 +7,8 @@ export function checkEndpoint(answer: EndpointAnswer): { findings: Finding[]; wa
   const { status, message } = answer
   if (status === 401) return { findings: [ok('endpoint', 'It wants a sign-in (401).')], wantsSignIn: true }
   if (message !== undefined && ('result' in message || 'error' in message)) {
-    const text = 'result' in message ? 'It answers without a sign-in.' : 'It speaks JSON-RPC, and wants no sign-in.'
+    const text =
+      'result' in message ? 'It answers without a sign-in.' : 'It speaks JSON-RPC, and wants no sign-in.'
     return { findings: [ok('endpoint', text)], wantsSignIn: false }
   }
   return { findings: [strange(answer)], wantsSignIn: status === 403 }
@@ -23,10 +24,18 @@ function strange({ status, contentType }: EndpointAnswer): Finding {
     return warn('endpoint', 'It refuses without saying how to sign in (403).', fix)
   }
   if (status >= 500) {
-    return fail('endpoint', `The server has an error of its own (${status}).`, 'Tell whoever runs the server.')
+    return fail(
+      'endpoint',
+      `The server has an error of its own (${status}).`,
+      'Tell whoever runs the server.',
+    )
   }
   if (status >= 300 && status < 400) {
-    return fail('endpoint', `It sends elsewhere (${status}), which is never followed.`, 'Use the URL it sends to.')
+    return fail(
+      'endpoint',
+      `It sends elsewhere (${status}), which is never followed.`,
+      'Use the URL it sends to.',
+    )
   }
   const kind = contentType === '' ? 'nothing' : JSON.stringify(contentType)
   return fail('endpoint', `Something answers that is no MCP server (${status}, ${kind}).`, 'Check the URL.')
@@ -42,5 +51,8 @@ export function checkChallenge(challenges: readonly AuthenticateChallenge[]): Fi
   const wanted = scope === undefined ? '' : `, and which scopes: ${scope}`
   return bearer.params.has('resource_metadata')
     ? ok('challenge', `The refusal says where to sign in${wanted}.`)
-    : warn('challenge', `The refusal does not say where to sign in; the well-known places are asked${wanted}.`)
+    : warn(
+        'challenge',
+        `The refusal does not say where to sign in; the well-known places are asked${wanted}.`,
+      )
 }

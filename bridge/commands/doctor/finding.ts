@@ -13,7 +13,8 @@ export interface Finding {
 /** What is looked at, in this order. Stable, for scripts. */
 export const checkNames = {
   node: 'The version of Node.',
-  configuration: 'Flags, variables and the configuration file: whether they can be understood, and what was set where.',
+  configuration:
+    'Flags, variables and the configuration file: whether they can be understood, and what was set where.',
   command_line: 'Whether a secret is on the command line, where every user of the computer can see it.',
   proxy: 'Whether requests go through a proxy, and whether it can be reached.',
   dns: 'Whether the host has an address.',

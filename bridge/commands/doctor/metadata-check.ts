@@ -36,7 +36,9 @@ async function checkResource(
   serverUrl: string,
   challenges: readonly AuthenticateChallenge[],
 ): Promise<{ findings: Finding[]; issuer: string }> {
-  const named = challenges.find(({ params }) => params.has('resource_metadata'))?.params.get('resource_metadata')
+  const named = challenges
+    .find(({ params }) => params.has('resource_metadata'))
+    ?.params.get('resource_metadata')
   const places = named === undefined ? protectedResourceMetadataUrls(serverUrl) : [named]
   const found = await firstDocument(http, places, parseProtectedResourceMetadata)
   const { origin } = new URL(serverUrl)
@@ -70,7 +72,11 @@ async function checkServer(
   http: HttpClient,
   issuer: string,
 ): Promise<{ finding: Finding; metadata: AuthorizationServerMetadata | undefined }> {
-  const found = await firstDocument(http, authorizationServerMetadataUrls(issuer), parseAuthorizationServerMetadata)
+  const found = await firstDocument(
+    http,
+    authorizationServerMetadataUrls(issuer),
+    parseAuthorizationServerMetadata,
+  )
   const fix = 'Tell whoever runs the server; or give it a token in the variable DRAWBRIDGE_TOKEN.'
   if (found.metadata === undefined) {
     const text = `${issuer} has no metadata that can be used (${found.reason}).`
@@ -85,7 +91,9 @@ async function checkServer(
     const text = `${issuer} and its own name ${metadata.issuer} differ by a slash.`
     return { finding: warn('authorization_server', text, 'Tell whoever runs the server.'), metadata }
   }
-  const missing = (['authorization_endpoint', 'token_endpoint'] as const).filter((name) => metadata[name] === undefined)
+  const missing = (['authorization_endpoint', 'token_endpoint'] as const).filter(
+    (name) => metadata[name] === undefined,
+  )
   if (missing.includes('token_endpoint')) {
     return { finding: fail('authorization_server', `${issuer} names no token_endpoint.`, fix), metadata }
   }
@@ -112,11 +120,14 @@ function checkRegistration(metadata: AuthorizationServerMetadata, config: OAuthC
   if (takesDocuments && config.clientMetadataUrl !== undefined) {
     return ok('registration', `The document ${config.clientMetadataUrl} is the client.`)
   }
-  if (metadata.registration_endpoint !== undefined) return ok('registration', 'The bridge registers itself (RFC 7591).')
+  if (metadata.registration_endpoint !== undefined)
+    return ok('registration', 'The bridge registers itself (RFC 7591).')
   const text = takesDocuments
     ? 'It takes client metadata documents only.'
     : 'It knows only clients that were registered by hand.'
-  const fix = takesDocuments ? 'Give one with --client-metadata-url.' : 'Give one with --static-oauth-client-info.'
+  const fix = takesDocuments
+    ? 'Give one with --client-metadata-url.'
+    : 'Give one with --static-oauth-client-info.'
   return fail('registration', text, fix)
 }
 

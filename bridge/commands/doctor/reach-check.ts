@@ -88,7 +88,10 @@ function certificateFinding(version: string, days: number): Finding {
 }
 
 /** Resolves with the socket at `event`; rejects with its error, or when nothing happens. */
-async function opened<Opened extends Socket>(socket: Opened, event: 'connect' | 'secureConnect'): Promise<Opened> {
+async function opened<Opened extends Socket>(
+  socket: Opened,
+  event: 'connect' | 'secureConnect',
+): Promise<Opened> {
   return new Promise((resolve, reject) => {
     const end = (error: Error): void => {
       socket.destroy()

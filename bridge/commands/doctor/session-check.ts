@@ -81,10 +81,14 @@ function toolsFinding(
   serverUrl: string,
 ): Finding {
   if (refusesLogin(listed)) return notAccepted(listed.status, serverUrl)
-  const name = isJsonObject(serverInfo) && typeof serverInfo['name'] === 'string' ? serverInfo['name'] : 'The server'
+  const name =
+    isJsonObject(serverInfo) && typeof serverInfo['name'] === 'string' ? serverInfo['name'] : 'The server'
   const tools = resultOf(listed)?.['tools']
   if (Array.isArray(tools)) {
-    return ok('session', `${JSON.stringify(name)} speaks ${revision} and has ${tools.length} tools on its first page.`)
+    return ok(
+      'session',
+      `${JSON.stringify(name)} speaks ${revision} and has ${tools.length} tools on its first page.`,
+    )
   }
   // Servers of prompts or resources alone have no tools.
   return listed.message !== undefined && 'error' in listed.message

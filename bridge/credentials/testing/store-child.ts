@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { CredentialError, type CredentialStore } from '../credential-store.ts'
+import { systemRuntime as runtime } from '../../system-runtime.ts'
+import { CredentialError, type CredentialStore, type Lease } from '../credential-store.ts'
 import type { Credential } from '../credential.ts'
 import type { CredentialsConfig } from '../credentials-config.ts'
 import { probeKeychain } from '../keychain.ts'
@@ -16,7 +15,7 @@ export type StoreRequest =
   | { do: 'write'; id: string; credential: Credential }
   | { do: 'increment'; id: string; times: number }
   | { do: 'hold'; name: string; waitMs: number }
-  | { do: 'release' | 'prepare' | 'clear' | 'backend' | 'list' }
+  | { do: 'release' | 'isHeld' | 'prepare' | 'clear' | 'backend' | 'list' }
   | { do: 'probe'; config: CredentialsConfig }
 
 /** What it answers: a value, or the fault. */
@@ -27,15 +26,9 @@ export interface StoreAnswer {
   announced: string[]
 }
 
-const runtime: Runtime = {
-  now: () => Math.floor(Date.now() / 1000),
-  randomBytes: (length) => randomBytes(length),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  fetch: (request, options) => fetch(request, options),
-}
-
 const announced: string[] = []
 let store: CredentialStore | undefined
+let held: Lease | undefined
 let release: () => void = () => undefined
 
 function opened(): CredentialStore {
@@ -50,7 +43,8 @@ async function hold(name: string, waitMs: number): Promise<boolean> {
     })
     opened()
       .exclusively(name, { waitMs }, async (lease) => {
-        resolve(lease.isHeld())
+        held = lease
+        resolve(true)
         await until
       })
       .catch(reject)
@@ -84,6 +78,8 @@ async function perform(request: StoreRequest): Promise<unknown> {
       return await increment(request.id, request.times)
     case 'hold':
       return await hold(request.name, request.waitMs)
+    case 'isHeld':
+      return held?.isHeld()
     case 'release':
       return release()
     default:

@@ -11,7 +11,7 @@ export interface PeerRequest {
   /** When it came, as of `performance.now()`. */
   at: number
   response: ServerResponse
-  /** The body as JSON. */
+  /** The body as JSON; an empty object without one. */
   message(): Record<string, unknown>
   json(status: number, value: unknown, headers?: Record<string, string>): void
   /** Starts a stream of events; what is given is written as it is. */
@@ -34,7 +34,13 @@ export async function startPeer(answer: (request: PeerRequest) => void, port = 0
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', () => {
-      const request = toPeerRequest(incoming.method, incoming.url, incoming.headers, Buffer.concat(chunks), response)
+      const request = toPeerRequest(
+        incoming.method,
+        incoming.url,
+        incoming.headers,
+        Buffer.concat(chunks),
+        response,
+      )
       requests.push(request)
       answer(request)
     })
@@ -70,7 +76,7 @@ function toPeerRequest(
     body,
     at: performance.now(),
     response,
-    message: () => JSON.parse(body) as Record<string, unknown>,
+    message: () => JSON.parse(body === '' ? '{}' : body) as Record<string, unknown>,
     json(status, value, extra = {}) {
       response.writeHead(status, { 'Content-Type': 'application/json', ...extra })
       response.end(typeof value === 'string' ? value : JSON.stringify(value))

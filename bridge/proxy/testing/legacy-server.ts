@@ -68,12 +68,18 @@ export async function startLegacyServer(): Promise<LegacyServer> {
     if (Array.isArray(message))
       return request.json(
         200,
-        message.filter((one) => 'id' in one).map((one: { id: unknown }) => ({ jsonrpc: '2.0', id: one.id, result: {} })),
+        message
+          .filter((one) => 'id' in one)
+          .map((one: { id: unknown }) => ({ jsonrpc: '2.0', id: one.id, result: {} })),
       )
     if (message['id'] === undefined || message['method'] === undefined)
       return void request.response.writeHead(202).end()
     if (message['method'] !== 'initialize')
-      return request.json(200, { jsonrpc: '2.0', id: message['id'], result: { echo: message['params'] ?? null } })
+      return request.json(200, {
+        jsonrpc: '2.0',
+        id: message['id'],
+        result: { echo: message['params'] ?? null },
+      })
     opened += 1
     const id = `session-${opened}`
     server.sessions.add(id)
@@ -82,7 +88,11 @@ export async function startLegacyServer(): Promise<LegacyServer> {
       {
         jsonrpc: '2.0',
         id: message['id'],
-        result: { protocolVersion: server.revision, capabilities: {}, serverInfo: { name: 's', version: '1' } },
+        result: {
+          protocolVersion: server.revision,
+          capabilities: {},
+          serverInfo: { name: 's', version: '1' },
+        },
       },
       server.hasSessions ? { 'Mcp-Session-Id': id } : {},
     )

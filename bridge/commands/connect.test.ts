@@ -1,0 +1,236 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { version } from '../version.ts'
+import { storeLogin } from './testing/stored-login.ts'
+import { type McpServer, type McpServerOptions, startMcpServer } from './testing/mcp-server.ts'
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+
+/** The bridge as a client starts it: from source, with little more than HOME in its environment. */
+interface Bridge {
+  child: ChildProcess
+  stdout: () => string
+  stderr: () => string
+  exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  ask(message: Record<string, unknown>): Promise<Record<string, unknown>>
+}
+
+describe('a connection', () => {
+  let home: string
+  let server: McpServer | undefined
+  const children: ChildProcess[] = []
+
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-connect-'))
+  })
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL')
+    await server?.close()
+    server = undefined
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  async function serve(options: McpServerOptions = {}): Promise<string> {
+    server = await startMcpServer(options)
+    return server.url
+  }
+
+  function start(args: readonly string[], environment: Record<string, string> = {}): Bridge {
+    const child = spawn(process.execPath, [main, ...args], {
+      env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file', ...environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    children.push(child)
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (chunk) => (stdout += String(chunk)))
+    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+    const exit: Bridge['exit'] = new Promise((resolve) => {
+      child.on('close', (code, signal) => resolve({ code, signal }))
+    })
+    let id = 0
+    return {
+      child,
+      stdout: () => stdout,
+      stderr: () => stderr,
+      exit,
+      async ask(message) {
+        id += 1
+        const own = id
+        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: own, ...message })}\n`)
+        return vi.waitFor(
+          () => {
+            const answers = stdout
+              .split('\n')
+              .filter((line) => line !== '')
+              .map((line) => JSON.parse(line) as Record<string, unknown>)
+            const found = answers.find((answer) => answer['id'] === own)
+            if (!found) throw new Error(`no answer to ${String(message['method'])}: ${stderr}`)
+            return found
+          },
+          { timeout: 20_000, interval: 10 },
+        )
+      },
+    }
+  }
+
+  const initialize = {
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  }
+
+  it('carries initialize and tools/list, and ends with stdin', async () => {
+    const bridge = start([await serve()])
+    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+    bridge.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    expect(await bridge.ask({ method: 'tools/list' })).toMatchObject({
+      result: { tools: [{ name: 'echo' }] },
+    })
+    bridge.child.stdin?.end()
+    expect(await bridge.exit).toEqual({ code: 0, signal: null })
+    expect(server?.seen).toContain('DELETE')
+    expect(bridge.stderr()).toBe(`drawbridge ${version}: ${server?.origin ?? ''}, no login stored\n`)
+  })
+
+  it('remembers the server for the next one, for its owner alone', async () => {
+    const bridge = start([await serve()])
+    await bridge.ask(initialize)
+    bridge.child.stdin?.end()
+    await bridge.exit
+    const folder = join(home, '.drawbridge', 'servers')
+    const [name = ''] = readdirSync(folder)
+    expect(name).toMatch(/^[0-9a-f]{64}\.json$/)
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    expect(JSON.parse(readFileSync(join(folder, name), 'utf8'))).toMatchObject({ version: 1, era: 'legacy' })
+    expect(existsSync(join(home, '.drawbridge', 'credentials'))).toBe(false)
+  })
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends with 0 on %s', async (signal) => {
+    const bridge = start([await serve()])
+    await bridge.ask(initialize)
+    bridge.child.kill(signal)
+    expect(await bridge.exit).toEqual({ code: 0, signal: null })
+  })
+
+  it('sends headers, and a token in place of a login', async () => {
+    const bridge = start([await serve({ token: 'sEcReT-token' }), '--header', 'X-Team: ${TEAM}'], {
+      DRAWBRIDGE_TOKEN: 'sEcReT-token',
+      TEAM: 'blue',
+    })
+    await bridge.ask(initialize)
+    bridge.child.stdin?.end()
+    await bridge.exit
+    expect(server?.headers[0]).toMatchObject({ 'x-team': 'blue', authorization: 'Bearer sEcReT-token' })
+    expect(bridge.stderr()).toContain('token of DRAWBRIDGE_TOKEN')
+    expect(bridge.stderr()).not.toContain('sEcReT')
+  })
+
+  it('signs in with what is stored', async () => {
+    const url = await serve({ token: 'sEcReT-access' })
+    await storeLogin(home, url)
+    const bridge = start([url])
+    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+    bridge.child.stdin?.end()
+    expect((await bridge.exit).code).toBe(0)
+    expect(bridge.stderr()).toContain('login stored')
+    expect(bridge.stderr()).not.toContain('sEcReT')
+  })
+
+  it('renews a stored login that has ended, and stores what it got', async () => {
+    const forms: string[] = []
+    const url = await serve({
+      token: 'sEcReT-next',
+      other(request, response) {
+        if (request.url !== '/token') return false
+        request.on('data', (chunk) => forms.push(String(chunk)))
+        request.on('end', () => {
+          response.setHeader('Content-Type', 'application/json')
+          const tokens = { access_token: 'sEcReT-next', refresh_token: 'sEcReT-rotated', expires_in: 3600 }
+          response.end(JSON.stringify({ token_type: 'Bearer', ...tokens }))
+        })
+        return true
+      },
+    })
+    const { origin } = new URL(url)
+    await storeLogin(home, url, {
+      issuer: origin,
+      tokenEndpoint: `${origin}/token`,
+      tokens: { accessToken: 'sEcReT-old', refreshToken: 'sEcReT-refresh', issuedAt: 1000, expiresAt: 2000 },
+    })
+    const bridge = start([url])
+    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+    bridge.child.stdin?.end()
+    expect((await bridge.exit).code).toBe(0)
+    expect(forms).toEqual([expect.stringContaining('refresh_token=sEcReT-refresh')])
+    const again = start([url])
+    await again.ask(initialize)
+    expect(forms).toHaveLength(1)
+  })
+
+  it('answers the client when the server is not there, and says what to do', async () => {
+    const url = await serve()
+    await server?.close()
+    const bridge = start([url, '--retry', 'off'])
+    const answer = await bridge.ask(initialize)
+    expect(answer).toMatchObject({ error: { code: -32_603, data: { code: 'network_refused' } } })
+    bridge.child.stdin?.end()
+    expect((await bridge.exit).code).toBe(0)
+  })
+
+  it('with --debug writes a log of its owner, with no secret in it', async () => {
+    const bridge = start([await serve({ token: 'sEcReT-token' }), '--debug'], {
+      DRAWBRIDGE_TOKEN: 'sEcReT-token',
+    })
+    await bridge.ask(initialize)
+    bridge.child.stdin?.end()
+    await bridge.exit
+    const folder = join(home, '.drawbridge', 'logs')
+    const [name = ''] = readdirSync(folder)
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+    const log = readFileSync(join(folder, name), 'utf8')
+    expect(log).toContain(`drawbridge ${version}`)
+    expect(log).not.toContain('sEcReT')
+    expect(bridge.stderr()).toContain(join(folder, name))
+  })
+
+  it('with --silent says nothing', async () => {
+    const bridge = start([await serve(), '--silent'], { DRAWBRIDGE_PROFIEL: 'x' })
+    await bridge.ask(initialize)
+    bridge.child.stdin?.end()
+    await bridge.exit
+    expect(bridge.stderr()).toBe('')
+  })
+
+  it('with faults on its command line tells them all and is 2', async () => {
+    const bridge = start(['ftp://x', '--transprot', 'sse', '--retry', 'x'])
+    expect(await bridge.exit).toEqual({ code: 2, signal: null })
+    expect(bridge.stdout()).toBe('')
+    expect(bridge.stderr().trimEnd().split('\n')).toEqual([
+      'drawbridge did not start.',
+      expect.stringContaining('--transprot'),
+      expect.stringContaining('--retry'),
+      expect.stringContaining('ftp://x'),
+      'Every flag: drawbridge --help',
+    ])
+  })
+
+  it('without any word prints the help on stderr and is 2', async () => {
+    const bridge = start([])
+    expect((await bridge.exit).code).toBe(2)
+    expect(bridge.stdout()).toBe('')
+    expect(bridge.stderr()).toMatch(/^Examples:/)
+  })
+
+  it('answers --help and --version on stdout, also behind a URL', async () => {
+    const help = start(['https://mcp.example.com', '--debug', '--help'])
+    expect((await help.exit).code).toBe(0)
+    expect(help.stdout()).toContain('--auth-timeout')
+    const asked = start(['--version'])
+    expect((await asked.exit).code).toBe(0)
+    expect(asked.stdout()).toBe(`${version}\n`)
+  })
+})

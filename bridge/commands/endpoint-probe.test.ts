@@ -1,0 +1,55 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { networkConfig } from '../config-part.ts'
+import { createHttpClient } from '../network/node-http-client.ts'
+import { askEndpoint, endSession, initializeRequest } from './endpoint-probe.ts'
+
+describe('asking an endpoint', () => {
+  const servers: Server[] = []
+  const http = createHttpClient(networkConfig({}, { environment: {} }))
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections()
+      server.close()
+    }
+    http.close()
+  })
+
+  async function serve(listener: RequestListener): Promise<string> {
+    const server = createServer(listener)
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  }
+
+  it('reads the response in a stream that does not end', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Mcp-Session-Id': 's' })
+      response.write(': hello\n\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n')
+      response.write('id: 1\r\ndata: {"jsonrpc":"2.0",\r\ndata: "id":1,"result":{"a":1}}\r\n\r\n')
+    })
+    const answer = await askEndpoint(http, url, initializeRequest, {})
+    expect(answer).toMatchObject({ status: 200, sessionId: 's', message: { result: { a: 1 } } })
+  })
+
+  it('takes anything for an answer', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(403, { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="a b"' })
+      response.end('<html>')
+    })
+    const answer = await askEndpoint(http, url, initializeRequest, {})
+    expect(answer).toMatchObject({ status: 403, message: undefined, sessionId: undefined })
+    expect(answer.challenges[0]?.params.get('scope')).toBe('a b')
+    expect(Math.abs((answer.date ?? 0) - Date.now() / 1000)).toBeLessThan(30)
+  })
+
+  it('fails when nobody answers, and ends no session that is not there', async () => {
+    const url = await serve((request) => request.socket.destroy())
+    await expect(askEndpoint(http, url, initializeRequest, {})).rejects.toMatchObject({
+      name: 'NetworkError',
+    })
+    await expect(endSession(http, url, 's', {})).resolves.toBeUndefined()
+    await expect(endSession(http, url, undefined, {})).resolves.toBeUndefined()
+  })
+})

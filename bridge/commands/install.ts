@@ -1,0 +1,126 @@
+import type { Client } from '../install/client.ts'
+import { clientFile } from '../install/client-file.ts'
+import { clients, findClient } from '../install/client-table.ts'
+import { InstallError } from '../install/install-error.ts'
+import { checkLasting, whyPassing } from '../install/lasting-path.ts'
+import { planInstall } from '../install/plan-install.ts'
+import type { Plan } from '../install/plan.ts'
+import { checkServerName, serverNameOf } from '../install/server-name.ts'
+import { snippetOf } from '../install/snippet.ts'
+import type { CommandInput } from './command.ts'
+import { type ExitCode, exitCode } from './exit-code.ts'
+import { shellWord } from './failure-text.ts'
+import { type EntryToInstall, entryToInstall } from './install-entry.ts'
+import { withInstallFailure } from './install-failure.ts'
+import { listClients } from './install-list.ts'
+import { type InstallPlace, installPlace, installSystem } from './install-place.ts'
+import { type Agreement, type Outcome, writePlan } from './install-write.ts'
+
+/** What `install` is told beside the client, the URL and the settings. */
+export interface InstallOptions extends Agreement {
+  /** Undefined: made of the host of the server. */
+  name: string | undefined
+  /** The file of the project in the current folder. */
+  project: boolean
+  /** Only show what to paste. */
+  print: boolean
+  /** Only show what there is. */
+  list: boolean
+}
+
+/**
+ * Writes an entry that starts the bridge for a server into the file of a client. That the same entry is there already is no
+ * failure. Nothing is asked of the server.
+ */
+export function install(
+  input: CommandInput,
+  options: InstallOptions,
+  place: InstallPlace = installPlace(),
+): Promise<ExitCode> {
+  return withInstallFailure(input.terminal, async () => {
+    if (options.list) return listClients(input, place)
+    const [id, ...operands] = input.line.operands
+    if (id === undefined) {
+      const known = clients.map((client) => client.id).join(', ')
+      throw new InstallError(
+        'usage',
+        'The client is missing.',
+        `drawbridge install <client> <url>; clients are ${known}.`,
+      )
+    }
+    const client = findClient(id)
+    const rest = { ...input, line: { ...input.line, operands } }
+    const entry = entryToInstall(rest, place)
+    const name = options.name ?? serverNameOf(entry.serverUrl)
+    checkServerName(name)
+    const path = clientFile(
+      client,
+      options.project ? 'project' : 'user',
+      installSystem(input.surroundings, place),
+    )
+    if (options.print) return print(input, client, path, name, entry, place)
+    if (!options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
+    const plan = planInstall({ client, path, name, launch: entry.launch })
+    const outcome = await writePlan(plan, options, input)
+    const notes = [...entry.notes, ...(plan.warning === undefined ? [] : [plan.warning])]
+    if (options.project)
+      notes.push('The paths in the entry are those of this computer: others who get the file have others.')
+    report(input, client, plan, { ...entry, notes }, outcome)
+    return outcome.did === 'declined' ? exitCode.failed : exitCode.ok
+  })
+}
+
+function print(
+  { terminal, json }: CommandInput,
+  client: Client,
+  path: string,
+  name: string,
+  entry: EntryToInstall,
+  place: InstallPlace,
+): ExitCode {
+  const snippet = snippetOf(client, name, client.entry(entry.launch))
+  for (const note of [...entry.notes, ...passingNotes(entry, place)]) terminal.note(note)
+  if (json) {
+    const facts = { ok: true, did: 'printed', client: client.id, name, file: path, backup: null, diff: null }
+    terminal.print(JSON.stringify({ ...facts, entry: client.entry(entry.launch), snippet }))
+  } else {
+    terminal.note(`For ${path}:`)
+    terminal.print(snippet)
+  }
+  return exitCode.ok
+}
+
+function passingNotes({ launch }: EntryToInstall, { temporaryFolders }: InstallPlace): string[] {
+  return [launch.command, launch.args[0] ?? ''].flatMap((path) => {
+    const why = whyPassing(path, temporaryFolders)
+    return why === undefined
+      ? []
+      : [`${path} is ${why}, and will not stay there: npm i -g mcp-drawbridge first.`]
+  })
+}
+
+function report(
+  { terminal, json }: CommandInput,
+  client: Client,
+  { name, file, diff }: Plan,
+  { launch, notes, serverUrl }: EntryToInstall,
+  { did, backup }: Outcome,
+): void {
+  for (const note of notes) terminal.note(note)
+  if (json) {
+    const facts = { ok: did !== 'declined', did, client: client.id, name, file: file.path }
+    terminal.print(
+      JSON.stringify({ ...facts, backup: backup ?? null, diff, entry: client.entry(launch), snippet: null }),
+    )
+    return
+  }
+  if (did === 'planned') return terminal.note('Nothing is written: --dry-run.')
+  if (did === 'declined') return terminal.note('Nothing is written.')
+  if (did === 'unchanged')
+    return terminal.note(`${client.title} has this entry already, as ${name} in ${file.path}.`)
+  const how = did === 'added' ? 'has the new entry' : `has the entry ${did}:`
+  terminal.note(`${client.title} ${how} ${name} in ${file.path}.`)
+  if (backup !== undefined) terminal.note(`The file as it was is ${backup}.`)
+  for (const line of client.afterwards(name)) terminal.note(line)
+  terminal.note(`The first use signs in. To do it now: drawbridge login ${shellWord(serverUrl)}`)
+}

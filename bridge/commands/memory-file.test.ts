@@ -1,0 +1,71 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryFile } from './memory-file.ts'
+
+describe('the memory of a server', () => {
+  let folder: string
+  let path: string
+  const notes: string[] = []
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'drawbridge-memory-'))
+    path = join(folder, 'servers', 'a.json')
+    notes.length = 0
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+  const open = (at = path): ReturnType<typeof createMemoryFile> =>
+    createMemoryFile(at, (text) => notes.push(text))
+
+  it('is read as it was written', () => {
+    const memory = {
+      era: 'legacy' as const,
+      transport: 'http' as const,
+      at: 5,
+      without: 'modern' as const,
+      initializeResult: { protocolVersion: '2025-11-25' },
+      tools: [{ name: 'a' }],
+    }
+    open().write(memory)
+    expect(open().read()).toEqual(memory)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(readdirSync(join(folder, 'servers'))).toEqual(['a.json'])
+  })
+
+  it.each([
+    '',
+    '{',
+    '[]',
+    '{"version":2,"era":"legacy","transport":"http","at":1}',
+    '{"version":1,"era":"old","transport":"http","at":1}',
+    '{"version":1,"era":"legacy","transport":"carrier pigeon","at":1}',
+  ])('of %s is none', (text) => {
+    const file = open(join(folder, 'b.json'))
+    writeFileSync(join(folder, 'b.json'), text)
+    expect(file.read()).toBeUndefined()
+  })
+
+  it('is without members that nobody can use', () => {
+    writeFileSync(
+      join(folder, 'b.json'),
+      '{"version":1,"era":"modern","transport":"http","tools":[1,{"name":"a"}],"discoverResult":7,"without":"x"}',
+    )
+    expect(open(join(folder, 'b.json')).read()).toEqual({
+      era: 'modern',
+      transport: 'http',
+      at: 0,
+      tools: [{ name: 'a' }],
+    })
+  })
+
+  it('that is not there, or cannot be written, ends nothing', () => {
+    expect(open().read()).toBeUndefined()
+    open('/dev/null/nowhere/a.json').write({ era: 'legacy', transport: 'http', at: 1 })
+    expect(notes).toHaveLength(1)
+  })
+
+  it('is not kept when it is huge', () => {
+    open().write({ era: 'legacy', transport: 'http', at: 1, tools: [{ text: 'x'.repeat(9_000_000) }] })
+    expect(open().read()).toBeUndefined()
+  })
+})

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const bridge = fileURLToPath(new URL('..', import.meta.url))
+
+/** Everything that is loaded before the first message can be sent: what is imported without `await` and is no type. */
+function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } {
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const visit = (file: string): void => {
+    const name = relative(bridge, file)
+    if (files.has(name) || !file.endsWith('.ts')) return
+    files.add(name)
+    const source = readFileSync(file, 'utf8')
+    for (const [, from = ''] of source.matchAll(/^(?:import|export) (?!type )[^;'"]*?from '([^']+)'/gms)) {
+      if (from.startsWith('.')) visit(join(dirname(file), from))
+      else if (!from.startsWith('node:') && !from.startsWith('@drawbridge/shared/')) packages.add(from)
+    }
+  }
+  visit(join(bridge, entry))
+  return { files, packages }
+}
+
+describe('what a connection loads before its first message', () => {
+  const { files, packages } = loadedBy('main.ts')
+
+  it('is found at all', () => {
+    expect(files).toContain('proxy/relay.ts')
+    expect(files).toContain('commands/connect.ts')
+    expect(files).toContain('network/node-http-client.ts')
+  })
+
+  it('is no package', () => {
+    expect([...packages]).toEqual([])
+  })
+
+  it('is nothing of the sign-in but its types, and no command', () => {
+    const loaded = [...files]
+    expect(loaded.filter((file) => file.startsWith('oauth/')).sort()).toEqual([
+      'oauth/fixed-login.ts',
+      'oauth/login-port.ts',
+    ])
+    expect(loaded.filter((file) => file.startsWith('credentials/')).sort()).toEqual([
+      'credentials/credential-store.ts',
+      'credentials/login-id.ts',
+    ])
+    expect(loaded.filter((file) => file.startsWith('terminal/'))).toEqual(['terminal/output.ts'])
+    expect(loaded.filter((file) => file.startsWith('install/'))).toEqual([])
+    expect(loaded).not.toContain('commands/command-line.ts')
+    expect(loaded).not.toContain('network/proxied-http-client.ts')
+  })
+})

@@ -1,0 +1,318 @@
+import { describe, expect, it } from 'vitest'
+import { createBridgeConfig, namesByOrigin, readSettings, type Surroundings } from './config-reader.ts'
+import { type BridgeConfig, ConfigError } from './config.ts'
+import { parseArguments } from './setting-argument.ts'
+
+const url = 'https://mcp.example.com/mcp'
+
+interface Given {
+  environment?: Record<string, string>
+  files?: Record<string, string>
+  platform?: NodeJS.Platform
+}
+
+function surroundingsOf({ environment = {}, files = {}, platform = 'linux' }: Given): Surroundings {
+  return {
+    environment,
+    homeFolder: '/home/me',
+    platform,
+    readText(path) {
+      const text = files[path]
+      if (text === undefined) throw Object.assign(new Error('no'), { code: 'ENOENT' })
+      return text
+    },
+  }
+}
+
+function read(words: readonly string[], given: Given = {}): BridgeConfig {
+  const surroundings = surroundingsOf(given)
+  return createBridgeConfig(readSettings(parseArguments(words, []), surroundings), surroundings)
+}
+
+function problemsOf(words: readonly string[], given: Given = {}): readonly string[] {
+  try {
+    read(words, given)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+const configFile = '/home/me/.drawbridge/config.json'
+
+describe('the configuration', () => {
+  it('of a URL alone is complete', () => {
+    expect(read([url])).toMatchObject({
+      serverUrl: url,
+      network: {
+        connectTimeoutMs: 10_000,
+        headersTimeoutMs: 300_000,
+        proxy: undefined,
+        ca: undefined,
+        ipv4: false,
+      },
+      oauth: {
+        serverUrl: url,
+        profile: 'default',
+        grant: 'authorization_code',
+        sendResource: true,
+        callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback' },
+        signInTimeoutMs: 300_000,
+      },
+      credentials: { home: '/home/me/.drawbridge', backend: undefined, keychainTimeoutMs: 2500 },
+      relay: {
+        transport: 'http-first',
+        protocol: 'auto',
+        headers: {},
+        tools: { allow: [], deny: [] },
+        retryMs: 20_000,
+        watchdogMs: 12_000,
+        pingMs: 0,
+        signInWaitMs: 1000,
+        cookies: true,
+      },
+      token: undefined,
+      fixedBy: undefined,
+      openBrowser: false,
+      output: { silent: false, debug: false },
+    })
+  })
+
+  it('takes flags over variables over the section of the server over the rest of the file', () => {
+    const files = {
+      [configFile]: JSON.stringify({
+        retry: '1s',
+        watchdog: '2s',
+        profile: 'file',
+        'keep-alive': true,
+        servers: {
+          'https://MCP.example.com:443/mcp': {
+            watchdog: '3s',
+            scope: 'file',
+            header: { 'X-A': '1', 'X-B': 2 },
+          },
+          'https://other.example/mcp': { transport: 'sse-only' },
+        },
+      }),
+    }
+    const config = read([url, '--scope', 'flag'], { files, environment: { DRAWBRIDGE_PROFILE: 'variable' } })
+    expect(config.relay).toMatchObject({
+      retryMs: 1000,
+      watchdogMs: 3000,
+      pingMs: 30_000,
+      transport: 'http-first',
+      headers: { 'X-A': '1', 'X-B': '2' },
+    })
+    expect(config.oauth).toMatchObject({ profile: 'variable', scope: 'flag' })
+  })
+
+  it('says where each setting came from', () => {
+    const surroundings = surroundingsOf({
+      environment: { DRAWBRIDGE_PROFILE: 'a', DRAWBRIDGE_SCOPE: '' },
+      files: { [configFile]: '{"retry":5}' },
+    })
+    const line = parseArguments([url, '--debug'], [])
+    expect(namesByOrigin(readSettings(line, surroundings))).toEqual({
+      flag: ['debug'],
+      variable: ['profile'],
+      file: ['retry'],
+    })
+  })
+
+  it('finds its file by --home and DRAWBRIDGE_HOME', () => {
+    const files = { '/srv/a/config.json': '{"profile":"a"}', '/srv/b/config.json': '{"profile":"b"}' }
+    const environment = { DRAWBRIDGE_HOME: '/srv/a' }
+    expect(read([url], { files, environment })).toMatchObject({
+      oauth: { profile: 'a' },
+      credentials: { home: '/srv/a' },
+    })
+    expect(read([url, '--home', '/srv/b'], { files, environment }).oauth.profile).toBe('b')
+  })
+
+  it('tells every fault at once, and no value that may be secret', () => {
+    const files = {
+      [configFile]: '{"retyr":"5s","token":"SECRET","servers":{"https://x.example":{"retry":"SECRET"}}}',
+    }
+    const words = [
+      'http://mcp.example.com/mcp',
+      '99999',
+      '--unknown',
+      '--retry',
+      'SECRET',
+      '--header',
+      'SECRET',
+    ]
+    const problems = problemsOf(words, { files, environment: { DRAWBRIDGE_TOKEN: 'SECRET SECRET' } })
+    expect(problems.map((problem) => problem.split(':')[0])).toEqual([
+      '--unknown',
+      '99999',
+      `retyr of ${configFile}`,
+      `token of ${configFile}`,
+      '--header',
+      '--retry',
+      'DRAWBRIDGE_TOKEN',
+      'http',
+    ])
+    expect(problems.join(' ')).not.toContain('SECRET')
+  })
+
+  it.each<[words: string[], problem: RegExp]>([
+    [[], /URL of the server is missing/],
+    [['mcp.example.com/mcp'], /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
+    [['ftp://mcp.example.com'], /begins with https/],
+    [['https://user:SECRET@mcp.example.com'], /holds a user or a password/],
+    [[`${url}#x`], /without fragment/],
+    [['http://10.0.0.1/mcp'], /plain http/],
+    [[url, '3334', 'extra'], /extra: is one word too many/],
+    [[url, '--callback', 'http://localhost:1/x', '--host', 'localhost'], /host is in the callback/],
+    [[url, '1', '--callback', 'http://localhost:1/x'], /port belongs into the callback/],
+    [[url, '--client-credentials'], /needs --static-oauth-client-info/],
+    [[url, '--token-endpoint', 'https://as.example/token'], /for --client-credentials only/],
+    [
+      [url, '--device-code', '--client-credentials', '--static-oauth-client-info', '{"client_id":"a"}'],
+      /only one/,
+    ],
+    [[url, '--resource', 'https://a.example', '--disable-resource-parameter'], /only one/],
+    [[url, '--transport', 'http'], /expected http-first, sse-first, http-only or sse-only/],
+    [[url, '--header', 'X: ${MISSING}'], /variable MISSING to be set/],
+    [[url, '--home', 'relative'], /absolute path/],
+  ])('%j is refused', (words, problem) => {
+    const problems = problemsOf(words)
+    expect(problems.join('\n')).toMatch(problem)
+    expect(problems.join('\n')).not.toContain('SECRET')
+  })
+
+  it.each<[content: string, problem: RegExp]>([
+    ['{', /is no JSON/],
+    ['[]', /expected a JSON object/],
+    ['{"servers":[]}', /expected servers to be an object/],
+    ['{"servers":{"https://a.example":5}}', /https:\/\/a\.example: expected an object/],
+    ['{"home":"/x"}', /cannot be set in a file/],
+    ['{"scope":null}', /expected a value/],
+    ['{"scope":["a","b"]}', /expected one value/],
+  ])('a file with %s is refused', (content, problem) => {
+    expect(problemsOf([url], { files: { [configFile]: content } }).join('\n')).toMatch(problem)
+  })
+
+  it('of a file takes JSON where a flag takes its text', () => {
+    const content = {
+      'static-oauth-client-info': { client_id: 'a', client_secret: '${S}' },
+      debug: true,
+      'ignore-tool': ['a*', 'b'],
+    }
+    const config = read([url], { files: { [configFile]: JSON.stringify(content) }, environment: { S: 'x' } })
+    expect(config.oauth.staticClient).toEqual({ clientId: 'a', clientSecret: 'x' })
+    expect(config.output.debug).toBe(true)
+    expect(config.relay.tools.deny).toEqual(['a*', 'b'])
+  })
+
+  it('warns of variables that nobody knows, but not of those of the server', () => {
+    const environment = {
+      DRAWBRIDGE_PROFIEL: 'x',
+      DRAWBRIDGE_BASE_URL: 'https://x.example',
+      DRAWBRIDGE_STORE: 'memory:',
+    }
+    const { warnings, problems } = readSettings(parseArguments([url], []), surroundingsOf({ environment }))
+    expect(problems).toEqual([])
+    expect(warnings).toEqual([
+      'DRAWBRIDGE_PROFIEL: there is no such variable. Did you mean DRAWBRIDGE_PROFILE?',
+    ])
+  })
+
+  it('takes a bearer token of a header out of the headers', () => {
+    const config = read([url, '--header', 'authorization: Bearer ${T}', '--header', 'X: 1'], {
+      environment: { T: 'abc' },
+    })
+    expect(config).toMatchObject({ token: 'abc', fixedBy: 'header', relay: { headers: { X: '1' } } })
+    const basic = read([url, '--header', 'Authorization: Basic abc'])
+    expect(basic).toMatchObject({ token: undefined, fixedBy: 'other_header' })
+    expect(basic.relay.headers).toEqual({ Authorization: 'Basic abc' })
+    const both = read([url, '--header', 'Authorization: Bearer x'], {
+      environment: { DRAWBRIDGE_TOKEN: 'env' },
+    })
+    expect(both).toMatchObject({ token: 'env', fixedBy: 'environment', relay: { headers: {} } })
+  })
+
+  it('splits repeated variables', () => {
+    const environment = { DRAWBRIDGE_HEADER: 'A: 1\nB: 2, 3', DRAWBRIDGE_IGNORE_TOOL: 'a, b*' }
+    const { relay } = read([url], { environment })
+    expect(relay.headers).toEqual({ A: '1', B: '2, 3' })
+    expect(relay.tools.deny).toEqual(['a', 'b*'])
+  })
+
+  it('has the redirect URI of mcp-remote when a port is given', () => {
+    expect(read([url, '3334']).oauth.callback).toEqual({
+      host: 'localhost',
+      port: 3334,
+      path: '/oauth/callback',
+    })
+    expect(read([url, '3334'], { platform: 'win32' }).oauth.callback.host).toBe('127.0.0.1')
+    expect(read([url, '3334', '--host', '127.0.0.1']).oauth.callback.host).toBe('127.0.0.1')
+    expect(read([url, '--callback', 'http://localhost:9/x']).oauth.callback).toEqual({
+      host: 'localhost',
+      port: 9,
+      path: '/x',
+    })
+  })
+
+  it('lets --debug be switched off again', () => {
+    const environment = { DRAWBRIDGE_DEBUG: '1', DRAWBRIDGE_KEEP_ALIVE: 'on' }
+    expect(read([url, '--debug=off'], { environment }).output.debug).toBe(false)
+    expect(read([url], { environment }).relay.pingMs).toBe(30_000)
+    expect(read([url, '--ping-interval', '5'], { environment: {} }).relay.pingMs).toBe(5000)
+  })
+})
+
+describe('proxies', () => {
+  it.each<[environment: Record<string, string>, words: string[], proxy: BridgeConfig['network']['proxy']]>([
+    [{}, [], undefined],
+    [{ NO_PROXY: 'x' }, [], undefined],
+    [
+      { HTTPS_PROXY: 'proxy:3128', NO_PROXY: '.internal' },
+      [],
+      { http: undefined, https: 'http://proxy:3128/', noProxy: '.internal' },
+    ],
+    [
+      { HTTPS_PROXY: 'http://a:1', https_proxy: 'http://b:2' },
+      [],
+      { http: undefined, https: 'http://b:2/', noProxy: undefined },
+    ],
+    [{ HTTPS_PROXY: 'http://a:1' }, ['--no-proxy'], undefined],
+    [
+      { HTTPS_PROXY: 'http://a:1', no_proxy: 'x' },
+      ['--proxy', 'c:3'],
+      { http: 'http://c:3/', https: 'http://c:3/', noProxy: 'x' },
+    ],
+    [{ ALL_PROXY: 'http://a:1' }, [], { http: 'http://a:1/', https: 'http://a:1/', noProxy: undefined }],
+    [{ ALL_PROXY: 'socks5://a:1' }, [], undefined],
+    [{ HTTPS_PROXY: '' }, [], undefined],
+  ])('of %j with %j are %j', (environment, words, proxy) => {
+    expect(read([url, ...words], { environment }).network.proxy).toEqual(proxy)
+  })
+
+  it('of the environment that are none are a fault', () => {
+    const problems = problemsOf([url], { environment: { HTTPS_PROXY: 'socks5://user:SECRET@a:1' } })
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatch(/^HTTPS_PROXY: expected the address of an HTTP proxy/)
+    expect(problems[0]).not.toContain('SECRET')
+  })
+})
+
+describe('the browser', () => {
+  it.each<[environment: Record<string, string>, platform: NodeJS.Platform, words: string[], opens: boolean]>([
+    [{}, 'linux', [], false],
+    [{ DISPLAY: ':0' }, 'linux', [], true],
+    [{ WAYLAND_DISPLAY: 'wayland-0' }, 'linux', [], true],
+    [{ BROWSER: 'firefox' }, 'linux', [], true],
+    [{ DISPLAY: ':10', SSH_CONNECTION: '1 2 3 4' }, 'linux', [], false],
+    [{}, 'darwin', [], true],
+    [{}, 'win32', [], true],
+    [{ SSH_TTY: '/dev/pts/1' }, 'darwin', [], false],
+    [{}, 'linux', ['--open'], true],
+    [{ DISPLAY: ':0' }, 'linux', ['--no-open'], false],
+    [{ DISPLAY: ':0', DRAWBRIDGE_OPEN: 'off' }, 'linux', [], false],
+  ])('of %j on %s with %j opens: %s', (environment, platform, words, opens) => {
+    expect(read([url, ...words], { environment, platform }).openBrowser).toBe(opens)
+  })
+})

@@ -1,0 +1,165 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { assert as assertProperty, constantFrom, property, string } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import * as value from './config-value.ts'
+
+const files: Readonly<Record<string, string>> = {
+  'client.json': '{"client_id":"abc","client_secret":"${SECRET}"}',
+  'ca.pem': '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n',
+  'empty.pem': '',
+}
+const source: value.ValueSource = {
+  environment: { SECRET: 's3cret"},"x":{"', NAME: 'me' },
+  readText(path) {
+    const text = files[path]
+    if (text === undefined) throw Object.assign(new Error('no'), { code: 'ENOENT' })
+    return text
+  },
+}
+
+type Row = [parse: value.ValueParser<unknown>, text: string, result: unknown]
+
+const accepted: Row[] = [
+  [value.parseSwitch, 'on', true],
+  [value.parseSwitch, 'FALSE', false],
+  [value.parseSwitch, '1', true],
+  [value.parseDuration, '30', 30_000],
+  [value.parseDuration, '500ms', 500],
+  [value.parseDuration, '1.5s', 1500],
+  [value.parseDuration, '5m', 300_000],
+  [value.parseDuration, '1h', 3_600_000],
+  [value.parseDurationOrOff, 'off', 0],
+  [value.parseDurationOrOff, '0', 0],
+  [value.parseDurationOrOff, '0s', 0],
+  [value.parseDurationOrOff, '20s', 20_000],
+  [value.parseName, 'work-2', 'work-2'],
+  [value.parseScope, 'mcp offline_access', 'mcp offline_access'],
+  [value.parseToken, ' abc.def\n', 'abc.def'],
+  [value.parseCertificateFile, 'ca.pem', files['ca.pem']],
+  [value.parseSecureUrl, 'https://as.example/token', 'https://as.example/token'],
+  [value.parseSecureUrl, 'http://127.0.0.1:9/token', 'http://127.0.0.1:9/token'],
+  [value.parseDocumentUrl, 'https://me.example/client.json', 'https://me.example/client.json'],
+  [value.parseResource, 'https://mcp.example.com', 'https://mcp.example.com'],
+  [value.parseResource, 'urn:example:x', 'urn:example:x'],
+  [value.parseProxy, 'proxy.example:3128', 'http://proxy.example:3128/'],
+  [value.parseProxy, 'http://u:p@proxy.example:3128', 'http://u:p@proxy.example:3128/'],
+  [value.parseProxy, 'off', 'off'],
+  [value.parseAuthorizeParameter, 'audience=a=b', ['audience', 'a=b']],
+  [value.parseAuthorizeParameter, 'x=', ['x', '']],
+  [value.parseStaticClient, '{"client_id":"abc"}', { clientId: 'abc' }],
+  [
+    value.parseStaticClient,
+    '@client.json',
+    // A value of a variable cannot become a member of its own.
+    { clientId: 'abc', clientSecret: 's3cret"},"x":{"' },
+  ],
+  [
+    value.parseStaticClient,
+    '{"client_id":"a","client_secret":"b","token_endpoint_auth_method":"client_secret_post"}',
+    { clientId: 'a', clientSecret: 'b', tokenEndpointAuthMethod: 'client_secret_post' },
+  ],
+  [
+    value.parseClientMetadata,
+    '{"client_name":"${NAME}","contacts":["${NAME}"]}',
+    { client_name: 'me', contacts: ['me'] },
+  ],
+]
+
+const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegExp][] = [
+  [value.parseSwitch, 'maybe', /on or off/],
+  [value.parseSwitch, 'constructor', /on or off/],
+  [value.parseDuration, '0', /seconds, or a number with a unit/],
+  [value.parseDuration, '-5', /unit/],
+  [value.parseDuration, '5 s', /unit/],
+  [value.parseDuration, '25h', /unit/],
+  [value.parseDuration, '1e3', /unit/],
+  [value.parseName, '../x', /letters/],
+  [value.parseName, '', /letters/],
+  [value.parseScope, 'a  b', /single blanks/],
+  [value.parseScope, 'a"b', /scopes/],
+  [value.parseToken, 'a b', /without blanks/],
+  [value.parseAbsolutePath, 'relative', /absolute/],
+  [value.parseCertificateFile, 'missing', /can be read \(ENOENT\)/],
+  [value.parseCertificateFile, 'client.json', /PEM/],
+  [value.parseFileText, 'empty.pem', /something in it/],
+  [value.parsePrivateKeyFile, 'ca.pem', /private key/],
+  [value.parseSecureUrl, 'http://as.example/token', /https/],
+  [value.parseSecureUrl, 'as.example', /https/],
+  [value.parseWebUrl, 'javascript:alert(1)', /https:\/\/ or http/],
+  [value.parseDocumentUrl, 'https://me.example/', /path/],
+  [value.parseDocumentUrl, 'http://127.0.0.1/client.json', /https/],
+  [value.parseDocumentUrl, 'https://me.example/a/../client.json', /path/],
+  [value.parseResource, 'mcp.example.com', /absolute URI/],
+  [value.parseResource, 'https://mcp.example.com#x', /fragment/],
+  [value.parseProxy, 'socks5://proxy:1080', /HTTP proxy/],
+  [value.parseProxy, 'http://proxy:3128/path', /HTTP proxy/],
+  [value.parseAuthorizeParameter, 'state=x', /another parameter than state/],
+  [value.parseAuthorizeParameter, 'code_challenge_method=plain', /another parameter/],
+  [value.parseAuthorizeParameter, 'novalue', /name=value/],
+  [value.parseStaticClient, 'nonsense', /JSON object/],
+  [value.parseStaticClient, '{"client_secret":"x"}', /client_id/],
+  [value.parseStaticClient, '{"client_id":"a","client_secret":5}', /client_secret/],
+  [value.parseStaticClient, '{"client_id":"${MISSING}"}', /variable MISSING/],
+  [value.parseStaticClient, '@missing', /can be read/],
+  [value.parseClientMetadata, '[]', /JSON object/],
+]
+
+describe('values of settings', () => {
+  it.each(accepted)('%o takes %s', (parse, text, result) => {
+    expect(parse(text, source)).toEqual(result)
+  })
+
+  it.each(refused)('%o refuses %s', (parse, text, expected) => {
+    expect(() => parse(text, source)).toThrow(TypeError)
+    expect(() => parse(text, source)).toThrow(expected)
+  })
+
+  it('of private keys come with the algorithm that fits', () => {
+    const pems: [pem: string, algorithm: string][] = [
+      [
+        generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          .privateKey.export({ type: 'sec1', format: 'pem' })
+          .toString(),
+        'ES256',
+      ],
+      [
+        generateKeyPairSync('ec', { namedCurve: 'P-384' })
+          .privateKey.export({ type: 'pkcs8', format: 'pem' })
+          .toString(),
+        'ES384',
+      ],
+      [
+        generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        'EdDSA',
+      ],
+      [
+        generateKeyPairSync('rsa', { modulusLength: 2048 })
+          .privateKey.export({ type: 'pkcs1', format: 'pem' })
+          .toString(),
+        'RS256',
+      ],
+    ]
+    for (const [pem, algorithm] of pems) {
+      const key = value.parsePrivateKeyFile('k', { ...source, readText: () => pem })
+      expect(key.algorithm).toBe(algorithm)
+      expect(key.pem).toMatch(/^-----BEGIN PRIVATE KEY-----/)
+    }
+    const other = generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    expect(() => value.parsePrivateKeyFile('k', { ...source, readText: () => other })).toThrow(/Ed25519/)
+  })
+
+  it('never come back in the message of a refusal', () => {
+    const parsers = [...accepted, ...refused].map(([parse]) => parse)
+    assertProperty(
+      property(constantFrom(...parsers), string({ minLength: 1 }), (parse, junk) => {
+        const text = `sEcReT${junk}`
+        try {
+          parse(text, source)
+        } catch (error) {
+          expect(error).toBeInstanceOf(TypeError)
+          expect((error as Error).message).not.toContain('sEcReT')
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,207 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { systemRuntime } from '../system-runtime.ts'
+import { CredentialError } from './credential-store.ts'
+import { createFileLock, type FileLock } from './file-lock.ts'
+import { createPrivateFolder } from './private-folder.ts'
+import { sampleCredential } from './testing/sample-credential.ts'
+import { type StoreChild, startStoreChild } from './testing/start-store-child.ts'
+
+const endings: (() => void)[] = []
+afterAll(() => {
+  for (const end of endings) end()
+})
+
+interface Place {
+  home: string
+  lock: FileLock
+  /** Another one of the same folder. */
+  another(): FileLock
+  path(name: string): string
+  child(): Promise<StoreChild>
+}
+
+/** A home of its own for each test, as some run at the same time. */
+function place(): Place {
+  const home = mkdtempSync(join(tmpdir(), 'drawbridge-lock-'))
+  endings.push(() => rmSync(home, { recursive: true, force: true }))
+  const folder = join(home, 'credentials')
+  const another = (): FileLock =>
+    createFileLock(
+      createPrivateFolder(folder, 'locks', () => undefined),
+      systemRuntime,
+    )
+  return {
+    home,
+    lock: another(),
+    another,
+    path: (name) => join(folder, 'locks', `${name}.lock`),
+    async child() {
+      const started = startStoreChild()
+      endings.unshift(() => started.kill())
+      const config = { home, backend: 'file' as const, keyFile: undefined, keychainTimeoutMs: 2500 }
+      await started.ask({ do: 'open', config })
+      return started
+    },
+  }
+}
+
+const elapsed = async (work: Promise<unknown>): Promise<number> => {
+  const startedAt = performance.now()
+  await work
+  return performance.now() - startedAt
+}
+
+describe('a lock', () => {
+  it('lets one at a time in, within a process too', async () => {
+    const { home, lock, another } = place()
+    let inside = 0
+    let most = 0
+    const work = async (): Promise<void> => {
+      inside += 1
+      most = Math.max(most, inside)
+      await systemRuntime.sleep(5)
+      inside -= 1
+    }
+    const locks = [lock, lock, lock, another()]
+    await Promise.all(locks.map((each) => each('a', { waitMs: 10_000 }, work)))
+    expect(most).toBe(1)
+    expect(readdirSync(join(home, 'credentials', 'locks'))).toEqual([])
+  })
+
+  it('of another name does not matter', async () => {
+    const { lock } = place()
+    const answer = await lock('a', { waitMs: 0 }, () => lock('b', { waitMs: 0 }, async () => 'both'))
+    expect(answer).toBe('both')
+  })
+
+  it('is given back when the work fails', async () => {
+    const { lock } = place()
+    const failing = lock('a', { waitMs: 0 }, () => Promise.reject(new Error('no')))
+    await expect(failing).rejects.toThrow('no')
+    expect(await lock('a', { waitMs: 0 }, async () => 1)).toBe(1)
+  })
+
+  it('is busy for who has waited long enough', async () => {
+    const { lock, another } = place()
+    await lock('a', { waitMs: 0 }, async () => {
+      for (const other of [lock, another()]) {
+        const waiting = other('a', { waitMs: 120 }, async () => 1)
+        await expect(waiting).rejects.toMatchObject({ name: 'CredentialError', fault: 'busy' })
+      }
+    })
+  })
+
+  it('is not needed by who gets the answer otherwise', async () => {
+    const { lock, another } = place()
+    let asked = 0
+    await lock('a', { waitMs: 0 }, async () => {
+      const instead = async (): Promise<number | undefined> => (++asked < 4 ? undefined : 42)
+      expect(await another()('a', { waitMs: 10_000, instead }, async () => 1)).toBe(42)
+    })
+    expect(asked).toBe(4)
+  })
+
+  it('is not waited for any more when the other way fails', async () => {
+    const { lock } = place()
+    await lock('a', { waitMs: 0 }, async () => {
+      const instead = (): Promise<undefined> => Promise.reject(new Error('gave up'))
+      await expect(lock('a', { waitMs: 10_000, instead }, async () => undefined)).rejects.toThrow('gave up')
+    })
+  })
+
+  it('cannot be had in a folder that cannot be written', async () => {
+    const folder = createPrivateFolder('/proc/drawbridge', 'locks', () => undefined)
+    const taken = createFileLock(folder, systemRuntime)('a', { waitMs: 0 }, async () => 1)
+    await expect(taken).rejects.toMatchObject({ fault: 'not_writable' })
+  })
+})
+
+describe('locks of several processes', () => {
+  it('lose no update', async () => {
+    const { child } = place()
+    const id = 'a'.repeat(64)
+    const children = await Promise.all([child(), child(), child(), child()])
+    await children[0]?.ask({ do: 'write', id, credential: sampleCredential({ generation: 0 }) })
+    const answers = await Promise.all(children.map((each) => each.ask({ do: 'increment', id, times: 15 })))
+    expect(answers.map(({ message }) => message)).toEqual(children.map(() => undefined))
+    const stored = await children[0]?.ask({ do: 'read', id })
+    expect(stored?.value).toMatchObject({ generation: 60 })
+  })
+
+  it('are given back at once by who ends', async () => {
+    const { lock, path, child } = place()
+    const other = await child()
+    await other.ask({ do: 'hold', name: 'a', waitMs: 0 })
+    expect(existsSync(path('a'))).toBe(true)
+    other.stop()
+    expect(await elapsed(lock('a', { waitMs: 10_000 }, async () => 1))).toBeLessThan(3000)
+  })
+})
+
+describe('a lock whose holder is gone', { concurrent: true }, () => {
+  it('is taken over', async () => {
+    const { lock, child } = place()
+    const killed = await child()
+    await killed.ask({ do: 'hold', name: 'killed', waitMs: 0 })
+    killed.kill()
+    const ms = await elapsed(lock('killed', { waitMs: 15_000 }, async () => 1))
+    expect(ms).toBeGreaterThan(2400)
+    expect(ms).toBeLessThan(9000)
+  })
+
+  it('is taken over by one of all who wait for it', async () => {
+    const { lock, path, child } = place()
+    await lock('stale', { waitMs: 0 }, async () => undefined)
+    const children = await Promise.all([child(), child(), child(), child()])
+    mkdirSync(path('stale'))
+    utimesSync(path('stale'), 1_700_000_000, 1_700_000_000)
+    const answers = await Promise.all(
+      children.map((each) => each.ask({ do: 'hold', name: 'stale', waitMs: 4500 })),
+    )
+    expect(answers.filter(({ value }) => value === true)).toHaveLength(1)
+    expect(answers.filter(({ fault }) => fault === 'busy')).toHaveLength(3)
+  })
+
+  it('is taken over although its time lies ahead: the clock went back', async () => {
+    const { lock, path } = place()
+    await lock('future', { waitMs: 0 }, async () => undefined)
+    mkdirSync(path('future'))
+    const ahead = Date.now() / 1000 + 7200
+    utimesSync(path('future'), ahead, ahead)
+    expect(await elapsed(lock('future', { waitMs: 15_000 }, async () => 1))).toBeLessThan(11_000)
+  })
+
+  it('is not given back by a holder that comes to itself after it was taken over', async () => {
+    const { lock, path, child } = place()
+    const asleep = await child()
+    await asleep.ask({ do: 'hold', name: 'asleep', waitMs: 0 })
+    expect(await asleep.ask({ do: 'isHeld' })).toMatchObject({ value: true })
+    asleep.kill('SIGSTOP')
+    await lock('asleep', { waitMs: 15_000 }, async (lease) => {
+      asleep.kill('SIGCONT')
+      expect(await asleep.ask({ do: 'isHeld' })).toMatchObject({ value: false })
+      await asleep.ask({ do: 'release' })
+      asleep.stop()
+      await systemRuntime.sleep(100)
+      expect(lease.isHeld()).toBe(true)
+    })
+    expect(existsSync(path('asleep'))).toBe(false)
+  })
+})
+
+describe('a lock whose holder lives', () => {
+  it('is left alone although it looks stale: the clock went on', async () => {
+    const { lock, child } = place()
+    const holder = await child()
+    await holder.ask({ do: 'hold', name: 'a', waitMs: 0 })
+    const real = Date.now
+    vi.spyOn(Date, 'now').mockImplementation(() => real() + 7_200_000)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const waiting = lock('a', { waitMs: 5000 }, async () => 1)
+    await expect(waiting).rejects.toBeInstanceOf(CredentialError)
+    expect(await holder.ask({ do: 'isHeld' })).toMatchObject({ value: true })
+  })
+})

@@ -1,0 +1,325 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { systemRuntime } from '../system-runtime.ts'
+import { CredentialError, type CredentialStore } from './credential-store.ts'
+import type { CredentialsConfig } from './credentials-config.ts'
+import { createCredentialStore } from './sealed-store.ts'
+import { sampleCredential } from './testing/sample-credential.ts'
+import { startStoreChild } from './testing/start-store-child.ts'
+
+const id = '1'.repeat(64)
+const otherId = '2'.repeat(64)
+const credential = sampleCredential()
+
+let home: string
+let announced: string[]
+// Without a session bus there is no keychain, whatever this computer has.
+const noBus = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }
+const environment = { ...process.env }
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'drawbridge-store-'))
+  announced = []
+  Object.assign(process.env, noBus)
+})
+afterEach(() => {
+  rmSync(home, { recursive: true, force: true })
+  process.env = { ...environment }
+})
+
+function open(changes: Partial<CredentialsConfig> = {}): CredentialStore {
+  const config: CredentialsConfig = {
+    home,
+    backend: 'file',
+    keyFile: undefined,
+    keychainTimeoutMs: 2500,
+    ...changes,
+  }
+  return createCredentialStore(config, { runtime: systemRuntime, announce: (line) => announced.push(line) })
+}
+
+const at = (...names: string[]): string => join(home, 'credentials', ...names)
+const text = (...names: string[]): string => readFileSync(at(...names), 'utf8')
+const recordOf = (name: string): string => at('records', `${name}.json`)
+
+async function faultOf(work: Promise<unknown>): Promise<string> {
+  return await work.then(
+    () => 'none',
+    (error: unknown) => {
+      if (error instanceof CredentialError) return error.fault
+      throw error
+    },
+  )
+}
+
+function everything(folder = home): string {
+  return readdirSync(folder, { withFileTypes: true })
+    .map((entry) => {
+      const path = join(folder, entry.name)
+      return `${path}\n${entry.isDirectory() ? everything(path) : readFileSync(path, 'utf8')}`
+    })
+    .join('\n')
+}
+
+describe('a credential store', () => {
+  it('writes nothing before it has something to keep', async () => {
+    const store = open()
+    expect(await store.read(id)).toBeUndefined()
+    expect(await store.list()).toEqual([])
+    expect(await store.backend()).toBeUndefined()
+    expect(await store.remove(id)).toBe(false)
+    expect(readdirSync(home)).toEqual([])
+  })
+
+  it('keeps what was written for the next process', async () => {
+    await open().write(id, credential)
+    await open().write(otherId, sampleCredential({ profile: 'other' }))
+    expect(await open().read(id)).toEqual(credential)
+    expect(await open().list()).toHaveLength(2)
+    expect(await open().backend()).toBe('file')
+    expect(await open().remove(id)).toBe(true)
+    expect(await open().read(id)).toBeUndefined()
+    expect(await open().remove(id)).toBe(false)
+  })
+
+  it('keeps nothing in clear', async () => {
+    const store = open()
+    await store.write(id, credential)
+    await store.write(id, { ...credential, generation: 2 })
+    const all = everything()
+    for (const secret of ['access-secret', 'refresh-secret', 'client-secret'])
+      expect(all).not.toContain(secret)
+    expect(Object.keys(JSON.parse(text('index.json')) as object).sort()).toEqual([
+      'backend',
+      'former',
+      'kid',
+      'version',
+    ])
+    expect(text('key').trim()).toHaveLength(43)
+  })
+
+  it('says once where the key is', async () => {
+    await open().prepare()
+    await open().write(id, credential)
+    await open().read(id)
+    expect(announced).toHaveLength(1)
+    expect(announced[0]).toContain(at('key'))
+  })
+
+  it('makes one key when several processes need the first one', async () => {
+    const children = [1, 2, 3, 4].map(() => startStoreChild({ env: { ...process.env, ...noBus } }))
+    onTestFinished(() => {
+      for (const child of children) child.kill()
+    })
+    const config = { home, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500 }
+    await Promise.all(children.map((child) => child.ask({ do: 'open', config })))
+    const answers = await Promise.all(
+      children.map((child, index) => child.ask({ do: 'write', id: String(index).repeat(64), credential })),
+    )
+    expect(answers.map(({ message }) => message)).toEqual(children.map(() => undefined))
+    expect(answers.flatMap((answer) => answer.announced)).toHaveLength(1)
+    expect(await open().list()).toHaveLength(4)
+  })
+
+  it('shares notices, and keeps them from others', async () => {
+    await open().notices.post('signin-1', 'hello')
+    expect(await open().notices.read('signin-1')).toBe('hello')
+    await open().notices.remove('signin-1')
+    await open().notices.remove('signin-1')
+    expect(await open().notices.read('signin-1')).toBeUndefined()
+  })
+
+  it('forgets everything when asked to', async () => {
+    await open().write(id, credential)
+    await open().clear()
+    expect(await open().list()).toEqual([])
+    expect(existsSync(at('key'))).toBe(false)
+    expect(await open().backend()).toBeUndefined()
+    await open().write(id, credential)
+    expect(await open().read(id)).toEqual(credential)
+  })
+})
+
+describe('a damaged store is never an empty one:', () => {
+  beforeEach(async () => {
+    await open().write(id, credential)
+    await open().write(otherId, credential)
+  })
+
+  it.each<[what: string, damage: () => void, fault: string]>([
+    [
+      'a record that is cut off',
+      () => writeFileSync(recordOf(id), text('records', `${id}.json`).slice(0, 90)),
+      'corrupt',
+    ],
+    ['an empty record', () => writeFileSync(recordOf(id), ''), 'corrupt'],
+    ['a record of another login', () => renameSync(recordOf(otherId), recordOf(id)), 'corrupt'],
+    [
+      'a record of a later version',
+      () => writeFileSync(recordOf(id), text('records', `${id}.json`).replace('"v":1', '"v":2')),
+      'newer_version',
+    ],
+    ['an index that is cut off', () => writeFileSync(at('index.json'), '{"version":1'), 'corrupt'],
+    ['an index of a later version', () => writeFileSync(at('index.json'), '{"version":2}'), 'newer_version'],
+    ['no index', () => rmSync(at('index.json')), 'key_missing'],
+    ['no key', () => rmSync(at('key')), 'key_missing'],
+    ['another key', () => writeFileSync(at('key'), 'A'.repeat(43)), 'key_missing'],
+    ['a key that is none', () => writeFileSync(at('key'), 'secret'), 'key_missing'],
+  ])('%s', async (_what, damage, fault) => {
+    damage()
+    const before = everything()
+    expect(await faultOf(open().read(id))).toBe(fault)
+    expect(await faultOf(open().list())).toBe(fault)
+    expect(everything()).toBe(before)
+  })
+
+  it('without its key nothing can be written either, until what it sealed is removed', async () => {
+    rmSync(at('key'))
+    const store = open()
+    expect(await faultOf(store.write('3'.repeat(64), credential))).toBe('key_missing')
+    expect(await faultOf(store.prepare())).toBe('key_missing')
+    await store.remove(id)
+    expect(await faultOf(open().prepare())).toBe('key_missing')
+    await store.remove(otherId)
+    await open().write(id, credential)
+    expect(await open().read(id)).toEqual(credential)
+  })
+
+  it('a sign-in replaces a record that cannot be read', async () => {
+    writeFileSync(recordOf(id), 'damaged')
+    await open().write(id, credential)
+    expect(await open().read(id)).toEqual(credential)
+  })
+
+  it('a damaged index can be left behind for good', async () => {
+    writeFileSync(at('index.json'), 'damaged')
+    expect(await faultOf(open().write(id, credential))).toBe('corrupt')
+    await open().clear()
+    await open().write(id, credential)
+    expect(await open().read(id)).toEqual(credential)
+  })
+})
+
+describe('the key is where it was put first:', () => {
+  const keychainIndex = JSON.stringify({ version: 1, backend: 'keychain', kid: '0123456789abcdef' })
+
+  it('in a file, when the keychain does not work', async () => {
+    await open({ backend: undefined }).write(id, credential)
+    expect(await open({ backend: undefined }).backend()).toBe('file')
+    expect(announced).toHaveLength(1)
+    expect(announced[0]).toMatch(/^The keychain cannot be used: .*key/)
+  })
+
+  it('in a keychain that cannot be reached, and nowhere else', async () => {
+    await open().write(id, credential)
+    const sealed = JSON.parse(text('records', `${id}.json`)) as { kid: string }
+    writeFileSync(at('index.json'), keychainIndex.replace('0123456789abcdef', sealed.kid))
+    const before = everything()
+    const store = open({ backend: undefined })
+    expect(await faultOf(store.read(id))).toMatch(/^keychain_/)
+    expect(await faultOf(store.write(id, credential))).toMatch(/^keychain_/)
+    expect(await faultOf(store.prepare())).toMatch(/^keychain_/)
+    expect(await store.backend()).toBe('keychain')
+    expect(readdirSync(at('locks'))).toEqual([])
+    rmSync(at('locks'), { recursive: true })
+    expect(everything()).toBe(before)
+  })
+
+  it('where the configuration says now; what the old key sealed still opens', async () => {
+    const keyFile = join(home, 'passphrase')
+    writeFileSync(keyFile, 'correct horse battery staple\n')
+    await open().write(id, credential)
+    await open({ backend: undefined, keyFile }).write(otherId, credential)
+    expect(announced[1]).toContain(keyFile)
+    expect(await open({ backend: undefined, keyFile }).read(id)).toEqual(credential)
+    expect(await open({ backend: undefined, keyFile }).list()).toHaveLength(2)
+    expect(everything()).not.toContain('correct horse\n')
+    // And back: no third key.
+    await open().write(otherId, credential)
+    const index = JSON.parse(text('index.json')) as { former: unknown[] }
+    expect(index.former).toHaveLength(1)
+    expect(await open({ backend: undefined }).read(otherId)).toEqual(credential)
+  })
+
+  it('never in a keychain that was asked for and does not work', async () => {
+    expect(await faultOf(open({ backend: 'keychain' }).prepare())).toMatch(/^keychain_/)
+    expect(existsSync(at('index.json'))).toBe(false)
+  })
+})
+
+describe('a key from a file of the user', () => {
+  let keyFile: string
+  beforeEach(async () => {
+    keyFile = join(home, 'passphrase')
+    writeFileSync(keyFile, 'correct horse battery staple\n')
+    await open({ keyFile }).write(id, credential)
+  })
+
+  it('opens again, and is written nowhere', async () => {
+    expect(await open({ keyFile }).read(id)).toEqual(credential)
+    expect(existsSync(at('key'))).toBe(false)
+    rmSync(keyFile)
+    expect(everything()).not.toContain('correct horse')
+  })
+
+  it.each<[string, () => string | undefined]>([
+    ['is gone', () => join(home, 'elsewhere')],
+    ['is not given', () => undefined],
+    ['is empty', () => (writeFileSync(keyFile, ' \n'), keyFile)],
+    ['is another one', () => (writeFileSync(keyFile, 'correct horse'), keyFile)],
+  ])('that %s is said to be missing', async (_what, change) => {
+    const changed = change()
+    expect(await faultOf(open({ backend: undefined, keyFile: changed }).read(id))).toBe('key_missing')
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('a folder that cannot be written', () => {
+  it('can still be read', async () => {
+    await open().write(id, credential)
+    // Root writes everywhere: the reader is another user.
+    const isRoot = process.getuid?.() === 0
+    for (const folder of [home, at(), at('records')]) chmodSync(folder, isRoot ? 0o755 : 0o500)
+    for (const file of [at('index.json'), at('key'), recordOf(id)]) chmodSync(file, isRoot ? 0o644 : 0o400)
+    const child = startStoreChild(isRoot ? { uid: 65_534, gid: 65_534 } : {})
+    onTestFinished(() => child.kill())
+    const config = { home, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500 }
+    await child.ask({ do: 'open', config })
+    expect((await child.ask({ do: 'read', id })).value).toEqual(credential)
+    for (const request of [
+      { do: 'write', id, credential } as const,
+      { do: 'prepare' } as const,
+      { do: 'hold', name: id, waitMs: 100 } as const,
+    ]) {
+      expect(await child.ask(request)).toMatchObject({ fault: 'not_writable' })
+    }
+    for (const folder of [home, at(), at('records')]) chmodSync(folder, 0o700)
+  })
+})
+
+describe('a store in memory', () => {
+  it('writes nothing, and excludes like the other', async () => {
+    const store = open({ backend: 'memory' })
+    await store.prepare()
+    await store.write(id, credential)
+    await store.notices.post('a', 'text')
+    expect(await store.read(id)).toEqual(credential)
+    expect(await store.list()).toEqual([{ id, credential }])
+    expect(await store.backend()).toBe('memory')
+    await store.exclusively(id, { waitMs: 0 }, async () => {
+      expect(await faultOf(store.exclusively(id, { waitMs: 0 }, async () => 1))).toBe('busy')
+    })
+    expect(await store.remove(id)).toBe(true)
+    expect(readdirSync(home)).toEqual([])
+    expect(await open({ backend: 'memory' }).read(id)).toBeUndefined()
+  })
+})

@@ -1,0 +1,69 @@
+/** What the manifest of the desktop extension takes from the package. */
+export interface McpbPackage {
+  version: string
+  description: string
+  license: string
+  /** Range of Node versions, as in `engines`. */
+  node: string
+}
+
+/** Script in the archive that the client starts. */
+export const mcpbEntryPoint = 'launcher.cjs'
+
+/**
+ * The manifest of the desktop extension (MCPB manifest 0.3): the client asks for the URL of the server and a profile, and
+ * starts the bridge with its own Node. Every question has an answer of its own, because Claude Desktop passes the
+ * placeholder of an unanswered one on as it stands.
+ */
+export function mcpbManifest({ version, description, license, node }: McpbPackage): Record<string, unknown> {
+  return {
+    manifest_version: '0.3',
+    name: 'drawbridge',
+    display_name: 'Drawbridge',
+    version,
+    description,
+    long_description:
+      'Connects to any remote MCP server and signs in to it by OAuth. The login is kept sealed on this computer, and shared with the command drawbridge. The tools are those of the server.',
+    author: { name: 'The Drawbridge authors' },
+    server: {
+      type: 'node',
+      entry_point: mcpbEntryPoint,
+      mcp_config: {
+        command: 'node',
+        args: [
+          `\${__dirname}/${mcpbEntryPoint}`,
+          '${user_config.server_url}',
+          '--profile',
+          '${user_config.profile}',
+        ],
+        env: {},
+      },
+    },
+    // Nothing is known before the server was asked.
+    tools_generated: true,
+    prompts_generated: true,
+    keywords: ['mcp', 'oauth', 'remote', 'bridge'],
+    license,
+    compatibility: {
+      claude_desktop: '>=0.10.0',
+      platforms: ['darwin', 'win32', 'linux'],
+      runtimes: { node },
+    },
+    user_config: {
+      server_url: {
+        type: 'string',
+        title: 'URL of the MCP server',
+        description:
+          'Such as https://mcp.example.com/mcp. Without a token: the sign-in opens in the browser.',
+        required: true,
+      },
+      profile: {
+        type: 'string',
+        title: 'Profile',
+        description: 'Another name is another login at the same server.',
+        required: false,
+        default: 'default',
+      },
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import type { HttpRequest } from './http-client.ts'
+import {
+  exchange,
+  networkErrorOf,
+  onRequest,
+  serveHttp,
+  serveRaw,
+  testClient,
+} from './testing/server-fixture.ts'
+import type { TestServer } from './testing/server-fixture.ts'
+
+const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'
+
+/** Answers the first request of each connection; what happens at the second is told. */
+async function serveOnce(seen: string[], atSecond: 'reset' | 'close'): Promise<TestServer> {
+  return serveRaw((socket) =>
+    onRequest(socket, (number, head) => {
+      seen.push(head.split(' ')[0] ?? '')
+      if (number === 1) return void socket.write(answer)
+      if (atSecond === 'reset') socket.resetAndDestroy()
+      else socket.end()
+    }),
+  )
+}
+
+describe('a kept connection that the server has closed', () => {
+  it.each(['reset', 'close'] as const)('is replaced for what may be sent twice: %s', async (atSecond) => {
+    for (const method of ['GET', 'DELETE'] satisfies HttpRequest['method'][]) {
+      const seen: string[] = []
+      const server = await serveOnce(seen, atSecond)
+      const client = testClient()
+      await exchange(client, server.origin, { method: 'POST' })
+      expect((await exchange(client, server.origin, { method, body: undefined as never })).status).toBe(200)
+      expect(seen).toEqual(['POST', method, method])
+    }
+  })
+
+  it.each(['reset', 'close'] as const)(
+    'is an error for a POST that the server may have seen: %s',
+    async (atSecond) => {
+      const seen: string[] = []
+      const server = await serveOnce(seen, atSecond)
+      const client = testClient()
+      await exchange(client, server.origin)
+      expect(await networkErrorOf(exchange(client, server.origin))).toMatchObject({
+        fault: 'reset',
+        sent: true,
+      })
+      expect(seen).toEqual(['POST', 'POST'])
+      expect((await exchange(client, server.origin)).status).toBe(200)
+    },
+  )
+
+  it('is replaced for a POST that was not written whole', async () => {
+    const bodies: number[] = []
+    const server = await serveRaw((socket) => {
+      let received = 0
+      socket.on('data', (chunk) => {
+        received += chunk.length
+        if (server.sockets.length === 1 && received > 1000) socket.resetAndDestroy()
+        else if (received < 1000 || received > 20_000_000) {
+          bodies.push(received)
+          socket.write(answer)
+        }
+      })
+    })
+    const client = testClient()
+    await exchange(client, server.origin)
+    expect((await exchange(client, server.origin, { body: Buffer.alloc(20_000_000) })).status).toBe(200)
+    expect(bodies).toHaveLength(2)
+    expect(server.sockets).toHaveLength(2)
+  })
+
+  it('is replaced together with those that are as old', async () => {
+    const seen: string[] = []
+    const server = await serveOnce(seen, 'reset')
+    const client = testClient()
+    await Promise.all([1, 2, 3].map(() => exchange(client, server.origin)))
+    expect(server.sockets).toHaveLength(3)
+    expect((await exchange(client, server.origin, { method: 'GET', body: undefined as never })).status).toBe(
+      200,
+    )
+    expect(seen).toHaveLength(5)
+    await vi.waitFor(() => expect(server.sockets.filter(({ destroyed }) => !destroyed)).toHaveLength(1))
+  })
+
+  it('is replaced once, not for ever', async () => {
+    const server: TestServer = await serveRaw((socket) =>
+      onRequest(socket, (number) => {
+        if (server.sockets.length === 1 && number === 1) socket.write(answer)
+        else socket.resetAndDestroy()
+      }),
+    )
+    const client = testClient()
+    await exchange(client, server.origin)
+    const error = await networkErrorOf(
+      exchange(client, server.origin, { method: 'GET', body: undefined as never }),
+    )
+    expect(error).toMatchObject({ fault: 'reset', sent: true })
+    expect(server.sockets).toHaveLength(2)
+  })
+
+  it('is not used when the end was seen in time', async () => {
+    const server = await serveRaw((socket) => onRequest(socket, () => socket.end(answer)))
+    const client = testClient()
+    for (let round = 0; round < 3; round++) {
+      expect((await exchange(client, server.origin)).status).toBe(200)
+      await vi.waitFor(() => expect(server.sockets.every(({ closed }) => closed)).toBe(true))
+      await delay(5)
+    }
+    expect(server.sockets).toHaveLength(3)
+  })
+
+  it('is not used shortly before the time that the server announced', async () => {
+    const server = await serveHttp((_request, response) =>
+      response.setHeader('Keep-Alive', 'timeout=1').end('a'),
+    )
+    const client = testClient()
+    await exchange(client, server.origin)
+    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
+    expect((await exchange(client, server.origin)).text).toBe('a')
+  })
+
+  it('is not used after the computer slept', async () => {
+    const server = await serveHttp((_request, response) => response.end('a'))
+    const client = testClient()
+    await exchange(client, server.origin)
+    await exchange(client, server.origin)
+    expect(server.sockets).toHaveLength(1)
+    const now = Date.now()
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(now + 60_000)
+    await exchange(client, server.origin)
+    clock.mockRestore()
+    expect(server.sockets).toHaveLength(2)
+  })
+})

@@ -1,0 +1,100 @@
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { NetworkError } from './http-client.ts'
+import { errorCode, networkError } from './network-fault.ts'
+
+const url = new URL('https://mcp.example.com/secret?secret')
+
+function coded(code: string, message = 'm'): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+describe('networkError', () => {
+  it.each([
+    ['ENOTFOUND', 'dns', 'mcp.example.com has no address (ENOTFOUND)'],
+    [
+      'EAI_AGAIN',
+      'dns',
+      'the address of mcp.example.com could not be looked up now: no name server answered (EAI_AGAIN)',
+    ],
+    ['EAI_FAIL', 'dns', 'the address of mcp.example.com could not be looked up (EAI_FAIL)'],
+    ['ECONNREFUSED', 'refused', 'mcp.example.com:443 refused the connection (ECONNREFUSED)'],
+    ['EHOSTUNREACH', 'unreachable', 'mcp.example.com:443 cannot be reached (EHOSTUNREACH)'],
+    ['ENETUNREACH', 'unreachable', 'mcp.example.com:443 cannot be reached (ENETUNREACH)'],
+    ['ETIMEDOUT', 'connect_timeout', 'mcp.example.com:443 did not answer the connection attempt (ETIMEDOUT)'],
+    ['ECONNRESET', 'reset', 'mcp.example.com:443 closed the connection before it was ready (ECONNRESET)'],
+    [
+      'CERT_HAS_EXPIRED',
+      'tls',
+      'the certificate of mcp.example.com has expired, or the clock of this computer is wrong (CERT_HAS_EXPIRED)',
+    ],
+    [
+      'CERT_CHAIN_SOMETHING',
+      'tls',
+      'the certificate of mcp.example.com was not accepted (CERT_CHAIN_SOMETHING)',
+    ],
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'tls',
+      'mcp.example.com does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)',
+    ],
+    ['ERR_SSL_X', 'tls', 'the TLS handshake with mcp.example.com failed (ERR_SSL_X)'],
+    ['', 'unreachable', 'mcp.example.com:443 cannot be reached'],
+  ])('before the connection: %s is %s', (code, fault, message) => {
+    const error = networkError(coded(code), { url, connected: false })
+    expect(error).toMatchObject({ fault, message, sent: false, origin: 'https://mcp.example.com' })
+  })
+
+  it.each([
+    [
+      'ECONNRESET',
+      'reset',
+      'https://mcp.example.com closed the connection before its answer was whole (ECONNRESET)',
+    ],
+    ['EPIPE', 'reset', 'https://mcp.example.com closed the connection before its answer was whole (EPIPE)'],
+    [
+      'ETIMEDOUT',
+      'reset',
+      'https://mcp.example.com is gone from the network: the connection is dead (ETIMEDOUT)',
+    ],
+    [
+      'HPE_INVALID_CONSTANT',
+      'protocol',
+      'https://mcp.example.com answered with something that is no HTTP (HPE_INVALID_CONSTANT)',
+    ],
+  ])('after it: %s is %s', (code, fault, message) => {
+    expect(networkError(coded(code), { url, connected: true })).toMatchObject({ fault, message, sent: true })
+  })
+
+  it('leaves one of ours as it is', () => {
+    const error = new NetworkError('aborted', 'x', 'y', { sent: true })
+    expect(networkError(error, { url, connected: false })).toBe(error)
+  })
+
+  it('keeps no bytes of a response', () => {
+    const raw = Object.assign(coded('HPE_INVALID_CONSTANT'), { rawPacket: Buffer.from('token') })
+    const named = Object.assign(new Error('m'), { name: 'HTTPParserError', code: undefined, data: 'token' })
+    for (const cause of [raw, named]) {
+      const error = networkError(cause, { url, connected: true })
+      expect(error.fault).toBe('protocol')
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/token|746f6b656e|74 6f 6b 65 6e/)
+    }
+  })
+})
+
+describe('errorCode', () => {
+  it.each([
+    [new AggregateError([coded('ENETUNREACH'), coded('ECONNREFUSED')]), 'ECONNREFUSED'],
+    [new AggregateError([coded('ENETUNREACH'), coded('ETIMEDOUT')]), 'ENETUNREACH'],
+    [new AggregateError([]), ''],
+    [
+      coded('EPROTO', 'write EPROTO 00:error:0A00010B:SSL routines:tls_x:wrong version number:../f.c:1:'),
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+    ],
+    [coded('EPROTO', 'write EPROTO'), 'EPROTO'],
+    [new Error('x'), ''],
+    ['text', ''],
+    [undefined, ''],
+    [{ code: 'X' }, ''],
+  ])('%s', (error, code) => expect(errorCode(error)).toBe(code))
+})

@@ -1,0 +1,47 @@
+import { isIP } from 'node:net'
+import type { Dispatcher, ProxyAgent } from 'undici'
+import connectMethod from 'undici/lib/api/api-connect.js'
+import Pool from 'undici/lib/dispatcher/pool.js'
+
+/** The proxy gave no tunnel; `cause` is why. */
+export class TunnelError extends Error {
+  override readonly name = 'TunnelError'
+  /** undici tries again at once, and for ever, after errors with its own code for a closed socket. */
+  readonly code = 'ERR_TUNNEL'
+}
+
+type Connect = (
+  target: { servername?: string | undefined },
+  callback: (error: Error | null, socket: unknown) => void,
+) => void
+
+/**
+ * What opens tunnels for undici's `ProxyAgent`. Any failure of it is a {@link TunnelError}, which tells the way to the
+ * proxy from the way beyond. A proxy that takes a connection and never answers is given up after `timeoutMs`, 0 for never.
+ */
+export function createTunnelFactory(
+  timeoutMs: number,
+  poolOptions: Pool.Options,
+): NonNullable<ProxyAgent.Options['clientFactory']> {
+  return (origin, options) => {
+    const { connect } = options as { connect: Connect }
+    // TLS forbids an address as the server's name, which is what undici passes on for a proxy that has no other.
+    const connectByName: Connect = (target, callback) =>
+      connect(isIP(target.servername ?? '') === 0 ? target : { ...target, servername: undefined }, callback)
+    const pool = new Pool(origin, {
+      ...poolOptions,
+      headersTimeout: timeoutMs,
+      connect: connectByName as NonNullable<Pool.Options['connect']>,
+    })
+    // The index of undici gives every dispatcher its methods; only this one is needed here.
+    return Object.assign(pool, {
+      connect: async (parameters: Dispatcher.ConnectOptions) => {
+        try {
+          return await connectMethod.call(pool, parameters)
+        } catch (cause) {
+          throw new TunnelError('no tunnel', { cause })
+        }
+      },
+    }) as Dispatcher
+  }
+}

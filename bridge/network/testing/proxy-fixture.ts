@@ -1,0 +1,90 @@
+import { createServer, request as httpRequest } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { onTestFinished } from 'vitest'
+
+/** How the proxy of a test behaves. */
+export interface ProxyOptions {
+  /** Every host leads there. */
+  targetPort: number
+  /** `user:password` that it wants. */
+  credentials?: string
+  /** What CONNECT gets: a status, no answer, or the end of the connection. */
+  connectAnswer?: number | 'hang' | 'close'
+  /** Makes it a proxy that is itself reached over TLS. */
+  identity?: { key: string; cert: string }
+}
+
+/** A proxy that runs until the test is over. */
+export interface TestProxy {
+  port: number
+  /** Request lines that it got. */
+  lines: string[]
+  sockets: Duplex[]
+}
+
+/** Tunnels by CONNECT and forwards what comes in absolute form. */
+export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
+  const lines: string[] = []
+  const sockets: Duplex[] = []
+  const server: Server = options.identity === undefined ? createServer() : createTlsServer(options.identity)
+
+  function isAllowed(request: IncomingMessage): boolean {
+    lines.push(`${request.method} ${request.url}`)
+    if (options.credentials === undefined) return true
+    return (
+      request.headers['proxy-authorization'] ===
+      `Basic ${Buffer.from(options.credentials).toString('base64')}`
+    )
+  }
+
+  server.on('connection', (socket: Socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+  })
+  server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
+    client.on('error', () => {})
+    const refuse = (status: number): void => {
+      client.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
+    }
+    if (!isAllowed(request)) return refuse(407)
+    if (options.connectAnswer === 'hang') return void client.resume()
+    if (options.connectAnswer === 'close') return void client.destroy()
+    if (options.connectAnswer !== undefined) return refuse(options.connectAnswer)
+    const target = connect(options.targetPort, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 OK\r\n\r\n')
+      target.write(head)
+      target.pipe(client).pipe(target)
+    })
+    sockets.push(target)
+    target.on('error', () => client.destroy())
+    target.on('close', () => client.destroy())
+    client.on('close', () => target.destroy())
+  })
+  server.on('request', (request, response) => {
+    if (!isAllowed(request)) return void response.writeHead(407).end()
+    const { pathname, search } = new URL(request.url ?? '')
+    const { method, headers } = request
+    const onward = httpRequest(
+      { port: options.targetPort, path: `${pathname}${search}`, method, headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 0, answer.headers)
+        answer.pipe(response)
+        answer.on('error', () => response.destroy())
+      },
+    )
+    onward.on('error', () => response.destroy())
+    response.on('close', () => onward.destroy())
+    request.pipe(onward)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    const closed = new Promise((resolve) => server.close(resolve))
+    for (const socket of sockets) socket.destroy()
+    await closed
+  })
+  return { port: (server.address() as AddressInfo).port, lines, sockets }
+}

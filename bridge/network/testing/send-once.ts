@@ -1,0 +1,20 @@
+import { createRequire } from 'node:module'
+import { createHttpClient } from '../node-http-client.ts'
+import { readBody } from '../read-body.ts'
+import type { NetworkConfig } from '../network-config.ts'
+
+// For tests of what a process is started with: `node send-once.ts URL CONFIG`. Writes what came of it to stderr, since
+// stdout is not for the bridge.
+const [, , url = '', config = ''] = process.argv
+const client = createHttpClient(JSON.parse(config) as NetworkConfig)
+try {
+  const response = await client.send({ method: 'GET', url, headers: {} })
+  process.stderr.write(`answer ${response.status} ${(await readBody(response, 1000)).toString()}`)
+} catch (error) {
+  process.stderr.write(
+    `failed ${error instanceof Error && 'fault' in error ? String(error.fault) : ''} ${String(error)}`,
+  )
+}
+client.close()
+const loaded = Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('undici'))
+process.stderr.write(` undici ${loaded ? 'loaded' : 'not loaded'}`)

@@ -1,0 +1,145 @@
+import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
+import type { ClientIdentity, Credential } from '../credentials/credential.ts'
+import { registrationEndpoint, whyUnusable } from './discovery-usable.ts'
+import type { DiscoveredServer } from './discovery.ts'
+import { OAuthFailure } from './login-port.ts'
+import type { OAuthConfig } from './oauth-config.ts'
+import { register } from './registration.ts'
+import type { OAuthPorts } from './server-exchange.ts'
+import { quoteServerText } from './server-text.ts'
+
+/** What a client is needed for. */
+export interface ClientNeed {
+  server: DiscoveredServer
+  previous: Credential | undefined
+  /** Of the authorization code grant. */
+  redirectUri: string | undefined
+  scope: string | undefined
+}
+
+/** How the bridge is known at a server. */
+export interface ChosenClient {
+  client: ClientIdentity
+  /** Registers again, when the server turns out to have forgotten an earlier registration; undefined for all others. */
+  replace: (() => Promise<ClientIdentity>) | undefined
+}
+
+type Method = ClientIdentity['tokenEndpointAuthMethod']
+
+/**
+ * Chooses what the bridge calls itself: the configured client, else the client ID metadata document where the server takes
+ * one, else the registration of before if it was made at this issuer for this redirect URI, else a new registration (MCP
+ * 2026-07-28 authorization, client registration approaches). Nothing of one issuer is ever used at another. Rejects with
+ * {@link OAuthFailure}: `issuer_mismatch` for a configured client that was in use at another issuer, and those of
+ * {@link register}.
+ */
+export async function chooseClient(
+  need: ClientNeed,
+  config: OAuthConfig,
+  ports: OAuthPorts,
+  signal: AbortSignal,
+): Promise<ChosenClient> {
+  const { server, previous } = need
+  const { metadata } = server
+  if (config.staticClient !== undefined) {
+    refuseElsewhere(config.staticClient.clientId, previous, metadata.issuer)
+    return { client: configuredClient(config, server), replace: undefined }
+  }
+  if (config.clientMetadataUrl !== undefined && metadata.client_id_metadata_document_supported === true) {
+    return { client: documentClient(config.clientMetadataUrl, config, server), replace: undefined }
+  }
+  const registerAnew = async (): Promise<ClientIdentity> => {
+    const endpoint = registrationEndpoint(metadata, config)
+    if (endpoint === undefined || config.grant === 'client_credentials') {
+      throw whyUnusable(metadata, config) ?? noClient(metadata.issuer)
+    }
+    const { grant } = config
+    const { isAssumed } = server
+    return await register({ ...need, endpoint, metadata, grant, isAssumed }, config, ports, signal)
+  }
+  const known = registeredBefore(need, ports.runtime.now())
+  if (known !== undefined) return { client: known, replace: registerAnew }
+  return { client: await registerAnew(), replace: undefined }
+}
+
+/** The configured client. Throws {@link OAuthFailure} `no_registration` when none is. */
+export function configuredClient(
+  config: OAuthConfig,
+  { metadata }: Pick<DiscoveredServer, 'metadata'>,
+): ClientIdentity {
+  const { staticClient, privateKey } = config
+  if (staticClient === undefined) throw noClient(metadata.issuer)
+  const { clientId, clientSecret, tokenEndpointAuthMethod: wanted } = staticClient
+  const listed = metadata.token_endpoint_auth_methods_supported
+  return {
+    clientId,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    tokenEndpointAuthMethod: configuredMethod(wanted, {
+      hasSecret: clientSecret !== undefined,
+      hasKey: privateKey !== undefined,
+      listed,
+    }),
+    origin: 'static',
+  }
+}
+
+function configuredMethod(
+  wanted: string | undefined,
+  { hasSecret, hasKey, listed }: { hasSecret: boolean; hasKey: boolean; listed: string[] | undefined },
+): Method {
+  if (wanted === 'private_key_jwt' && hasKey) return wanted
+  if ((wanted === 'client_secret_basic' || wanted === 'client_secret_post') && hasSecret) return wanted
+  if (wanted === 'none') return wanted
+  if (hasKey && !(hasSecret && listed !== undefined && !listed.includes('private_key_jwt'))) {
+    return 'private_key_jwt'
+  }
+  if (!hasSecret) return 'none'
+  // RFC 8414 section 2: basic is what a server takes that lists nothing.
+  const takesPostOnly =
+    listed?.includes('client_secret_basic') === false && listed.includes('client_secret_post')
+  return takesPostOnly ? 'client_secret_post' : 'client_secret_basic'
+}
+
+function documentClient(url: string, config: OAuthConfig, { metadata }: DiscoveredServer): ClientIdentity {
+  const takesKey = metadata.token_endpoint_auth_methods_supported?.includes('private_key_jwt') === true
+  return {
+    clientId: url,
+    tokenEndpointAuthMethod: config.privateKey !== undefined && takesKey ? 'private_key_jwt' : 'none',
+    origin: 'metadata_document',
+  }
+}
+
+/** MCP 2026-07-28 authorization, C5: a client that was set up by hand belongs to the issuer it was set up at. */
+function refuseElsewhere(clientId: string, previous: Credential | undefined, issuer: string): void {
+  if (previous?.client.origin !== 'static' || previous.client.clientId !== clientId) return
+  if (previous.issuer === issuer) return
+  throw new OAuthFailure(
+    'issuer_mismatch',
+    `The configured client belongs to ${quoteServerText(previous.issuer)}, and the server now names ` +
+      `${quoteServerText(issuer)}. If that is right, sign out first.`,
+    { issuer },
+  )
+}
+
+function registeredBefore(
+  { previous, server, redirectUri }: ClientNeed,
+  now: number,
+): ClientIdentity | undefined {
+  if (previous === undefined || previous.issuer !== server.metadata.issuer) return undefined
+  const { client, signInNeeded } = previous
+  if (client.origin !== 'dynamic') return undefined
+  if (signInNeeded === 'invalid_client' || signInNeeded === 'unauthorized_client') return undefined
+  if (client.secretExpiresAt !== undefined && client.secretExpiresAt <= now) return undefined
+  const registered = client.redirectUris ?? []
+  // A client of the one grant is not allowed the other.
+  const fits = redirectUri === undefined ? registered.length === 0 : matchRedirectUri(registered, redirectUri)
+  return fits ? client : undefined
+}
+
+function noClient(issuer: string): OAuthFailure {
+  return new OAuthFailure(
+    'no_registration',
+    `There is no client for ${quoteServerText(issuer)}. Give it one with --static-oauth-client-info.`,
+    { issuer },
+  )
+}

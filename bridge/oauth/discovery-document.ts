@@ -1,0 +1,68 @@
+import { retryAfterSeconds } from '../network/retry-after.ts'
+import { isSafeUrl } from './discovery-url.ts'
+import { OAuthFailure } from './login-port.ts'
+import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-exchange.ts'
+
+const mostRedirects = 3
+
+/** A document, or why it could not be had. */
+export type DocumentAttempt = { place: string; document: unknown } | { place: string; failure: OAuthFailure }
+
+/**
+ * The metadata documents at `places`, asked for one by one as far as the caller goes on. Left out are those that are not
+ * there, which is what any answer below 500 means but JSON with status 200: web apps answer every path with a page, and
+ * gateways with 401. For 429 and 5xx there is a failure `unavailable`, because a server that is ill for a moment must not
+ * look like one of another kind. Rejects with `NetworkError`. Not checked: what is in a document.
+ */
+export async function* fetchDocuments(
+  places: Iterable<string>,
+  options: { allowHttp: boolean; signal: AbortSignal },
+  ports: OAuthPorts,
+): AsyncGenerator<DocumentAttempt, void, undefined> {
+  for (const place of places) {
+    try {
+      const document = await fetchDocument(place, options, ports)
+      if (document !== undefined) yield { place, document }
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error
+      yield { place, failure: error }
+    }
+  }
+}
+
+async function fetchDocument(
+  url: string,
+  options: { allowHttp: boolean; signal: AbortSignal },
+  { http, runtime }: OAuthPorts,
+): Promise<unknown> {
+  let place = url
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+    const headers = { accept: 'application/json' }
+    const answer = await exchangeJson({ method: 'GET', url: place, headers }, http, options.signal)
+    if (answer.status === 429 || answer.status >= 500) {
+      const { origin, pathname } = new URL(place)
+      throw new OAuthFailure('unavailable', `${origin}${pathname} answered with status ${answer.status}.`, {
+        ...pauseOf(answer, runtime.now()),
+      })
+    }
+    if (answer.status === 200) return answer.json
+    const next = redirectTarget(answer.status, answer.headers['location'], place)
+    if (next === undefined || !isSafeUrl(next, place, options.allowHttp)) return undefined
+    place = next
+  }
+  return undefined
+}
+
+function redirectTarget(
+  status: number,
+  location: string | string[] | undefined,
+  from: string,
+): string | undefined {
+  if (![301, 302, 303, 307, 308].includes(status) || typeof location !== 'string') return undefined
+  return URL.canParse(location, from) ? new URL(location, from).href : undefined
+}
+
+function pauseOf({ headers }: ServerAnswer, now: number): { retryAfterSeconds?: number } {
+  const seconds = retryAfterSeconds(headers, now)
+  return seconds === undefined ? {} : { retryAfterSeconds: seconds }
+}

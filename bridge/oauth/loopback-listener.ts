@@ -1,0 +1,113 @@
+import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type CallbackOutcome, callbackPage } from './callback-page.ts'
+import { listenOnLoopback } from './loopback-listener-socket.ts'
+
+/** Where a browser comes back to. */
+export interface LoopbackListener {
+  redirectUri: string
+  /** The parameters of the first answer that carries `state`. Never rejects. */
+  response: Promise<URLSearchParams>
+  /** Tells the browsers that brought it how it ended. Resolves when they have it, or after a second. */
+  finish(outcome: CallbackOutcome): Promise<void>
+  /** Frees the port. Whoever still waits is cut off. */
+  close(): Promise<void>
+}
+
+/** What a {@link LoopbackListener} is opened with. */
+export interface LoopbackListenerConfig {
+  callback: { host: string; port: number | undefined; path: string }
+  /** Taken if it is free and the callback has none of its own: some servers know one redirect URI to the letter. */
+  preferredPort: number | undefined
+  state: string
+  successUrl: string | undefined
+}
+
+const flushMs = 1000
+
+/**
+ * Listens before anybody can know where: whoever is told the redirect URI finds it open. Answers only requests to that very
+ * address, so that no web page reaches it under another name. Whatever carries another `state` gets a page that says so, and
+ * the wait goes on: forged errors end nothing. A browser that comes twice gets the same page twice.
+ *
+ * Rejects with `OAuthFailure` `no_callback_port`. Not checked: what the response says.
+ */
+export async function openLoopbackListener(config: LoopbackListenerConfig): Promise<LoopbackListener> {
+  const { callback, state, successUrl } = config
+  const waiting = new Set<ServerResponse>()
+  let outcome: CallbackOutcome | undefined
+  let authority = ''
+  let deliver: (response: URLSearchParams) => void = () => undefined
+  const response = new Promise<URLSearchParams>((resolve) => {
+    deliver = resolve
+  })
+
+  function answer(request: IncomingMessage, reply: ServerResponse): void {
+    reply.on('error', () => undefined)
+    const parameters = callbackParameters(request, authority, callback.path)
+    if (typeof parameters === 'number') {
+      reply.writeHead(parameters, { connection: 'close', 'cache-control': 'no-store' }).end()
+      return
+    }
+    const [given, ...more] = parameters.getAll('state')
+    if (given === undefined || more.length > 0 || !constantTimeEqual(given, state)) {
+      send(reply, { kind: 'foreign' })
+      return
+    }
+    if (outcome === undefined) {
+      waiting.add(reply)
+      reply.on('close', () => waiting.delete(reply))
+      deliver(parameters)
+    } else {
+      send(reply, outcome)
+    }
+  }
+
+  function send(reply: ServerResponse, told: CallbackOutcome): void {
+    const { status, headers, body } = callbackPage(told, successUrl)
+    reply.writeHead(status, headers).end(body)
+  }
+
+  const { host, port } = callback
+  const sockets = await listenOnLoopback({ host, port, preferred: config.preferredPort }, answer)
+  // Of ::1 the literal is written in brackets.
+  authority = `${host.includes(':') ? `[${host}]` : host}:${sockets.port}`
+  return {
+    redirectUri: `http://${authority}${callback.path}`,
+    response,
+    async finish(told) {
+      outcome = told
+      await Promise.all([...waiting].map((reply) => sent(reply, () => send(reply, told))))
+    },
+    close: sockets.close,
+  }
+}
+
+/** The query of a request for the callback, or the status that any other request gets. */
+function callbackParameters(
+  request: IncomingMessage,
+  authority: string,
+  path: string,
+): URLSearchParams | number {
+  // A name that an attacker points at this machine is not ours (DNS rebinding).
+  if (request.headers.host?.toLowerCase() !== withoutDefaultPort(authority.toLowerCase())) return 421
+  const [pathname, ...query] = (request.url ?? '').split('?')
+  if (pathname !== path) return 404
+  return request.method === 'GET' ? new URLSearchParams(query.join('?')) : 405
+}
+
+function withoutDefaultPort(authority: string): string {
+  return authority.replace(/:80$/, '')
+}
+
+/** Resolves when the answer has left, its browser has gone, or it takes too long. */
+function sent(reply: ServerResponse, send: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, flushMs)
+    reply.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+    send()
+  })
+}

@@ -1,0 +1,144 @@
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { AuthorizationServerMetadata, ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
+import type { ClientIdentity } from '../credentials/credential.ts'
+import { retryAfterSeconds } from '../network/retry-after.ts'
+import { OAuthFailure } from './login-port.ts'
+import type { OAuthConfig } from './oauth-config.ts'
+import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-exchange.ts'
+import { quoteServerError, quoteServerText } from './server-text.ts'
+
+/** What a registration is for. */
+export interface RegistrationRequest {
+  /** Not checked: that it is safe to go to. */
+  endpoint: string
+  metadata: AuthorizationServerMetadata
+  grant: 'authorization_code' | 'device_code'
+  /** Of the authorization code grant. */
+  redirectUri: string | undefined
+  scope: string | undefined
+  /** The endpoint was only guessed. */
+  isAssumed: boolean
+}
+
+type Method = ClientIdentity['tokenEndpointAuthMethod']
+
+const grantTypes = {
+  authorization_code: 'authorization_code',
+  device_code: 'urn:ietf:params:oauth:grant-type:device_code',
+} as const
+
+/**
+ * Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). Rejects with {@link OAuthFailure}
+ * `registration_refused`, `unavailable`, or `no_metadata` when nobody registers clients there, or with `NetworkError`.
+ */
+export async function register(
+  request: RegistrationRequest,
+  config: OAuthConfig,
+  { http, runtime }: OAuthPorts,
+  signal: AbortSignal,
+): Promise<ClientIdentity> {
+  const { endpoint, metadata } = request
+  const wanted = clientMetadata(request, config)
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  const body = JSON.stringify(wanted)
+  const answer = await exchangeJson({ method: 'POST', url: endpoint, headers, body }, http, signal)
+  const { json, status } = answer
+  if (status >= 200 && status < 300 && isJsonObject(json)) {
+    const client = readClient(json, wanted, metadata)
+    if (client !== undefined) return client
+  }
+  throw registrationFailure(answer, request, runtime.now())
+}
+
+function clientMetadata(request: RegistrationRequest, config: OAuthConfig): ClientMetadata {
+  const { redirectUri, scope, grant } = request
+  return {
+    client_name: 'Drawbridge',
+    application_type: 'native',
+    grant_types: [grantTypes[grant], 'refresh_token'],
+    token_endpoint_auth_method: preferredMethod(request.metadata),
+    ...(redirectUri === undefined ? {} : { redirect_uris: [redirectUri], response_types: ['code'] }),
+    ...(scope === undefined ? {} : { scope }),
+    ...config.clientMetadata,
+  }
+}
+
+/** None: what is on a person's computer keeps no secret from them. */
+function preferredMethod({
+  token_endpoint_auth_methods_supported: listed,
+}: AuthorizationServerMetadata): Method {
+  if (listed === undefined || listed.includes('none')) return 'none'
+  return secretMethod(listed) ?? 'none'
+}
+
+function secretMethod(listed: readonly string[]): Method | undefined {
+  return (['client_secret_basic', 'client_secret_post'] as const).find((method) => listed.includes(method))
+}
+
+function readClient(
+  json: JsonObject,
+  wanted: ClientMetadata,
+  metadata: AuthorizationServerMetadata,
+): ClientIdentity | undefined {
+  const { client_id: clientId, client_secret: secret } = json
+  if (typeof clientId !== 'string' || clientId === '') return undefined
+  const clientSecret = typeof secret === 'string' && secret !== '' ? secret : undefined
+  const expiresAt = json['client_secret_expires_at']
+  const { registration_client_uri: uri, registration_access_token: token } = json
+  return {
+    clientId,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    tokenEndpointAuthMethod: methodOf(json, clientSecret, wanted, metadata),
+    origin: 'dynamic',
+    ...(clientSecret !== undefined && typeof expiresAt === 'number' && expiresAt > 0
+      ? { secretExpiresAt: expiresAt }
+      : {}),
+    ...(typeof uri === 'string' ? { registrationClientUri: uri } : {}),
+    ...(typeof token === 'string' ? { registrationAccessToken: token } : {}),
+    ...(wanted.redirect_uris === undefined ? {} : { redirectUris: wanted.redirect_uris }),
+  }
+}
+
+/**
+ * What the answer says, else what was asked for. Servers that say nothing and hand out a secret to a client that wanted
+ * none expect to see it, unless they list `none`.
+ */
+function methodOf(
+  json: JsonObject,
+  clientSecret: string | undefined,
+  wanted: ClientMetadata,
+  { token_endpoint_auth_methods_supported: listed }: AuthorizationServerMetadata,
+): Method {
+  if (clientSecret === undefined) return 'none'
+  const said = json['token_endpoint_auth_method'] ?? wanted.token_endpoint_auth_method
+  if (said === 'client_secret_basic' || said === 'client_secret_post') return said
+  if (json['token_endpoint_auth_method'] === 'none' || listed?.includes('none') === true) return 'none'
+  return secretMethod(listed ?? ['client_secret_basic']) ?? 'none'
+}
+
+function registrationFailure(
+  { status, headers, json }: ServerAnswer,
+  { metadata: { issuer }, isAssumed }: RegistrationRequest,
+  now: number,
+): OAuthFailure {
+  const name = quoteServerText(issuer)
+  if (status === 429 || status >= 500) {
+    const seconds = retryAfterSeconds(headers, now)
+    return new OAuthFailure('unavailable', `Registering at ${name} answered with status ${status}.`, {
+      issuer,
+      ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+    })
+  }
+  const { error, error_description: description } = isJsonObject(json) ? json : {}
+  if (typeof error === 'string') {
+    const said = quoteServerError(error, typeof description === 'string' ? description : undefined)
+    return new OAuthFailure('registration_refused', `${name} refused to register the bridge: ${said}`, {
+      issuer,
+    })
+  }
+  if (isAssumed) return new OAuthFailure('no_metadata', `${name} names no OAuth metadata.`, { issuer })
+  const what = status < 300 ? 'answered without a client_id' : `answered with status ${status}`
+  return new OAuthFailure('registration_refused', `${name} did not register the bridge: it ${what}.`, {
+    issuer,
+  })
+}

@@ -1,0 +1,92 @@
+import type { Credential } from '../credentials/credential.ts'
+import { signInWithCode } from './authorization-code.ts'
+import { serverAtTokenEndpoint, signInAsClient } from './client-credentials.ts'
+import { signInWithDevice } from './device-code.ts'
+import { discover, type DiscoveredServer } from './discovery.ts'
+import { isSafeUrl } from './discovery-url.ts'
+import { OAuthFailure } from './login-port.ts'
+import type { OAuthConfig } from './oauth-config.ts'
+import { chooseScope } from './scope-choice.ts'
+import type { OAuthPorts } from './server-exchange.ts'
+import type { GrantedTokens, GrantRequest } from './sign-in-flow-grant.ts'
+import { cancelled } from './sign-in-flow-limit.ts'
+import type { AnnounceSignIn, SignInFlow, SignInRequest } from './sign-in-request.ts'
+
+/**
+ * The way from a refusal to tokens: discovery, scope, client, grant. Stores nothing. What it sends goes to the server for
+ * its metadata and to the authorization server; neither sees a header or a token that is meant for the other.
+ *
+ * The flow rejects with {@link OAuthFailure}, `cancelled` whenever its signal is aborted, or with `NetworkError`.
+ */
+export function createSignInFlow(config: OAuthConfig, ports: OAuthPorts): SignInFlow {
+  return async (request, announce, signal) => {
+    try {
+      const server = await findServer(request, config, ports, signal)
+      const scope = chooseScope(request, server, config)
+      const granted = await askForGrant(
+        { server, scope, previous: request.previous },
+        config,
+        ports,
+        announce,
+        signal,
+      )
+      return credentialOf(granted, server, config, ports)
+    } catch (error) {
+      if (!signal.aborted || (error instanceof OAuthFailure && error.fault === 'cancelled')) throw error
+      throw cancelled(error)
+    }
+  }
+}
+
+async function findServer(
+  request: SignInRequest,
+  config: OAuthConfig,
+  ports: OAuthPorts,
+  signal: AbortSignal,
+): Promise<DiscoveredServer> {
+  if (config.grant === 'client_credentials' && config.tokenEndpoint !== undefined) {
+    return serverAtTokenEndpoint(config.tokenEndpoint, config)
+  }
+  return await discover(request, config, ports, signal)
+}
+
+function askForGrant(
+  request: GrantRequest,
+  config: OAuthConfig,
+  ports: OAuthPorts,
+  announce: AnnounceSignIn,
+  signal: AbortSignal,
+): Promise<GrantedTokens> {
+  switch (config.grant) {
+    case 'authorization_code':
+      return signInWithCode(request, config, ports, announce, signal)
+    case 'device_code':
+      return signInWithDevice(request, config, ports, announce, signal)
+    case 'client_credentials':
+      return signInAsClient(request, config, ports, signal)
+  }
+}
+
+function credentialOf(
+  { client, tokens, quirks }: GrantedTokens,
+  { metadata, resource }: DiscoveredServer,
+  config: OAuthConfig,
+  { runtime }: OAuthPorts,
+): Credential {
+  const { issuer, token_endpoint: tokenEndpoint = '', revocation_endpoint: revocationEndpoint } = metadata
+  const isRevocable =
+    revocationEndpoint !== undefined && isSafeUrl(revocationEndpoint, issuer, config.allowHttp)
+  return {
+    generation: 0,
+    serverUrl: config.serverUrl,
+    profile: config.profile,
+    issuer,
+    tokenEndpoint,
+    ...(isRevocable ? { revocationEndpoint } : {}),
+    ...(resource === undefined ? {} : { resource }),
+    client,
+    tokens,
+    ...(Object.keys(quirks).length === 0 ? {} : { quirks }),
+    signedInAt: runtime.now(),
+  }
+}

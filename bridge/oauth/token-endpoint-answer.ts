@@ -1,0 +1,100 @@
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { readJwt } from '@drawbridge/shared/jwt.ts'
+import type { IssuedTokens } from '../credentials/credential.ts'
+import { retryAfterSeconds } from '../network/retry-after.ts'
+import type { ServerAnswer } from './server-exchange.ts'
+import type { TokenAnswer } from './token-answer.ts'
+
+/**
+ * What an answer of a token endpoint means (RFC 6749 sections 5.1 and 5.2). Issued is only what has an access token that
+ * can be sent as a bearer; everything else in it is read as servers in the field write it. A refusal has an OAuth error, or
+ * is JSON with status 400, 401 or 422, because some servers have error bodies of their own. What is no JSON was answered by
+ * somebody else: a proxy, a login page of a network.
+ */
+export function readTokenAnswer(
+  answer: ServerAnswer,
+  asked: { at: number; scope: string | undefined; useIdToken: boolean },
+): TokenAnswer {
+  const { status, headers, json } = answer
+  const unavailable = (reason: string): TokenAnswer => ({
+    kind: 'unavailable',
+    retryAfterSeconds: retryAfterSeconds(headers, asked.at),
+    cause: new Error(reason),
+    sent: true,
+  })
+  if (status === 429 || status >= 500) return unavailable(`the token endpoint answered with status ${status}`)
+  if (!isJsonObject(json)) {
+    return unavailable(`the token endpoint answered with status ${status} and no JSON object`)
+  }
+  const { error } = json
+  if (typeof error === 'string' && error !== '') {
+    if (error === 'temporarily_unavailable' || error === 'server_error') {
+      return unavailable(`the token endpoint answered ${error}`)
+    }
+    return { kind: 'refused', error, description: text(json, 'error_description'), status }
+  }
+  if ([400, 401, 422].includes(status)) return foreignRefusal(json, status)
+  if (status < 200 || status > 299) return unavailable(`the token endpoint answered with status ${status}`)
+  return readTokens(json, asked, status) ?? unavailable('the token endpoint answered without an access token')
+}
+
+function readTokens(
+  json: JsonObject,
+  asked: { at: number; scope: string | undefined; useIdToken: boolean },
+  status: number,
+): TokenAnswer | undefined {
+  const accessToken = text(json, 'access_token')
+  if (accessToken === undefined || !/^[\x21-\x7E]+$/.test(accessToken)) return undefined
+  const tokenType = text(json, 'token_type')
+  if (tokenType !== undefined && /^(?:dpop|mac|pop)$/i.test(tokenType)) {
+    const description = `The token is of the type ${tokenType}, which this client did not ask for.`
+    return { kind: 'refused', error: 'unsupported_token_type', description, status }
+  }
+  const idToken = text(json, 'id_token')
+  const seconds = lifetime(json, asked.useIdToken ? idToken : undefined)
+  const refreshToken = text(json, 'refresh_token')
+  const scope = scopeOf(json) ?? asked.scope
+  const tokens: IssuedTokens = {
+    accessToken,
+    issuedAt: asked.at,
+    ...(refreshToken === undefined ? {} : { refreshToken }),
+    ...(seconds === undefined ? {} : { expiresAt: asked.at + seconds }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(idToken === undefined ? {} : { idToken }),
+  }
+  return { kind: 'issued', tokens }
+}
+
+/** In seconds. Of the ID token, when that is what is sent: by its own two times, so that our clock does not matter. */
+function lifetime(json: JsonObject, idToken: string | undefined): number | undefined {
+  const jwt = idToken === undefined ? undefined : readJwt(idToken)
+  const issuedAt = jwt?.claims['iat']
+  if (jwt?.expiresAt !== undefined && typeof issuedAt === 'number') {
+    return Math.max(0, Math.floor(jwt.expiresAt - issuedAt))
+  }
+  const value = json['expires_in']
+  const seconds = typeof value === 'string' && /^\d{1,10}(?:\.\d*)?$/.test(value) ? Number(value) : value
+  // Not zero: some servers say so of tokens that do not end.
+  return typeof seconds === 'number' && seconds >= 1 && Number.isFinite(seconds)
+    ? Math.floor(seconds)
+    : undefined
+}
+
+function scopeOf(json: JsonObject): string | undefined {
+  const { scope } = json
+  if (Array.isArray(scope)) return scope.filter((name) => typeof name === 'string').join(' ') || undefined
+  return text(json, 'scope')
+}
+
+function foreignRefusal(json: JsonObject, status: number): TokenAnswer {
+  const description = ['error_description', 'msg', 'message', 'detail']
+    .map((name) => text(json, name))
+    .find((value) => value !== undefined)
+  const isAboutClient = /\bclient(?:_id)?\b/i.test(description ?? '')
+  return { kind: 'refused', error: isAboutClient ? 'invalid_client' : `http_${status}`, description, status }
+}
+
+function text(json: JsonObject, name: string): string | undefined {
+  const value = json[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,122 @@
+import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import { splitBatch } from './batch.ts'
+import { notJsonReason, parseWireMessage } from './envelope.ts'
+import type { CallInFlight, InFlight } from './in-flight.ts'
+import { membersOf } from './json-scan.ts'
+import { noteInitialize } from './local-client.ts'
+import type { LocalClient } from './local-client.ts'
+import type { LocalEnd } from './local-end.ts'
+import type { RemoteConnection } from './remote-connection.ts'
+import type { ToolFilter } from './tool-filter.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** What a message of the local client is checked against, and who gets it. */
+export interface IntakePorts {
+  inFlight: InFlight
+  local: LocalEnd
+  client: LocalClient
+  connection: Pick<RemoteConnection, 'request' | 'pass' | 'cancel'>
+  filter: ToolFilter
+  /** A call was taken in: there may be too many now. */
+  opened(call: CallInFlight): void
+  /** The client has answered a request of the server. */
+  replied(): void
+}
+
+/** The revision that has batches. */
+const batchRevision = '2025-03-26'
+
+/** Found in every message that may claim the newer era, however its JSON escapes a slash. */
+const metaMark = Buffer.from('io.modelcontextprotocol')
+const none = Buffer.alloc(0)
+
+/**
+ * Takes each message of the local client, decides what it is and in which era, and gives it on. What is no message is
+ * answered with an error; the next one is welcome. Whether parameters make sense is for the server to say.
+ */
+export function createIntake(ports: IntakePorts): (message: WireMessage) => void {
+  const { inFlight, local, client, connection, filter } = ports
+  let hasModernClient = false
+
+  function take(message: WireMessage): void {
+    const { envelope } = message
+    switch (envelope.kind) {
+      case 'request':
+        return takeRequest(message, envelope.id, envelope.method)
+      case 'notification':
+        return takeNotification(message, envelope.method)
+      case 'response':
+        ports.replied()
+        return connection.pass(message, 'legacy')
+      case 'batch':
+        return takeBatch(message)
+      case 'invalid':
+        return takeInvalid(envelope.id, envelope.reason)
+    }
+  }
+
+  function takeInvalid(id: JsonRpcId | undefined, reason: string): void {
+    const isNoJson = reason === notJsonReason
+    const code = isNoJson ? jsonRpcCode.parseError : jsonRpcCode.invalidRequest
+    local.refuse(id ?? null, code, isNoJson ? `The message is ${reason}.` : `Invalid message: ${reason}.`)
+  }
+
+  /** Answered one by one: a client tells answers apart by their ids. */
+  function takeBatch(batch: WireMessage): void {
+    const isAllowed = client.initialize?.params['protocolVersion'] === batchRevision
+    const messages = isAllowed ? splitBatch(batch) : []
+    if (messages.length > 0) return messages.forEach(take)
+    const reason = isAllowed ? 'The batch is empty or too long.' : `Only ${batchRevision} has batches.`
+    local.refuse(null, jsonRpcCode.invalidRequest, reason)
+  }
+
+  function takeRequest(message: WireMessage, id: JsonRpcId, method: string): void {
+    const era = eraOf(message)
+    if (era === 'modern') hasModernClient = true
+    const reason = filter.hasRules && method === 'tools/call' ? reasonAgainst(message) : undefined
+    if (reason !== undefined) return local.refuse(id, jsonRpcCode.invalidParams, reason)
+    const call = inFlight.open(id, method, era, message)
+    if (call === undefined)
+      return local.refuse(id, jsonRpcCode.invalidRequest, 'A request with this id has no answer yet.')
+    if (method === 'initialize' && era === 'legacy') noteInitialize(client, message)
+    connection.request(call)
+    ports.opened(call)
+  }
+
+  function reasonAgainst(message: WireMessage): string | undefined {
+    const params = membersOf(message.bytes, ['params']).get('params') ?? none
+    const name = membersOf(params, ['name']).get('name')
+    const value: unknown = name === undefined ? undefined : JSON.parse(name.toString('utf8'))
+    return typeof value === 'string' ? filter.reasonAgainst(value) : undefined
+  }
+
+  function takeNotification(message: WireMessage, method: string): void {
+    if (method === 'notifications/cancelled') return cancel(message)
+    if (method === 'notifications/initialized') client.initialized = message
+    // The newer era asks for claims in requests only.
+    const isModern = eraOf(message) === 'modern' || (hasModernClient && client.initialize === undefined)
+    connection.pass(message, isModern ? 'modern' : 'legacy')
+  }
+
+  /** What is over already needs no cancelling, and a server that is told nevertheless may take it for another call. */
+  function cancel(message: WireMessage): void {
+    const parsed = parseWireMessage(message)
+    const id = 'method' in parsed ? parsed.params?.['requestId'] : undefined
+    const call = typeof id === 'string' || typeof id === 'number' ? inFlight.get(id) : undefined
+    if (call === undefined || !inFlight.settle(call)) return
+    connection.cancel(call, message)
+  }
+
+  return take
+}
+
+/** Like `eraOfMessage`, without parsing the arguments of a call. */
+function eraOf({ bytes }: WireMessage): McpEra {
+  if (!bytes.includes(metaMark)) return 'legacy'
+  const params = membersOf(bytes, ['params']).get('params') ?? none
+  const meta = membersOf(params, ['_meta']).get('_meta') ?? none
+  return membersOf(meta, [mcpMetaKey.protocolVersion]).size > 0 ? 'modern' : 'legacy'
+}

@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
+import { createModernLeg } from './modern-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
+import { until } from './testing/condition.ts'
+import { startPeer } from './testing/http-peer.ts'
+import type { HttpPeer, PeerRequest } from './testing/http-peer.ts'
+import { createHarness, exchange } from './testing/leg-harness.ts'
+import type { LegHarness } from './testing/leg-harness.ts'
+
+let peer: HttpPeer
+let harness: LegHarness
+let leg: RemoteLeg
+let answer: (request: PeerRequest) => void
+
+beforeEach(async () => {
+  answer = (request) => request.json(200, { jsonrpc: '2.0', id: request.message()['id'], result: {} })
+  peer = await startPeer((request) => answer(request))
+  harness = createHarness()
+  leg = createModernLeg(
+    { serverUrl: `${peer.origin}/mcp`, headers: { accept: 'x/y', 'X-Mine': '1' }, retryMs: 1000 },
+    harness.ports,
+  )
+})
+
+afterEach(async () => {
+  await leg.close(500)
+  harness.http.close()
+  await peer.close()
+})
+
+const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
+const call = (name: string, id: string | number = 1): JsonRpcMessage => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: { name: 'inner', uri: 'inner' }, _meta: meta },
+})
+
+describe('headers', () => {
+  it.each<[string, JsonRpcMessage, Record<string, string | undefined>]>([
+    [
+      'a tool',
+      call('run_sql'),
+      { 'mcp-method': 'tools/call', 'mcp-name': 'run_sql', 'mcp-protocol-version': '2026-07-28' },
+    ],
+    ['a name beyond ASCII', call('größe'), { 'mcp-name': '=?base64?Z3LDtsOfZQ==?=' }],
+    [
+      'a resource',
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'resources/read',
+        params: { uri: 'file:///a', name: 'n', _meta: meta },
+      },
+      { 'mcp-name': 'file:///a' },
+    ],
+    [
+      'a prompt',
+      { jsonrpc: '2.0', id: 1, method: 'prompts/get', params: { name: 'p' } },
+      { 'mcp-name': 'p' },
+    ],
+    [
+      'another revision',
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/list',
+        params: { _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } },
+      },
+      { 'mcp-protocol-version': '2099-01-01', 'mcp-name': undefined },
+    ],
+    [
+      'no params',
+      { jsonrpc: '2.0', id: 1, method: 'server/discover' },
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' },
+    ],
+    [
+      'names that are no text',
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 7, _meta: [] } },
+      { 'mcp-name': undefined },
+    ],
+  ])('of %s', async (_what, message, headers) => {
+    await exchange(leg, message)
+    expect(peer.requests[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'x-mine': '1',
+    })
+    for (const [name, value] of Object.entries(headers)) expect(peer.requests[0]?.headers[name]).toBe(value)
+    expect(peer.requests[0]?.headers).not.toHaveProperty('mcp-session-id')
+  })
+
+  it('of parameters are those that were given', async () => {
+    await exchange(leg, call('a'), { parameterHeaders: { 'Mcp-Param-Region': 'us' } })
+    expect(peer.requests[0]?.headers['mcp-param-region']).toBe('us')
+  })
+
+  it('of megabytes of arguments are found too', async () => {
+    const text = 'x"\\'.repeat(1_000_000)
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { arguments: { text }, _meta: meta, name: 'late' },
+    } as const
+    await exchange(leg, message)
+    expect(peer.requests[0]?.headers['mcp-name']).toBe('late')
+    expect(peer.requests[0]?.message()).toEqual(message)
+  })
+})
+
+describe('answers', () => {
+  it.each([-32_020, -32_021, -32_022, -32_601])(
+    'that are an error of the protocol (%s) are delivered',
+    async (code) => {
+      answer = (request) =>
+        request.json(code === -32_601 ? 404 : 400, {
+          jsonrpc: '2.0',
+          id: 1,
+          error: { code, message: 'm', data: { a: 1 } },
+        })
+      expect(await exchange(leg, call('a'))).toEqual([
+        { jsonrpc: '2.0', id: 1, error: { code, message: 'm', data: { a: 1 } } },
+      ])
+    },
+  )
+
+  it('that name no request are the error of a refusal', async () => {
+    answer = (request) => request.json(400, { jsonrpc: '2.0', error: { code: -32_000, message: 'm' } })
+    await expect(exchange(leg, call('a'))).rejects.toMatchObject({
+      fault: 'refused',
+      status: 400,
+      response: { envelope: { kind: 'response', id: 1 } },
+    })
+  })
+
+  it.each<[number, string]>([
+    [404, 'not_found'],
+    [405, 'not_found'],
+    [400, 'refused'],
+    [403, 'forbidden'],
+  ])('of HTTP %s without a body', async (status, fault) => {
+    answer = (request) => void request.response.writeHead(status).end()
+    await expect(exchange(leg, call('a'))).rejects.toMatchObject({ fault, status, response: undefined })
+  })
+
+  it('that end too early are lost, and not asked for again', async () => {
+    answer = (request) => {
+      request.events('id: 1\nretry: 1\ndata: {"jsonrpc":"2.0","method":"notifications/progress"}\n\n')
+      setTimeout(() => request.response.destroy(), 20)
+    }
+    await expect(exchange(leg, call('a'))).rejects.toMatchObject({ fault: 'lost' })
+    expect(peer.requests).toHaveLength(1)
+  })
+})
+
+describe('a subscription', () => {
+  const listen: JsonRpcMessage = {
+    jsonrpc: '2.0',
+    id: 'listen',
+    method: 'subscriptions/listen',
+    params: { _meta: meta },
+  }
+
+  it('stays open until the server ends it', async () => {
+    let stream: PeerRequest | undefined
+    answer = (request) => {
+      stream = request
+      request.events(': keepalive\n\n')
+    }
+    const delivered: unknown[] = []
+    let isOver = false
+    const listening = exchange(leg, listen, {
+      deliver: (message) => void delivered.push(message.envelope),
+    }).then(() => (isOver = true))
+    await until(() => stream !== undefined)
+    stream?.response.write(
+      ': keepalive\n\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n',
+    )
+    await until(() => delivered.length === 1)
+    expect(isOver).toBe(false)
+    stream?.response.write('data: {"jsonrpc":"2.0","id":"listen","result":{}}\n\n')
+    await listening
+    expect(delivered).toHaveLength(2)
+  })
+
+  it('is cancelled at the server by its signal', async () => {
+    let isClosed = false
+    answer = (request) => {
+      request.events(': open\n\n')
+      request.response.on('close', () => (isClosed = true))
+    }
+    const giveUp = new AbortController()
+    const listening = exchange(leg, listen, { signal: giveUp.signal })
+    await until(() => peer.requests.length === 1)
+    giveUp.abort()
+    await expect(listening).rejects.toMatchObject({ name: 'NetworkError', fault: 'aborted' })
+    await until(() => isClosed)
+  })
+})
+
+it('ends what is open when it is closed', async () => {
+  answer = () => {}
+  const sending = exchange(leg, call('a'))
+  await until(() => peer.requests.length === 1)
+  const [failed] = await Promise.allSettled([sending, leg.close(100)])
+  expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
+})
+
+it('sends nothing for a signal that was aborted before', async () => {
+  await expect(exchange(leg, call('a'), { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    fault: 'aborted',
+    sent: false,
+  })
+  expect(peer.requests).toHaveLength(0)
+})

@@ -1,0 +1,373 @@
+import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { claims, initialize, startRelay } from './testing/relay-rig.ts'
+import type { Rig, RigOptions } from './testing/relay-rig.ts'
+import { legacyServer, modernServer, reply, startServer } from './testing/scripted-server.ts'
+import type { Json, Received, TestServer } from './testing/scripted-server.ts'
+
+const cleanups: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean()
+})
+
+async function server(handle: Parameters<typeof startServer>[0]): Promise<TestServer> {
+  const started = await startServer(handle)
+  cleanups.push(started.close)
+  return started
+}
+
+function relay(to: TestServer, options?: RigOptions): Rig {
+  const rig = startRelay(to.url, options)
+  cleanups.push(rig.stop)
+  return rig
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => void setTimeout(resolve, 2))
+}
+
+/** A server of either era whose tool calls a test answers. */
+function heldCalls(make: typeof legacyServer): { handle: (request: Received) => void; calls: Received[] } {
+  const calls: Received[] = []
+  const handle = make({
+    handle(request) {
+      if (request.body['method'] !== 'tools/call') return false
+      calls.push(request)
+      return true
+    },
+  })
+  return { handle, calls }
+}
+
+function answerCall({ body, response }: Received): void {
+  reply(response, {
+    jsonrpc: '2.0',
+    id: body['id'],
+    result: { resultType: 'complete', content: [], is: body['id'] },
+  })
+}
+
+const eras = [
+  ['legacy', legacyServer, {}],
+  ['modern', modernServer, claims()],
+] as const
+
+/** Opens as a client of that era does. */
+async function open(rig: Rig, era: string): Promise<void> {
+  if (era === 'legacy') await initialize(rig)
+  else await rig.ask('server/discover', claims())
+}
+
+describe('bad input', () => {
+  it.each([
+    ['no JSON', '{"jsonrpc":', -32_700, null],
+    ['text', 'hello', -32_700, null],
+    ['no method', '{"jsonrpc":"2.0","id":7}', -32_600, 7],
+    ['a list of nothing', '[]', -32_600, null],
+    ['params that are no object', '{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}', -32_600, 'a'],
+    ['null as id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32_600, null],
+  ])('%s is answered with an error, and the next message is served', async (_, line, code, id) => {
+    const rig = relay(await server(legacyServer()))
+    rig.write(line)
+    const answered = await rig.find(({ error }) => error !== undefined)
+    expect(answered).toMatchObject({ id, error: { code } })
+    expect((await initialize(rig))['result']).toBeDefined()
+  })
+
+  it('a line of more than 64 MB is answered with an error', async () => {
+    const rig = relay(await server(legacyServer()))
+    const chunk = Buffer.alloc(1024 * 1024, 'a')
+    for (let i = 0; i < 66; i++) rig.input.write(chunk)
+    rig.write('')
+    expect(await rig.find(({ error }) => error !== undefined)).toMatchObject({
+      id: null,
+      error: { code: -32_600 },
+    })
+    expect((await initialize(rig))['result']).toBeDefined()
+  })
+
+  it('refuses an id that is waiting, and answers the first', async () => {
+    const { handle, calls } = heldCalls(legacyServer)
+    const rig = relay(await server(handle))
+    await initialize(rig)
+    const call = { jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name: 'a' } }
+    rig.write(call)
+    rig.write(call)
+    expect((await rig.find(({ id }) => id === 'x'))['error'].code).toBe(-32_600)
+    await until(() => calls.length === 1)
+    answerCall(calls[0] as Received)
+    await rig.find(({ id, result }) => id === 'x' && result !== undefined)
+    expect(calls).toHaveLength(1)
+  })
+
+  it('takes batches of 2025-03-26 only', async () => {
+    const rig = relay(await server(legacyServer()))
+    const batch = JSON.stringify([
+      { jsonrpc: '2.0', id: 'b1', method: 'tools/list' },
+      { jsonrpc: '2.0', id: 'b2', method: 'ping' },
+    ])
+    await initialize(rig)
+    rig.write(batch)
+    expect((await rig.find(({ error }) => error !== undefined))['error'].code).toBe(-32_600)
+    await rig.ask('initialize', { protocolVersion: '2025-03-26', capabilities: {} }, 'again')
+    rig.write(batch)
+    expect((await rig.find(({ id }) => id === 'b1'))['result'].tools).toHaveLength(1)
+    expect((await rig.find(({ id }) => id === 'b2'))['result']).toEqual({})
+  })
+})
+
+describe('bytes', () => {
+  it('pass through as they are, in both directions', async () => {
+    const odd =
+      '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"e","arguments":{"n":1.0,"big":12345678901234567890,"s":"\\u00e9\\/"}},"extra":1e2}'
+    let got = ''
+    const answer =
+      '{"result":{"n":1.50,"big":98765432109876543210,"s":"\\u00e9"},"id":5,"jsonrpc":"2.0","x":[1.0]}'
+    const to = await server(
+      legacyServer({
+        handle({ body, response }) {
+          if (body['method'] !== 'tools/call') return false
+          response.writeHead(200, { 'Content-Type': 'application/json' }).end(answer)
+          return true
+        },
+      }),
+    )
+    const rig = relay(to)
+    await initialize(rig)
+    let raw = ''
+    rig.output.on('data', (chunk: Buffer) => (raw += chunk.toString('utf8')))
+    rig.write(odd)
+    await rig.find(({ id }) => id === 5)
+    got = raw
+    expect(got).toBe(`${answer}\n`)
+  })
+
+  it('of requests of the server, and of their answers, pass through too', async () => {
+    const answers: Json[] = []
+    const to = await server(
+      legacyServer({
+        handle({ body, response }) {
+          if (body['result'] !== undefined) answers.push(body)
+          if (body['method'] !== 'tools/call') return false
+          response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+          response.write(`data: {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}\n\n`)
+          const timer = setInterval(() => {
+            if (answers.length === 0) return
+            clearInterval(timer)
+            response.end(`data: {"jsonrpc":"2.0","id":${body['id']},"result":{"content":[]}}\n\n`)
+          }, 2)
+          return true
+        },
+      }),
+    )
+    const rig = relay(to)
+    await initialize(rig, { sampling: {} })
+    const call = rig.ask('tools/call', { name: 'ask' })
+    await rig.find(({ method }) => method === 'sampling/createMessage')
+    rig.write({ jsonrpc: '2.0', id: 'q', result: { model: 'm' } })
+    expect((await call)['result'].content).toEqual([])
+    expect(answers).toEqual([{ jsonrpc: '2.0', id: 'q', result: { model: 'm' } }])
+  })
+})
+
+describe.each(eras)('cancelling in the %s era', (era, make, params) => {
+  it('reaches the server, and drops the late answer', async () => {
+    const { handle, calls } = heldCalls(make)
+    const to = await server(handle)
+    const rig = relay(to)
+    await open(rig, era)
+    let isAborted = false
+    rig.write({ jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { ...params, name: 'slow' } })
+    await until(() => calls.length === 1)
+    calls[0]?.response.on('close', () => (isAborted = true))
+    rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'c' } })
+    if (era === 'legacy') await until(() => to.methods().includes('notifications/cancelled'))
+    else await until(() => isAborted)
+    if (!isAborted) answerCall(calls[0] as Received)
+    await rig.ask('tools/list', params)
+    expect(rig.messages.filter(({ id }) => id === 'c')).toEqual([])
+    expect(to.methods().includes('notifications/cancelled')).toBe(era === 'legacy')
+  })
+})
+
+describe('a lost answer', () => {
+  it.each(eras)('is an error for its id, %s era', async (era, make, params) => {
+    const to = await server(
+      make({
+        handle({ body, response }) {
+          if (body['method'] !== 'tools/call') return false
+          response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+          response.end(': nothing\n\n')
+          return true
+        },
+      }),
+    )
+    const rig = relay(to)
+    await open(rig, era)
+    expect((await rig.ask('tools/call', { ...params, name: 'x' }))['error'].data.fault).toBe('lost')
+  })
+
+  it('of an error without id gets the id of its request', async () => {
+    const to = await server(
+      legacyServer({
+        handle({ body, response }) {
+          if (body['method'] !== 'tools/call') return false
+          reply(
+            response,
+            { jsonrpc: '2.0', id: null, error: { code: -32_001, message: 'no', data: { a: 1 } } },
+            400,
+          )
+          return true
+        },
+      }),
+    )
+    const rig = relay(to)
+    await initialize(rig)
+    expect((await rig.ask('tools/call', { name: 'x' }))['error']).toEqual({
+      code: -32_001,
+      message: 'no',
+      data: { a: 1 },
+    })
+  })
+})
+
+describe('tools', () => {
+  const tools = ['read_a', 'read_b', 'write_a'].map((name) => ({ name, inputSchema: { type: 'object' } }))
+
+  it.each(eras)('are hidden and refused as the filter says, %s era', async (era, make, params) => {
+    const to = await server(make({ tools }))
+    const rig = relay(to, { tools: { allow: ['read_*'], deny: ['*_b'] } })
+    await open(rig, era)
+    const listed = await rig.ask('tools/list', params)
+    expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['read_a'])
+    const refused = await rig.ask('tools/call', { ...params, name: 'read_b' })
+    expect(refused['error']).toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('--ignore-tool'),
+    })
+    const alsoRefused = await rig.ask('tools/call', { ...params, name: 'write_a' })
+    expect(alsoRefused['error'].message).toContain('--allow-tool')
+    expect((await rig.ask('tools/call', { ...params, name: 'read_a' }))['result']).toBeDefined()
+    expect(to.methods().filter((method) => method === 'tools/call')).toHaveLength(1)
+  })
+
+  const region = (header: unknown): Json => ({
+    type: 'object',
+    properties: { region: { type: 'string', 'x-mcp-header': header } },
+  })
+
+  it('that declare headers faultily are hidden, and the others get theirs', async () => {
+    const declared = [
+      { name: 'good', inputSchema: region('Region') },
+      { name: 'bad', inputSchema: region('no good') },
+    ]
+    const to = await server(modernServer({ tools: declared }))
+    const rig = relay(to)
+    await open(rig, 'modern')
+    const listed = await rig.ask('tools/list', claims())
+    expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['good'])
+    expect(rig.said.join()).toContain('"bad"')
+    await rig.ask('tools/call', { ...claims(), name: 'good', arguments: { region: 'eu' } })
+    expect(to.received.at(-1)?.headers['mcp-param-region']).toBe('eu')
+  })
+
+  it('are listed anew when the server misses a header, and called once more', async () => {
+    const to = await server(
+      modernServer({
+        tools: [{ name: 'good', inputSchema: region('Region') }],
+        handle({ body, headers, response }) {
+          if (body['method'] !== 'tools/call' || headers['mcp-param-region'] === 'eu') return false
+          reply(
+            response,
+            { jsonrpc: '2.0', id: body['id'], error: { code: -32_020, message: 'header' } },
+            400,
+          )
+          return true
+        },
+      }),
+    )
+    const rig = relay(to)
+    await open(rig, 'modern')
+    const called = await rig.ask('tools/call', { ...claims(), name: 'good', arguments: { region: 'eu' } })
+    expect(called['result'].content).toHaveLength(1)
+    expect(to.methods()).toEqual(['server/discover', 'tools/call', 'tools/list', 'tools/call'])
+    const wrong = await rig.ask('tools/call', { ...claims(), name: 'good', arguments: { region: 'us' } })
+    expect(wrong['error'].code).toBe(-32_020)
+  })
+})
+
+describe.each(eras)('each request of a client of the %s era', (era, make, params) => {
+  type Step = { do: 'answer' | 'break' | 'refuse' | 'cancel' | 'twice'; pick: number }
+  const step = record<Step>({
+    do: constantFrom('answer', 'break', 'refuse', 'cancel', 'twice'),
+    pick: nat(),
+  })
+
+  it('is answered exactly once, or not at all when it was cancelled', { timeout: 60_000 }, async () => {
+    const { handle, calls } = heldCalls(make)
+    const to = await server(handle)
+    await assert(
+      asyncProperty(array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        calls.length = 0
+        const rig = startRelay(to.url)
+        await open(rig, era)
+        const cancelled = new Set<number>()
+        for (const [id] of steps.entries())
+          rig.write({ jsonrpc: '2.0', id: 1000 + id, method: 'tools/call', params: { ...params, name: 'x' } })
+        await until(() => calls.length === steps.length)
+        for (const { do: what, pick } of steps) {
+          const [call] = calls.splice(pick % calls.length, 1) as [Received]
+          const id = call.body['id'] as number
+          if (what === 'cancel') {
+            cancelled.add(id)
+            rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+            if (pick % 2 === 0) await new Promise((resolve) => void setImmediate(resolve))
+            answerCall(call)
+          } else if (what === 'break') call.response.destroy()
+          else if (what === 'refuse') call.response.writeHead(500).end()
+          else if (what === 'answer') answerCall(call)
+          else {
+            const text = JSON.stringify({ jsonrpc: '2.0', id, result: {} })
+            call.response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+            call.response.end(`data: ${text}\n\ndata: ${text}\n\n`)
+          }
+        }
+        const due = steps.length - cancelled.size
+        const answers = (): Json[] => rig.messages.filter(({ id }) => Number(id) >= 1000)
+        await until(() => answers().filter(({ id }) => !cancelled.has(id as number)).length >= due)
+        await rig.ask('tools/list', params, 'last')
+        await rig.stop()
+        const ids = answers().map(({ id }) => id as number)
+        expect(new Set(ids).size).toBe(ids.length)
+        expect(ids.filter((id) => cancelled.has(id))).toEqual([])
+        expect(ids).toHaveLength(due)
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
+
+describe.each([
+  ['legacy', modernServer, {}],
+  ['modern', legacyServer, claims()],
+] as const)('each request of a %s client that is translated', (era, make, params) => {
+  it('is answered exactly once', async () => {
+    const { handle, calls } = heldCalls(make)
+    const rig = relay(await server(handle))
+    await open(rig, era)
+    for (let id = 100; id < 120; id++)
+      rig.write({ jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, name: 'x' } })
+    await until(() => calls.length === 20)
+    rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 105 } })
+    await rig.ask('tools/list', params)
+    calls.forEach((call, index) => (index % 3 === 0 ? call.response.destroy() : answerCall(call)))
+    const answers = (): Json[] => rig.messages.filter(({ id }) => Number(id) >= 100)
+    await until(() => answers().length >= 19)
+    await rig.ask('tools/list', params)
+    expect(
+      answers()
+        .map(({ id }) => Number(id))
+        .sort((one, other) => one - other),
+    ).toEqual(Array.from({ length: 20 }, (_, index) => 100 + index).filter((id) => id !== 105))
+  })
+})

@@ -1,0 +1,298 @@
+import { createServer } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
+import { once } from 'node:events'
+import { afterEach, describe, expect, it } from 'vitest'
+import { pendingSignIn } from './testing/pending-sign-in.ts'
+import { claims, initialize, startRelay } from './testing/relay-rig.ts'
+import type { Rig, RigOptions } from './testing/relay-rig.ts'
+import { legacyServer, modernServer, reply, startServer } from './testing/scripted-server.ts'
+import type { Received, TestServer } from './testing/scripted-server.ts'
+
+const cleanups: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean()
+})
+
+async function server(handle: Parameters<typeof startServer>[0]): Promise<TestServer> {
+  const started = await startServer(handle)
+  cleanups.push(started.close)
+  return started
+}
+
+function relay(url: string, options?: RigOptions): Rig {
+  const rig = startRelay(url, options)
+  cleanups.push(rig.stop)
+  return rig
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => void setTimeout(resolve, 2))
+}
+
+/** Accepts connections and never says a word. */
+async function muteServer(): Promise<string> {
+  const sockets = new Set<{ destroy(): void }>()
+  const mute: Server = createServer((socket) => void sockets.add(socket))
+  mute.listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  cleanups.push(async () => {
+    for (const socket of sockets) socket.destroy()
+    mute.close()
+    await once(mute, 'close')
+  })
+  return `http://127.0.0.1:${(mute.address() as AddressInfo).port}/mcp`
+}
+
+const opening = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {} },
+}
+
+/** A server with a standing stream that holds its calls. */
+function busyServer(): { handle: (request: Received) => void; held: Received[] } {
+  const held: Received[] = []
+  const handle = legacyServer({
+    handle(request) {
+      if (request.method === 'GET') {
+        request.response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+        request.response.write(': open\n\n')
+      } else if (request.body['method'] === 'tools/call') held.push(request)
+      else return false
+      return true
+    },
+  })
+  return { handle, held }
+}
+
+type Phase = () => Promise<Rig>
+
+const phases: [string, Phase][] = [
+  ['before anything', async () => relay((await server(legacyServer())).url)],
+  [
+    'while it connects',
+    async () => {
+      const rig = relay(await muteServer())
+      rig.write(opening)
+      await new Promise((resolve) => void setTimeout(resolve, 20))
+      return rig
+    },
+  ],
+  [
+    'while it tries again',
+    async () => {
+      const rig = relay('http://127.0.0.1:9/mcp', { retryMs: 60_000 })
+      rig.write(opening)
+      await new Promise((resolve) => void setTimeout(resolve, 20))
+      return rig
+    },
+  ],
+  [
+    'while a token is being fetched',
+    async () => {
+      const tokens = {
+        authorization: () => new Promise<never>(() => {}),
+        refused: () => new Promise<never>(() => {}),
+      }
+      const rig = relay((await server(legacyServer())).url, { ports: { tokens } })
+      rig.write(opening)
+      await new Promise((resolve) => void setTimeout(resolve, 20))
+      return rig
+    },
+  ],
+  [
+    'while a person signs in',
+    async () => {
+      const { signIn } = pendingSignIn()
+      const rig = relay((await server(legacyServer({ isAllowed: () => false }))).url, { ports: { signIn } })
+      await initialize(rig, { elicitation: { url: {} } })
+      rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
+      await rig.find(({ method }) => method === 'elicitation/create')
+      return rig
+    },
+  ],
+  [
+    'with calls and streams open',
+    async () => {
+      const { handle, held } = busyServer()
+      const rig = relay((await server(handle)).url)
+      await initialize(rig)
+      rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
+      await until(() => held.length === 1)
+      return rig
+    },
+  ],
+  [
+    'with a translated call open',
+    async () => {
+      const { handle, held } = busyServer()
+      const rig = relay((await server(handle)).url)
+      await rig.ask('server/discover', claims())
+      rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { ...claims(), name: 'x' } })
+      await until(() => held.length === 1)
+      return rig
+    },
+  ],
+]
+
+describe.each(phases)('%s', (_, reach) => {
+  it.each([
+    ['stdin ends', (rig: Rig) => void rig.input.end()],
+    ['it is stopped', (rig: Rig) => rig.relay.stop('SIGTERM')],
+    ['stdout is closed', (rig: Rig) => void rig.output.destroy(new Error('EPIPE'))],
+  ])('it is over within a second when %s', async (_, end) => {
+    const rig = await reach()
+    const start = performance.now()
+    end(rig)
+    expect(await rig.over).toBe(0)
+    expect(performance.now() - start).toBeLessThan(1000)
+  })
+})
+
+it('ends each session at the server once', async () => {
+  const { handle } = busyServer()
+  const to = await server(handle)
+  for (const open of [initialize, (rig: Rig) => rig.ask('tools/list', claims())]) {
+    const rig = relay(to.url)
+    await open(rig)
+    if (open === initialize) await rig.ask('tools/list')
+    to.received.length = 0
+    rig.input.end()
+    await rig.over
+    expect(to.received.map(({ method }) => method)).toEqual(['DELETE'])
+  }
+})
+
+it('is over within a second though the server does not answer the DELETE', async () => {
+  const to = await server(legacyServer({ handle: ({ method }) => method === 'DELETE' }))
+  const rig = relay(to.url)
+  await initialize(rig)
+  await rig.ask('tools/list')
+  const start = performance.now()
+  rig.input.end()
+  await rig.over
+  expect(performance.now() - start).toBeLessThan(1000)
+})
+
+it('cancels a pending sign-in at the end', async () => {
+  const pending = pendingSignIn()
+  const to = await server(legacyServer({ isAllowed: () => false }))
+  const rig = relay(to.url, { ports: { signIn: pending.signIn } })
+  await initialize(rig)
+  rig.input.end()
+  await rig.over
+  expect(pending.cancelled()).toBe(true)
+})
+
+describe('silence', () => {
+  it('ends a call whose server does not answer a ping either', async () => {
+    // A ping may take 5 s; this one fails at once, because the server is gone for everything but the open call.
+    let isGone = false
+    const to = await server(
+      legacyServer({
+        handle({ body, response }) {
+          if (body['method'] === 'tools/call') return (isGone = true)
+          if (isGone) response.destroy()
+          return isGone
+        },
+      }),
+    )
+    const rig = relay(to.url, { watchdogMs: 100 })
+    await initialize(rig)
+    const called = await rig.ask('tools/call', { name: 'x' })
+    expect(called['error'].data.fault).toBe('body_timeout')
+    expect(called['error'].message).toContain('ping')
+  })
+
+  it.each([
+    ['legacy', legacyServer, {}],
+    ['modern', modernServer, claims()],
+  ] as const)('is no reason to end a call whose %s server answers pings', async (era, make, params) => {
+    let held: Received | undefined
+    const to = await server(
+      make({
+        handle(request) {
+          if (request.body['method'] !== 'tools/call') return false
+          held = request
+          return true
+        },
+      }),
+    )
+    const rig = relay(to.url, { watchdogMs: 60 })
+    if (era === 'legacy') await initialize(rig)
+    const called = rig.ask('tools/call', { ...params, name: 'x' })
+    const question = era === 'legacy' ? 'ping' : 'server/discover'
+    await until(() => to.methods().filter((method) => method === question).length >= 3)
+    if (held !== undefined)
+      reply(held.response, { jsonrpc: '2.0', id: held.body['id'], result: { content: [] } })
+    expect((await called)['result'].content).toEqual([])
+  })
+
+  it('of the whole connection is broken by pings, if they are asked for', async () => {
+    const to = await server(legacyServer())
+    const rig = relay(to.url, { pingMs: 50 })
+    await initialize(rig)
+    await until(() => to.methods().includes('ping'))
+    expect(rig.messages).toHaveLength(1)
+  })
+})
+
+describe('pressure', () => {
+  it('of requests stops the reading of stdin, and answers start it again', async () => {
+    const { handle, held } = busyServer()
+    const rig = relay((await server(handle)).url)
+    await initialize(rig)
+    for (let id = 0; id < 2000; id++) {
+      rig.write({ jsonrpc: '2.0', id: `c${id}`, method: 'tools/call', params: { name: 'x' } })
+      if (id % 100 === 0) await new Promise((resolve) => void setImmediate(resolve))
+    }
+    await until(() => rig.input.isPaused())
+    expect(held.length).toBeLessThan(1900)
+    let answered = 0
+    while (answered < 2000) {
+      const call = held.shift()
+      if (call === undefined) await new Promise((resolve) => void setImmediate(resolve))
+      else {
+        reply(call.response, { jsonrpc: '2.0', id: call.body['id'], result: {} })
+        answered += 1
+      }
+    }
+    await until(() => rig.messages.length === 2001)
+  })
+
+  it('of answers stops the reading from the server', async () => {
+    let written = 0
+    const block = `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${'x'.repeat(60_000)}"}}\n\n`
+    const to = await server(
+      legacyServer({
+        handle({ body, response }) {
+          if (body['method'] !== 'tools/call') return false
+          response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+          const fill = (): void => {
+            while (written < 1000) {
+              written += 1
+              if (!response.write(block)) return void response.once('drain', fill)
+            }
+            response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: body['id'], result: {} })}\n\n`)
+          }
+          fill()
+          return true
+        },
+      }),
+    )
+    const rig = relay(to.url)
+    await initialize(rig)
+    rig.output.pause()
+    rig.write({ jsonrpc: '2.0', id: 'big', method: 'tools/call', params: { name: 'x' } })
+    const counts: number[] = []
+    await until(() => {
+      counts.push(written)
+      return written > 0 && counts.at(-100) === written
+    })
+    expect(written).toBeLessThan(500)
+    rig.output.resume()
+    await rig.find(({ id }) => id === 'big')
+    expect(rig.messages.filter(({ method }) => method === 'notifications/message')).toHaveLength(1000)
+  })
+})

@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto'
+import type { Readable, Writable } from 'node:stream'
+import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { withCookies } from '../network/cookie-jar.ts'
+import type { HttpClient } from '../network/http-client.ts'
+import { createInFlight } from './in-flight.ts'
+import { createIntake } from './intake.ts'
+import { createLiveness } from './liveness.ts'
+import type { Liveness } from './liveness.ts'
+import type { LocalClient } from './local-client.ts'
+import { createLocalEnd } from './local-end.ts'
+import { createReadingLimit } from './reading-limit.ts'
+import type { RelayConfig } from './relay-config.ts'
+import { createRemoteConnection } from './remote-connection.ts'
+import type { RemoteConnection } from './remote-connection.ts'
+import type { RemoteLegPorts } from './remote-leg.ts'
+import { createRemoteLegs } from './remote-legs.ts'
+import { createRememberedServer } from './remembered-server.ts'
+import type { ServerMemory } from './server-memory.ts'
+import { settledWithin } from './settled-within.ts'
+import { createSignIns } from './sign-in-attempt.ts'
+import type { PendingSignIn, SignIns } from './sign-in-attempt.ts'
+import { createStdio } from './stdio.ts'
+import type { Stdio } from './stdio.ts'
+import { createToolFilter } from './tool-filter.ts'
+import { toolsChangedNotices } from './tools-changed.ts'
+import type { DescribeFailure } from './translator.ts'
+import type { WireMessage } from './wire-message.ts'
+
+/** What a relay needs from outside. */
+export interface RelayPorts {
+  input: Readable
+  output: Writable
+  http: HttpClient
+  runtime: Runtime
+  tokens: Pick<RemoteLegPorts, 'authorization' | 'refused'>
+  /** Left out where nobody can sign in: refusals are told to the client then. */
+  signIn?: () => PendingSignIn
+  openBrowser(url: string): void
+  memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
+  describeFailure: DescribeFailure
+  /** A line for the person at the terminal. */
+  say(line: string): void
+  /** For the debug log. */
+  note(text: string): void
+}
+
+/** Carries one local client to one server. */
+export interface Relay {
+  /** Resolves with the exit code when stdin ended or {@link Relay.stop} was called, and everything is closed. */
+  run(): Promise<number>
+  stop(reason: string): void
+}
+
+/** DELETE of sessions and the rest of stdout get half a second each, at the same time; more is not granted. */
+const graceMs = 500
+const closeMs = 900
+
+/** How long the server may take to answer a ping before it counts as gone. */
+const pingWaitMs = 5000
+
+/**
+ *   stdin -> stdio -> intake -> connection -+-> leg for its era, bytes untouched -----------+-> HTTP
+ *            lines    ids,      era of the  +-> translator -> leg for the other era --------+
+ *            to       filter,   server
+ *            messages in-flight             each leg: sign-in beside > observed > corrected > HTTP leg
+ *
+ *   stdout <- stdio <- local end <--- answers and messages of the server, of legs and translators
+ *                      one answer for each call in flight, filter
+ *
+ *   beside it: liveness (silence, sleep), sign-ins (one at a time), remembered server, reading limit
+ */
+export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
+  const { runtime, describeFailure, note, say } = ports
+  const http = config.cookies ? withCookies(ports.http) : ports.http
+  const clock = { nowMs: 0, heardMs: 0 }
+  const client: LocalClient = { initialize: undefined, initialized: undefined }
+  const inFlight = createInFlight(clock)
+  const filter = createToolFilter(config.tools)
+  const remembered = createRememberedServer({
+    read: () => ports.memory.read(),
+    write: (memory) => ports.memory.write(memory),
+    now: () => runtime.now(),
+    note,
+  })
+  const { promise: finished, finish } = createExit()
+  let parts: { stdio: Stdio; connection: RemoteConnection; signIns: SignIns; liveness: Liveness } | undefined
+  let isEnding = false
+
+  function start(): void {
+    const local = createLocalEnd({
+      inFlight,
+      clock,
+      filter,
+      describeFailure,
+      note,
+      write,
+      answered: () => limit.check(),
+    })
+    const signIns = createSignIns({
+      signIn: ports.signIn,
+      openBrowser: (url) => ports.openBrowser(url),
+      say,
+      succeeded: () => toolsChangedNotices(client, inFlight).forEach((notice) => void write(notice)),
+      randomId,
+      now: () => runtime.now(),
+    })
+    const legs = createRemoteLegs(config, {
+      http,
+      runtime,
+      tokens: ports.tokens,
+      remembered,
+      signIns,
+      canSignIn: ports.signIn !== undefined,
+      memory: () => remembered.known(),
+      describeFailure,
+      offered: (toolName) => filter.exempt(toolName),
+      unsolicited: (message) => local.unsolicited(message),
+      proved: (era) => connection.proved(era),
+      warn: say,
+      note,
+      randomId,
+    })
+    const connection = createRemoteConnection(config.protocol, {
+      legs,
+      local,
+      inFlight,
+      client,
+      remembered,
+      signIns,
+      authorization: (signal) => ports.tokens.authorization(signal),
+      runtime,
+      describeFailure,
+      warn: say,
+      note,
+      randomId,
+    })
+    const intake = createIntake({
+      inFlight,
+      local,
+      client,
+      connection,
+      filter,
+      opened: () => limit.check(),
+      replied: () => limit.replied(),
+    })
+    const liveness = createLiveness(
+      {
+        watchdogMs: config.watchdogMs,
+        pingMs: config.pingMs,
+        pingWaitMs,
+        origin: new URL(config.serverUrl).origin,
+      },
+      {
+        inFlight,
+        clock,
+        monotonicMs: () => performance.now(),
+        wallMs: () => runtime.now() * 1000,
+        ping: (signal, asked) => connection.ping(signal, asked),
+        isConnected: () => connection.isOpen(),
+        fail: (call, error) => local.fail(call, error),
+        dropConnections: () => http.close(),
+        note,
+      },
+    )
+    const stdio = createStdio(ports.input, ports.output, {
+      message: intake,
+      end: () => end('stdin has ended'),
+      fault: (reason) => local.refuse(null, jsonRpcCode.invalidRequest, reason),
+    })
+    const limit = createReadingLimit(inFlight, stdio)
+    liveness.start()
+    parts = { stdio, connection, signIns, liveness }
+
+    function write(message: WireMessage): Promise<void> {
+      if (message.envelope.kind === 'request') limit.asked()
+      return stdio.write(message)
+    }
+  }
+
+  function end(reason: string): void {
+    if (isEnding) return
+    isEnding = true
+    note(`ending: ${reason}`)
+    void close().then(() => finish(0))
+  }
+
+  async function close(): Promise<void> {
+    if (parts === undefined) return
+    const { stdio, connection, signIns, liveness } = parts
+    liveness.stop()
+    signIns.close()
+    const closing = Promise.all([stdio.close(), connection.close(graceMs)])
+    for (const call of inFlight.calls()) {
+      inFlight.settle(call)
+      call.abort.abort()
+    }
+    await settledWithin(closing, closeMs)
+  }
+
+  return {
+    run() {
+      if (!isEnding && parts === undefined) start()
+      return finished
+    },
+    stop: end,
+  }
+}
+
+function randomId(): string {
+  return randomBytes(12).toString('base64url')
+}
+
+function createExit(): { promise: Promise<number>; finish(code: number): void } {
+  let finish: (code: number) => void = () => {}
+  const promise = new Promise<number>((resolve) => {
+    finish = resolve
+  })
+  return { promise, finish: (code) => finish(code) }
+}

@@ -1,0 +1,187 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createModernLeg } from './modern-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
+import { until } from './testing/condition.ts'
+import { startPeer } from './testing/http-peer.ts'
+import type { HttpPeer, PeerRequest } from './testing/http-peer.ts'
+import { createHarness, exchange } from './testing/leg-harness.ts'
+import type { LegHarness } from './testing/leg-harness.ts'
+
+let peer: HttpPeer
+let harness: LegHarness
+let leg: RemoteLeg
+let answer: (request: PeerRequest) => void
+
+beforeEach(async () => {
+  answer = accept
+  peer = await startPeer((request) => answer(request))
+  harness = createHarness()
+  leg = makeLeg(peer.origin, 1500)
+})
+
+afterEach(async () => {
+  await leg.close(500)
+  harness.http.close()
+  await peer.close()
+})
+
+function makeLeg(origin: string, retryMs: number, headers: Record<string, string> = {}): RemoteLeg {
+  return createModernLeg({ serverUrl: `${origin}/mcp`, headers, retryMs }, harness.ports)
+}
+
+const accept = (request: PeerRequest): void =>
+  request.json(200, { jsonrpc: '2.0', id: request.message()['id'], result: {} })
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a' } } as const
+const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' } as const
+const tokens = (): (string | undefined)[] => peer.requests.map(({ headers }) => headers.authorization)
+
+/** Accepts only this token. */
+function want(token: string, status = 401, challenge = 'Bearer error="invalid_token"'): void {
+  answer = (request) => {
+    if (request.headers.authorization === `Bearer ${token}`) return accept(request)
+    request.json(status, {}, { 'WWW-Authenticate': challenge })
+  }
+}
+
+describe('a request that is refused', () => {
+  it('goes again, once, with the token that there is then', async () => {
+    want('new', 401, 'Bearer resource_metadata="https://a/b", scope="mcp"')
+    harness.token = 'old'
+    harness.onRefusal = () => ((harness.token = 'new'), { kind: 'retry' })
+    expect(await exchange(leg, call)).toHaveLength(1)
+    expect(tokens()).toEqual(['Bearer old', 'Bearer new'])
+    expect(harness.refusals).toMatchObject([{ status: 401, used: { header: 'Bearer old' } }])
+    expect(harness.refusals[0]?.challenges[0]?.params.get('scope')).toBe('mcp')
+  })
+
+  it('does not go a second time with the same token', async () => {
+    want('never')
+    harness.token = 'old'
+    harness.onRefusal = () => ({ kind: 'retry' })
+    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
+    expect(tokens()).toEqual(['Bearer old', 'Bearer old'])
+  })
+
+  it('goes again with yet another token, three times at most', async () => {
+    want('never')
+    let count = 0
+    harness.onRefusal = () => ((harness.token = `t${(count += 1)}`), { kind: 'retry' })
+    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'sign_in_needed' })
+    expect(tokens()).toEqual([undefined, 'Bearer t1', 'Bearer t2', 'Bearer t3'])
+  })
+
+  it('ends when a person is needed', async () => {
+    want('never')
+    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
+    expect(peer.requests).toHaveLength(1)
+  })
+
+  it('for its scope asks for more, for anything else is forbidden', async () => {
+    want('more', 403, 'Bearer error="insufficient_scope", scope="a b"')
+    harness.onRefusal = () => ((harness.token = 'more'), { kind: 'retry' })
+    expect(await exchange(leg, call)).toHaveLength(1)
+    expect(harness.refusals[0]?.status).toBe(403)
+    want('none', 403, 'Bearer error="other"')
+    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'forbidden', status: 403 })
+    expect(harness.refusals).toHaveLength(1)
+  })
+
+  it('has one Authorization, the configured one only without a token', async () => {
+    leg = makeLeg(peer.origin, 0, { authorization: 'Basic x' })
+    await exchange(leg, call)
+    harness.token = 't'
+    await exchange(leg, call)
+    expect(tokens()).toEqual(['Basic x', 'Bearer t'])
+  })
+})
+
+describe('a server that is busy', () => {
+  it('is left alone for as long as it says, when that is short', async () => {
+    let count = 0
+    answer = (request) =>
+      (count += 1) === 1 ? request.json(429, {}, { 'Retry-After': '1' }) : accept(request)
+    expect(await exchange(leg, call)).toHaveLength(1)
+    expect(peer.requests[1]?.at).toBeGreaterThan((peer.requests[0]?.at ?? 0) + 950)
+  })
+
+  it('is not asked again when it wants longer', async () => {
+    answer = (request) => request.json(429, {}, { 'Retry-After': '9' })
+    await expect(exchange(leg, list)).rejects.toMatchObject({
+      fault: 'rate_limited',
+      retryAfterSeconds: 9,
+      status: 429,
+    })
+    expect(peer.requests).toHaveLength(1)
+  })
+
+  it.each([502, 503, 504])('is asked again after %s for what only reads', async (status) => {
+    let count = 0
+    answer = (request) => ((count += 1) < 3 ? request.json(status, {}) : accept(request))
+    expect(await exchange(leg, list)).toHaveLength(1)
+    count = 0
+    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'unavailable', status })
+    expect(peer.requests).toHaveLength(4)
+  })
+
+  it('is given up in the end', async () => {
+    leg = makeLeg(peer.origin, 250)
+    answer = (request) => request.json(503, {})
+    await expect(exchange(leg, list)).rejects.toMatchObject({ fault: 'unavailable' })
+    expect(peer.requests.length).toBeGreaterThan(1)
+  })
+})
+
+describe('a server that is away', () => {
+  it('is tried until it is there, also for a call', async () => {
+    const port = await freePort()
+    leg = makeLeg(`http://127.0.0.1:${port}`, 5000)
+    const sending = exchange(leg, call)
+    await until(() => harness.sleeps.length > 2)
+    const late = await startPeer(accept, port)
+    expect(await sending).toHaveLength(1)
+    expect(late.requests).toHaveLength(1)
+    await late.close()
+  })
+
+  it('is given up with its name', async () => {
+    const port = await freePort()
+    leg = makeLeg(`http://127.0.0.1:${port}`, 300)
+    await expect(exchange(leg, call)).rejects.toMatchObject({
+      name: 'NetworkError',
+      fault: 'refused',
+      sent: false,
+    })
+    expect(harness.sleeps.length).toBeGreaterThan(0)
+  })
+
+  it('is not waited for once the client gave up', async () => {
+    leg = makeLeg(`http://127.0.0.1:${await freePort()}`, 60_000)
+    const giveUp = new AbortController()
+    const sending = exchange(leg, call, { signal: giveUp.signal })
+    await until(() => harness.sleeps.length > 0)
+    giveUp.abort()
+    await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
+  })
+
+  it('in the middle of a call is not asked again, for what only reads it is', async () => {
+    let count = 0
+    answer = (request) => ((count += 1) % 2 === 1 ? void request.response.destroy() : accept(request))
+    expect(await exchange(leg, list)).toHaveLength(1)
+    await expect(exchange(leg, call)).rejects.toMatchObject({
+      name: 'NetworkError',
+      fault: 'reset',
+      sent: true,
+    })
+    expect(peer.requests).toHaveLength(3)
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

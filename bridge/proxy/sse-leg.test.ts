@@ -1,0 +1,155 @@
+import type { ServerResponse } from 'node:http'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createSseLeg } from './sse-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
+import { until } from './testing/condition.ts'
+import { startPeer } from './testing/http-peer.ts'
+import type { HttpPeer, PeerRequest } from './testing/http-peer.ts'
+import { createHarness, exchange } from './testing/leg-harness.ts'
+import type { LegHarness } from './testing/leg-harness.ts'
+
+let peer: HttpPeer
+let harness: LegHarness
+let leg: RemoteLeg
+let stream: ServerResponse | undefined
+let streams: number
+let endpoint: string
+let intercept: (request: PeerRequest) => boolean
+
+beforeEach(async () => {
+  stream = undefined
+  streams = 0
+  endpoint = '/messages?session='
+  intercept = () => false
+  peer = await startPeer(answer)
+  harness = createHarness(20)
+  leg = createSseLeg({ serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500 }, harness.ports)
+})
+
+afterEach(async () => {
+  await leg.close(500)
+  harness.http.close()
+  await peer.close()
+})
+
+/** A server of 2024-11-05 whose sessions are its streams. */
+function answer(request: PeerRequest): void {
+  if (intercept(request)) return
+  if (request.method === 'GET') {
+    streams += 1
+    stream = request.response
+    request.events(`event: endpoint\ndata: ${endpoint}${streams}\n\n`)
+    return
+  }
+  request.response.writeHead(202).end('Accepted')
+  const { id, method } = request.message()
+  if (request.path.endsWith(String(streams)) && id !== undefined && method !== undefined)
+    stream?.write(`event: message\ndata: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}\n\n`)
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2024-11-05' },
+} as const
+const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' }) as const
+const bodies = (): unknown[] =>
+  peer.requests.filter(({ method }) => method === 'POST').map((request) => request.message()['method'])
+
+it('posts to the endpoint and gets the answers on the stream', async () => {
+  expect(await exchange(leg, initialize)).toEqual([{ jsonrpc: '2.0', id: 0, result: {} }])
+  await exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' })
+  const answers = await Promise.all([exchange(leg, list(1)), exchange(leg, list(2))])
+  expect(answers.map(([one]) => one?.['id'])).toEqual([1, 2])
+  expect(peer.requests.map(({ method, path }) => `${method} ${path}`).slice(0, 2)).toEqual([
+    'GET /sse',
+    'POST /messages?session=1',
+  ])
+  expect(streams).toBe(1)
+  stream?.write('data: {"jsonrpc":"2.0","method":"notifications/x"}\n\n')
+  await until(() => harness.unsolicited.length === 1)
+})
+
+it('opens another stream when one breaks, and says again what the client had said', async () => {
+  await exchange(leg, initialize)
+  await exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' })
+  await exchange(leg, { jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params: { level: 'info' } })
+  intercept = (request) => request.method === 'POST' && request.message()['id'] === 9
+  const waiting = exchange(leg, list(9))
+  await until(() => bodies().at(-1) === 'tools/list')
+  stream?.destroy()
+  await expect(waiting).rejects.toMatchObject({ fault: 'lost' })
+  await until(() => bodies().filter((method) => method === 'logging/setLevel').length === 2)
+  expect(await exchange(leg, list(10))).toHaveLength(1)
+  expect(bodies().slice(4)).toEqual([
+    'initialize',
+    'notifications/initialized',
+    'logging/setLevel',
+    'tools/list',
+  ])
+  expect(streams).toBe(2)
+})
+
+it.each(['https://elsewhere.example/messages?', 'http://[', '//elsewhere.example/'])(
+  'sends nothing to another origin: %s',
+  async (address) => {
+    endpoint = address
+    await expect(exchange(leg, initialize)).rejects.toMatchObject({ fault: 'refused' })
+    expect(bodies()).toEqual([])
+  },
+)
+
+it.each<[string, (request: PeerRequest) => void, string]>([
+  ['404', (request) => request.json(404, {}), 'not_found'],
+  [
+    'a page',
+    (request) => request.response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>'),
+    'no_mcp',
+  ],
+  ['a stream that ends', (request) => void (request.events(': x\n\n'), request.response.end()), 'lost'],
+])('fails when the stream is %s, and tries anew for the next message', async (_what, refuse, fault) => {
+  intercept = (request) => request.method === 'GET' && (refuse(request), true)
+  await expect(exchange(leg, initialize)).rejects.toMatchObject({ fault })
+  intercept = () => false
+  expect(await exchange(leg, initialize)).toHaveLength(1)
+})
+
+it('asks for a sign-in for the stream', async () => {
+  intercept = (request) => {
+    if (request.headers.authorization === 'Bearer good') return false
+    request.json(401, {})
+    return true
+  }
+  harness.onRefusal = () => ((harness.token = 'good'), { kind: 'retry' })
+  expect(await exchange(leg, initialize)).toHaveLength(1)
+})
+
+it('reports a message that the endpoint refuses', async () => {
+  await exchange(leg, initialize)
+  intercept = (request) => (request.json(400, {}), true)
+  await expect(exchange(leg, list(1))).rejects.toMatchObject({ fault: 'refused', status: 400 })
+})
+
+it('drops the answer to what the client does not want any more', async () => {
+  await exchange(leg, initialize)
+  intercept = (request) => (request.response.writeHead(202).end(), true)
+  const giveUp = new AbortController()
+  const sending = exchange(leg, list(7), { signal: giveUp.signal })
+  await until(() => bodies().includes('tools/list'))
+  giveUp.abort()
+  await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
+  stream?.write('data: {"jsonrpc":"2.0","id":7,"result":{}}\n\n')
+  await until(() => harness.notes.some((note) => note.startsWith('dropped')))
+  expect(harness.unsolicited).toEqual([])
+})
+
+it('ends everything when it is closed', async () => {
+  await exchange(leg, initialize)
+  let isClosed = false
+  stream?.on('close', () => (isClosed = true))
+  await leg.close(100)
+  await until(() => isClosed)
+  await expect(exchange(leg, list(1))).rejects.toMatchObject({ fault: 'aborted' })
+  expect(streams).toBe(1)
+})

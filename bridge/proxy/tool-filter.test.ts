@@ -1,0 +1,50 @@
+import { assert, constantFrom, property, string } from 'fast-check'
+import { expect, it } from 'vitest'
+import { createToolFilter } from './tool-filter.ts'
+
+it.each([
+  [[], [], 'a', undefined],
+  [[], ['a'], 'a', '--ignore-tool'],
+  [[], ['a'], 'ab', undefined],
+  [['a'], [], 'a', undefined],
+  [['a'], [], 'b', '--allow-tool'],
+  [['a*'], ['*b'], 'ab', '--ignore-tool'],
+  [['a*'], ['*b'], 'ac', undefined],
+  [[], ['a.c'], 'abc', undefined],
+  [[], ['*x*y*'], '1x2y3', '--ignore-tool'],
+  [[], ['*x*y*'], '1y2x3', undefined],
+  [[], [''], 'a', undefined],
+] as const)('allow %j, deny %j: %s is refused by %s', (allow, deny, name, flag) => {
+  const reason = createToolFilter({ allow, deny }).reasonAgainst(name)
+  if (flag === undefined) expect(reason).toBeUndefined()
+  else expect(reason).toContain(flag)
+})
+
+it('matches globs as a regular expression would', () => {
+  const letters = string({ unit: constantFrom('a', 'b', '*'), maxLength: 8 })
+  const names = string({ unit: constantFrom('a', 'b'), maxLength: 10 })
+  assert(
+    property(letters, names, (glob, name) => {
+      const isHidden = createToolFilter({ allow: [], deny: [glob] }).reasonAgainst(name) !== undefined
+      expect(isHidden).toBe(new RegExp(`^${glob.replaceAll('*', '.*')}$`).test(name))
+    }),
+  )
+})
+
+it('takes a hostile name without much work', () => {
+  const filter = createToolFilter({ allow: [], deny: ['*a*a*a*a*a*a*a*a*b'] })
+  const start = performance.now()
+  filter.reasonAgainst('a'.repeat(20_000))
+  expect(performance.now() - start).toBeLessThan(500)
+})
+
+it('lets tools through that have no name, and the one of the bridge', () => {
+  const filter = createToolFilter({ allow: ['x'], deny: [] })
+  filter.exempt('sign_in')
+  const tools = [{ name: 'x' }, { name: 'y' }, { name: 'sign_in' }, 7]
+  expect(filter.filterResult({ tools, other: 1 })).toEqual({
+    tools: [{ name: 'x' }, { name: 'sign_in' }, 7],
+    other: 1,
+  })
+  expect(filter.filterResult({ tools: 'none' })).toEqual({ tools: 'none' })
+})

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { foreignFlags } from './setting-foreign.ts'
+import { serverVariables } from './setting-server-variable.ts'
+import { parseArguments, settingFlags } from './setting-argument.ts'
+import { settings } from './setting-table.ts'
+import { flagOf } from './setting.ts'
+
+/** Every flag of mcp-remote 0.15.1, with whether it takes a value. */
+const mcpRemoteFlags: [flag: `--${string}`, takesValue: boolean][] = [
+  ['--host', true],
+  ['--callback-path', true],
+  ['--header', true],
+  ['--header-file', true],
+  ['--transport', true],
+  ['--protocol', true],
+  ['--resource', true],
+  ['--disable-resource-parameter', false],
+  ['--authorize-param', true],
+  ['--static-oauth-client-info', true],
+  ['--static-oauth-client-metadata', true],
+  ['--client-metadata-url', true],
+  ['--client-credentials', false],
+  ['--token-endpoint', true],
+  ['--device-code', false],
+  ['--use-id-token', false],
+  ['--auth-timeout', true],
+  ['--connect-timeout', true],
+  ['--headers-timeout', true],
+  ['--body-timeout', true],
+  ['--keep-alive', false],
+  ['--ping-interval', true],
+  ['--ipv4', false],
+  ['--allow-http', false],
+  ['--enable-proxy', false],
+  ['--ignore-tool', true],
+  ['--auth-success-url', true],
+  ['--disable-cookies', false],
+  ['--debug', false],
+  ['--silent', false],
+]
+
+describe('the table of settings', () => {
+  it.each(mcpRemoteFlags)('takes %s as mcp-remote does', (flag, takesValue) => {
+    const words = ['https://mcp.example.com', flag, ...(takesValue ? ['value'] : []), '3334']
+    const { problems, operands } = parseArguments(words, [])
+    expect(problems).toEqual([])
+    expect(operands).toEqual(['https://mcp.example.com', '3334'])
+  })
+
+  it('says of each row whether mcp-remote has it', () => {
+    const flags = settings.filter(({ mcpRemote }) => mcpRemote).map(flagOf)
+    const without = mcpRemoteFlags.map(([flag]) => flag).filter((flag) => flag !== '--enable-proxy')
+    expect(flags.sort()).toEqual(without.sort())
+  })
+
+  it('has every field, flag and variable once', () => {
+    for (const names of [
+      settings.map(({ field }) => field),
+      settings.map(({ variable }) => variable),
+      [...settingFlags, ...Object.keys(foreignFlags)],
+    ]) {
+      expect(names).toEqual([...new Set(names)])
+    }
+  })
+
+  it('shares no variable with the server, whose variables it knows', () => {
+    const files = ['setting-table.ts', 'provider-setting.ts']
+    const read = (file: string): string =>
+      readFileSync(fileURLToPath(new URL(`../server/${file}`, import.meta.url)), 'utf8')
+    const names = files.flatMap((file) =>
+      [...read(file).matchAll(/variable: '(\w+)'/g)].map(([, name]) => name ?? ''),
+    )
+    expect(names.length).toBeGreaterThan(30)
+    expect([...serverVariables].sort()).toEqual(names.sort())
+    for (const { variable } of settings) expect(serverVariables.has(variable)).toBe(false)
+  })
+
+  it.each(settings)('$name is documented in sentences', ({ doc, defaultText }) => {
+    expect(doc).toMatch(/^[A-Z].*\.$/)
+    expect(defaultText).not.toBe('')
+  })
+})

@@ -1,0 +1,120 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert as assertProperty, constantFrom, property, string } from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { browserUrl, openBrowser } from './open-browser.ts'
+
+describe('the address for a browser', () => {
+  it.each([
+    ['https://as.example/authorize?a=1&b=2', 'https://as.example/authorize?a=1&b=2'],
+    ['HTTPS://AS.example', 'https://as.example/'],
+    ["https://as.example/$(calc)?a='b'`c`", 'https://as.example/%24%28calc%29?a=%27b%27%60c%60'],
+    ['http://127.0.0.1:1/x y', 'http://127.0.0.1:1/x%20y'],
+  ])('%s is %s', (text, url) => {
+    expect(browserUrl(text)).toBe(url)
+  })
+
+  it.each([
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'vbscript:x',
+    'ms-settings:x',
+    'C:\\Windows\\calc.exe',
+    '-a Calculator',
+    '',
+    'https://user:password@as.example/',
+    'a:$(calc)',
+  ])('%s is none', (text) => {
+    expect(browserUrl(text)).toBeUndefined()
+  })
+
+  it('holds no character that a shell acts on, whatever the server says', () => {
+    assertProperty(
+      property(
+        constantFrom('https://as.example', 'http://127.0.0.1:1/', 'https://'),
+        string(),
+        (start, junk) => {
+          const made = browserUrl(start + junk)
+          if (made !== undefined) expect(made).toMatch(/^https?:\/\/[^\s"$'()`<>\\^|]*$/)
+        },
+      ),
+    )
+  })
+
+  it('means the same to the server', () => {
+    const made = new URL(browserUrl("https://as.example/a?redirect_uri=http%3A%2F%2F127.0.0.1&x=('$')") ?? '')
+    expect(made.searchParams.get('redirect_uri')).toBe('http://127.0.0.1')
+    expect(made.searchParams.get('x')).toBe("('$')")
+  })
+})
+
+describe('opening a browser on Linux', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'drawbridge-browser-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  function script(name: string, body: string): { path: string; seen: () => string } {
+    const path = join(folder, name)
+    const log = `${path}.log`
+    writeFileSync(path, `#!/bin/sh\nprintf '%s\\n' "$@" > ${log}.part && mv ${log}.part ${log}\n${body}\n`)
+    chmodSync(path, 0o700)
+    return { path, seen: () => (existsSync(log) ? readFileSync(log, 'utf8') : '') }
+  }
+
+  const open = (BROWSER: string, url: string, watchMs?: number): ReturnType<typeof openBrowser> =>
+    openBrowser(url, {
+      environment: { BROWSER },
+      platform: 'linux',
+      ...(watchMs !== undefined && { watchMs }),
+    })
+
+  it('starts the command of BROWSER with the address as one word', async () => {
+    const browser = script('good', 'exit 0')
+    expect(await open(browser.path, 'https://as.example/?a=1&b=$(id)')).toEqual({ kind: 'opened' })
+    expect(browser.seen()).toBe('https://as.example/?a=1&b=%24%28id%29\n')
+  })
+
+  it('puts it in place of %s', async () => {
+    const browser = script('template', 'exit 0')
+    await open(`${browser.path} --new-window %s --flag`, 'https://as.example/')
+    expect(browser.seen()).toBe('--new-window\nhttps://as.example/\n--flag\n')
+  })
+
+  it('tries one command after the other', async () => {
+    const [bad, good] = [script('bad', 'exit 3'), script('second', 'exit 0')]
+    expect(await open(`${bad.path}:/nowhere/at/all:${good.path}`, 'https://as.example/')).toEqual({
+      kind: 'opened',
+    })
+    expect(bad.seen()).not.toBe('')
+    expect(good.seen()).not.toBe('')
+  })
+
+  it('says so when none works', async () => {
+    const bad = script('failing', 'exit 3')
+    expect(await open(bad.path, 'https://as.example/')).toEqual({
+      kind: 'failed',
+      reason: 'its starter ended with 3',
+    })
+    expect(await open('/nowhere/at/all', 'https://as.example/')).toEqual({
+      kind: 'failed',
+      reason: 'there is no program that opens one',
+    })
+  })
+
+  it('does not wait for a browser that stays in the foreground', async () => {
+    const browser = script('foreground', 'sleep 2')
+    const before = performance.now()
+    expect(await open(browser.path, 'https://as.example/', 50)).toEqual({ kind: 'opened' })
+    expect(performance.now() - before).toBeLessThan(1500)
+    await vi.waitFor(() => expect(browser.seen()).not.toBe(''))
+  })
+
+  it('starts nothing for an address that is none', async () => {
+    const browser = script('never', 'exit 0')
+    expect(await open(browser.path, 'file:///etc/passwd')).toMatchObject({ kind: 'failed' })
+    expect(browser.seen()).toBe('')
+  })
+})

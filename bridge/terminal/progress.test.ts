@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { waitFor } from './progress.ts'
+
+function fakeTerminal(isInteractive: boolean): {
+  shown: string[]
+  overwrite(text: string): void
+  isInteractive: boolean
+} {
+  const shown: string[] = []
+  return { shown, overwrite: (text) => void shown.push(text), isInteractive }
+}
+
+function later<T>(value: T): { promise: Promise<T>; finish: () => void } {
+  let finish = (): void => {}
+  const promise = new Promise<T>((resolve) => {
+    finish = () => resolve(value)
+  })
+  return { promise, finish }
+}
+
+describe('a wait', () => {
+  it('that is short says nothing', async () => {
+    const terminal = fakeTerminal(true)
+    expect(
+      await waitFor(terminal, () => 'waiting', Promise.resolve(7), { afterMs: 1000, everyMs: 1000 }),
+    ).toBe(7)
+    expect(terminal.shown).toEqual([])
+  })
+
+  it('that lasts says what it waits for, again and again, and leaves nothing behind', async () => {
+    const terminal = fakeTerminal(true)
+    const work = later('done')
+    let asked = 0
+    const what = (): string => {
+      asked += 1
+      if (asked === 3) work.finish()
+      return `step ${asked}`
+    }
+    expect(await waitFor(terminal, what, work.promise, { afterMs: 1, everyMs: 1 })).toBe('done')
+    expect(terminal.shown.slice(0, 3)).toEqual(['step 1 ...', 'step 2 ...', 'step 3 ...'])
+    expect(terminal.shown.at(-1)).toBe('')
+  })
+
+  it('that fails leaves nothing behind either', async () => {
+    const terminal = fakeTerminal(true)
+    let fail = (_error: Error): void => {}
+    const work = new Promise<void>((_resolve, reject) => {
+      fail = reject
+    })
+    const wait = waitFor(
+      terminal,
+      () => {
+        fail(new Error('no'))
+        return 'x'
+      },
+      work,
+      { afterMs: 1, everyMs: 1000 },
+    )
+    await expect(wait).rejects.toThrow('no')
+    expect(terminal.shown).toEqual(['x ...', ''])
+  })
+
+  it('is silent where nobody looks', async () => {
+    const terminal = fakeTerminal(false)
+    const work = later(1)
+    setTimeout(work.finish, 20)
+    await waitFor(terminal, () => 'x', work.promise, { afterMs: 1, everyMs: 1 })
+    expect(terminal.shown).toEqual([])
+  })
+})
