@@ -1,10 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { version } from '../version.ts'
+import { createAuthorizationServer } from './testing/authorization-server.ts'
 import { storeLogin } from './testing/stored-login.ts'
 import { type McpServer, type McpServerOptions, startMcpServer } from './testing/mcp-server.ts'
 
@@ -138,6 +148,46 @@ describe('a connection', () => {
     expect((await bridge.exit).code).toBe(0)
     expect(bridge.stderr()).toContain('login stored')
     expect(bridge.stderr()).not.toContain('sEcReT')
+  })
+
+  it('answers at once when a sign-in is needed, opens the browser once, and goes on signed in', async () => {
+    const issuer = createAuthorizationServer()
+    const url = await serve(issuer.options)
+    const browser = join(home, 'browser')
+    writeFileSync(
+      browser,
+      `#!${process.execPath}
+      require('node:fs').appendFileSync(__filename + '.log', 'opened ')
+      fetch(process.argv[2]).then((response) => response.text())`,
+    )
+    chmodSync(browser, 0o700)
+    const bridge = start([url], { BROWSER: browser })
+    expect(await bridge.ask(initialize)).toHaveProperty('result')
+    await vi.waitFor(
+      async () => {
+        const listed = JSON.stringify(await bridge.ask({ method: 'tools/list' }))
+        expect(listed).toContain('"echo"')
+      },
+      { timeout: 20_000, interval: 100 },
+    )
+    bridge.child.stdin?.end()
+    expect(await bridge.exit).toEqual({ code: 0, signal: null })
+    expect(readFileSync(`${browser}.log`, 'utf8')).toBe('opened ')
+    expect(bridge.stderr()).toContain(`Sign in: ${server?.origin ?? ''}/authorize?`)
+    expect(bridge.stderr() + bridge.stdout()).not.toContain('sEcReT')
+    const again = start([url])
+    expect(await again.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+  })
+
+  it.each(['stdin', 'SIGTERM'])('ends within a second while a sign-in is pending, on %s', async (how) => {
+    const bridge = start([await serve(createAuthorizationServer().options), '--no-open'])
+    await bridge.ask(initialize)
+    await vi.waitFor(() => expect(bridge.stderr()).toContain('Sign in:'), 10_000)
+    const before = performance.now()
+    if (how === 'stdin') bridge.child.stdin?.end()
+    else bridge.child.kill('SIGTERM')
+    expect(await bridge.exit).toEqual({ code: 0, signal: null })
+    expect(performance.now() - before).toBeLessThan(1500)
   })
 
   it('renews a stored login that has ended, and stores what it got', async () => {

@@ -6,8 +6,9 @@ import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'
 import { version } from '../version.ts'
 import { createConnectionLogin, linkOf, loginIdOf, promptText } from './connection-login.ts'
+import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
-import { rpcFailure } from './failure-text.ts'
+import { placeOf, rpcFailure } from './failure-text.ts'
 import { createMemoryFile } from './memory-file.ts'
 import { watchProcessEnd } from './process-end.ts'
 
@@ -27,7 +28,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
   const { serverUrl, output } = config
   const id = loginIdOf(config)
   const tell = output.silent ? () => {} : say
-  const log = output.debug ? await openLog(config, id) : undefined
+  const log = await openConnectionLog(config)
   const note = log?.note ?? ((): void => {})
   const http = createHttpClient(config.network)
   const login = createConnectionLogin(config, {
@@ -73,19 +74,6 @@ function firstLine({ serverUrl }: BridgeConfig, login: string, log: DebugLog | u
   return `drawbridge ${version}: ${new URL(serverUrl).origin}, ${login}${where}`
 }
 
-async function openLog(config: BridgeConfig, id: string): Promise<DebugLog> {
-  const { createDebugLog } = await import('./debug-log.ts')
-  const { oauth, relay, token } = config
-  const secrets = [token, oauth.staticClient?.clientSecret, ...Object.values(relay.headers)]
-  const path = join(config.credentials.home, 'logs', `${id.slice(0, 16)}.log`)
-  const log = createDebugLog(
-    path,
-    secrets.filter((secret) => secret !== undefined),
-  )
-  log.note(`drawbridge ${version}, Node ${process.versions.node}, ${process.platform}`)
-  return log
-}
-
 /** The link was said already: only that nothing opens is news. */
 async function openBrowser(
   { openBrowser: isWanted }: BridgeConfig,
@@ -99,13 +87,12 @@ async function openBrowser(
   if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }
 
-/** One broken call must not end all others. What was thrown may quote anything, so only its kind is told. */
+/** One broken call must not end all others. What was thrown may quote anything, so only its kind and place are told. */
 function surviveFaults(note: (text: string) => void): { release(): void } {
   let isTold = false
   const onFault = (error: unknown): void => {
-    const kind = error instanceof Error ? error.name : typeof error
-    note(`unexpected ${kind}: ${error instanceof Error ? String(error.stack) : ''}`)
-    if (!isTold) say(`drawbridge: something unexpected happened (${kind}). With --debug the log says more.`)
+    note(`unexpected: ${placeOf(error)}`)
+    if (!isTold) say(`drawbridge: something unexpected happened (${placeOf(error)}). Other calls go on.`)
     isTold = true
   }
   process.on('uncaughtException', onFault)

@@ -22,7 +22,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   },
   unexpected: {
     meaning: 'Something happened that nobody has thought of.',
-    nextStep: 'Run it again with --debug; report it with the log, which holds no secrets.',
+    nextStep: 'Try again; when it stays so, report this line with what --version says.',
     exit: exitCode.failed,
   },
   ...networkFailures,

@@ -97,11 +97,26 @@ describe('a failed command', () => {
     expect(shellWord(text)).toBe(word)
   })
 
-  it('is told without a message when there is none', () => {
+  it('that nobody has thought of shows where it came from, and nothing that it may quote', () => {
+    const [sentence = ''] = describeError(new TypeError('bad token sEcReT'), { serverUrl }).sentences
+    expect(sentence).toMatch(
+      /^Something unexpected happened \(TypeError at failure-text\.test\.ts:\d+:\d+\)\.$/,
+    )
+    expect(describeError('sEcReT', { serverUrl }).sentences).toEqual([
+      'Something unexpected happened (string).',
+    ])
     expect(describeError(undefined, { serverUrl })).toMatchObject({
       code: 'unexpected',
-      sentences: [failureTable.unexpected.meaning],
+      exit: exitCode.failed,
     })
+  })
+
+  it('of the system has the words of the system', () => {
+    const error = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+      code: 'ENOSPC',
+      syscall: 'write',
+    })
+    expect(describeError(error, { serverUrl }).sentences).toEqual(['ENOSPC: no space left on device, write.'])
   })
 })
 

@@ -92,9 +92,24 @@ function detailsOf(error: unknown): Record<string, string | number> {
   )
 }
 
+/** Only our own errors and those of the system are known to quote nothing: the others may hold a token. */
 function messageOf(error: unknown, code: FailureCode): string {
+  if (code === 'unexpected' && !isSystemError(error))
+    return `Something unexpected happened (${placeOf(error)}).`
   const message = error instanceof Error ? error.message : ''
   return message === '' ? failureTable[code].meaning : message
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'code' in error
+}
+
+/** The kind of an error, and where it came from: everything of it that can be shown and reported. */
+export function placeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  const frame = error.stack?.split('\n').find((line) => /^ +at /.test(line)) ?? ''
+  const place = /([\w.-]+:\d+:\d+)\)?$/.exec(frame)?.[1]
+  return place === undefined ? error.name : `${error.name} at ${place}`
 }
 
 function sentence(text: string): string {

@@ -7,6 +7,7 @@ import { openBrowser } from '../terminal/open-browser.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, configOf } from './command.ts'
 import { askEndpoint, endSession, initializeRequest } from './endpoint-probe.ts'
+import { openConnectionLog } from './connection-log.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { linkOf, promptText } from './connection-login.ts'
 import { openLogin } from './login-session.ts'
@@ -29,13 +30,14 @@ export async function login(input: CommandInput, { force }: { force: boolean }):
     if (json) terminal.print(JSON.stringify({ ok: true, did: 'not_needed' satisfies Outcome }))
     return exitCode.ok
   }
+  const log = await openConnectionLog(config)
   const http = createHttpClient(config.network)
   try {
     const { login: own } = await openLogin(config, {
       http,
       runtime,
       announce: (line) => terminal.note(line),
-      note: () => {},
+      note: log?.note ?? (() => {}),
     })
     const did = await signInUnlessDone(own, config, http, input, force)
     report(did, await own.state(), config, input)
@@ -55,11 +57,15 @@ async function signInUnlessDone(
   const state = await own.state()
   if (state.kind === 'signed_in' && !force) return 'already_signed_in'
   const need = await waitFor(input.terminal, () => `asking ${config.serverUrl}`, askServer(own, config, http))
-  if (need === 'done') return 'signed_in'
+  // With force what is stored is no answer, however good.
+  if (need === 'done' && !force) return 'signed_in'
   if (need === 'none' && !force) return 'not_needed'
   const pending = own.signIn()
   pending.done.catch(() => {})
-  const interrupt = (): void => pending.cancel()
+  const interrupt = (): void => {
+    input.terminal.note('Stopped. What was stored before is as it was.')
+    pending.cancel()
+  }
   process.once('SIGINT', interrupt)
   try {
     pending.prompt.catch(() => {})

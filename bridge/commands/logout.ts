@@ -9,6 +9,7 @@ import {
 import { createHttpClient } from '../network/node-http-client.ts'
 import { type CommandInput, configOf, credentialsOf, settingsOf } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
+import { openConnectionLog } from './connection-log.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { openLogin } from './login-session.ts'
 
@@ -40,13 +41,14 @@ export async function logout(input: CommandInput, { all }: { all: boolean }): Pr
 
 async function forgetOne(input: CommandInput): Promise<Forgotten> {
   const config = configOf(input)
+  const log = await openConnectionLog(config)
   const http = createHttpClient(config.network)
   try {
     const { login } = await openLogin(config, {
       http,
       runtime: input.runtime,
       announce: () => {},
-      note: () => {},
+      note: log?.note ?? (() => {}),
     })
     const { found, revoked } = await login.signOut()
     return { server: config.serverUrl, profile: config.oauth.profile, found, revoked: revoked ?? null }

@@ -3,6 +3,7 @@ import { OAuthFailure } from '../oauth/login-port.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import { type CommandInput, configOf } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
+import { openConnectionLog } from './connection-log.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { openLogin } from './login-session.ts'
 
@@ -19,13 +20,14 @@ export async function printToken(input: CommandInput, { show }: { show: boolean 
     )
   }
   const { json, terminal, runtime } = input
+  const log = await openConnectionLog(config)
   const http = createHttpClient(config.network)
   try {
     const { login } = await openLogin(config, {
       http,
       runtime,
       announce: (line) => terminal.note(line),
-      note: () => {},
+      note: log?.note ?? (() => {}),
     })
     const authorization = await login.authorization()
     const state = await login.state()

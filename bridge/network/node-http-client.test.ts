@@ -95,6 +95,15 @@ describe('a response', () => {
     expect(headers).toMatchObject({ 'x-a': '1, 2', 'set-cookie': ['a=1', 'b=2'] })
   })
 
+  it('may have interim responses before it', async () => {
+    const server = await serveHttp((_request, response) => {
+      response.writeEarlyHints({ link: '</a>; rel=preload' })
+      response.writeProcessing()
+      response.end('final')
+    })
+    expect(await exchange(testClient(), server.origin)).toMatchObject({ status: 200, text: 'final' })
+  })
+
   it('may have a large head, but not one without end', async () => {
     const server = await serveHttp((request, response) => {
       response.writeHead(200, { 'X-Large': 'x'.repeat(Number(request.url?.slice(1))) }).end('a')

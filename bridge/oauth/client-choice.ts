@@ -87,17 +87,14 @@ function configuredMethod(
   wanted: string | undefined,
   { hasSecret, hasKey, listed }: { hasSecret: boolean; hasKey: boolean; listed: string[] | undefined },
 ): Method {
-  if (wanted === 'private_key_jwt' && hasKey) return wanted
-  if ((wanted === 'client_secret_basic' || wanted === 'client_secret_post') && hasSecret) return wanted
   if (wanted === 'none') return wanted
-  if (hasKey && !(hasSecret && listed !== undefined && !listed.includes('private_key_jwt'))) {
-    return 'private_key_jwt'
-  }
-  if (!hasSecret) return 'none'
   // RFC 8414 section 2: basic is what a server takes that lists nothing.
-  const takesPostOnly =
-    listed?.includes('client_secret_basic') === false && listed.includes('client_secret_post')
-  return takesPostOnly ? 'client_secret_post' : 'client_secret_basic'
+  const possible: Method[] = [
+    ...(hasKey ? (['private_key_jwt'] as const) : []),
+    ...(hasSecret ? (['client_secret_basic', 'client_secret_post'] as const) : []),
+  ]
+  const taken = possible.find((method) => listed?.includes(method))
+  return possible.find((method) => method === wanted) ?? taken ?? possible[0] ?? 'none'
 }
 
 function documentClient(url: string, config: OAuthConfig, { metadata }: DiscoveredServer): ClientIdentity {

@@ -10,6 +10,7 @@ import { loginHeader, loginStateOf } from './login-state.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { unlessAborted, within } from './login-wait.ts'
 import { hasEnded, isRefreshDue } from './refresh-moment.ts'
+import { isUnsaved } from './refresh-turn.ts'
 import type { SignInFlow, SignInRequest } from './sign-in-request.ts'
 import type { RefreshAnswer } from './token-answer.ts'
 
@@ -45,18 +46,19 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
   let wanted: Pick<SignInRequest, 'resourceMetadata' | 'challengeScope'> = {}
   let refusedSignIn: { signInId: string | undefined } | undefined
   let signingIn: PendingSignIn | undefined
+  let alone: Promise<boolean> | undefined
   let lastSignIn: Promise<void> = Promise.resolve()
   const leaving = new Set<Promise<void>>()
 
   /** What to call with; undefined when a server that wants more has to say so first. */
   async function usable(): Promise<Credential | undefined> {
     if (hasTokens(current) && !isRefreshDue(current.tokens, runtime.now(), jitter)) return current
-    current = await store.read(id)
+    current = await look()
     if (!hasTokens(current)) return undefined
     const { tokens } = current
     const isOver = hasEnded(tokens, runtime.now())
     if (tokens.refreshToken === undefined) {
-      if (isOver && isAlone) await signInAlone(current)
+      if (isOver && isAlone) await signInAlone(current, false)
       // Our clock may be wrong: whether a token has ended that cannot be renewed is for its server to say.
       return current
     }
@@ -65,11 +67,28 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
     return hasTokens(current) ? current : undefined
   }
 
-  async function signInAlone(replaced: Credential | undefined): Promise<void> {
+  /** What is stored, unless this process holds what could not be stored. */
+  async function look(): Promise<Credential | undefined> {
+    const stored = await store.read(id)
+    const isBehind = stored !== undefined && current !== undefined && isUnsaved(current, stored)
+    return isBehind ? current : stored
+  }
+
+  /** Without a person, once for all who ask. False: refusal after refusal, which no other token ends. */
+  function signInAlone(replaced: Credential | undefined, isRefused: boolean): Promise<boolean> {
+    alone ??= getTokensAlone(replaced, isRefused).finally(() => {
+      alone = undefined
+    })
+    return alone
+  }
+
+  async function getTokensAlone(replaced: Credential | undefined, isRefused: boolean): Promise<boolean> {
+    if (isRefused && !renewal.mayFollowRefusal()) return false
     await renewal.pause(replaced?.issuer)
     refusedSignIn = { signInId: replaced?.signInId }
     try {
       await signIn().done
+      return true
     } catch (error) {
       renewal.failed()
       throw error
@@ -96,7 +115,7 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
       },
     }
     signingIn = pending
-    void begun.finished.then(forget)
+    begun.done.then(forget, forget)
     return pending
   }
 
@@ -114,7 +133,7 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
 
   async function refused(refusal: Refusal): Promise<RefusalOutcome> {
     wanted = challengeOf(refusal) ?? wanted
-    const stored = await store.read(id)
+    const stored = await look()
     refusedSignIn = { signInId: stored?.signInId }
     if (!hasTokens(stored)) return await refusedForGood(refusal, stored)
     const isRenewed = loginHeader(stored, config.useIdToken) !== refusal.used?.header
@@ -133,9 +152,8 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
   /** No renewal helps. */
   async function refusedForGood(refusal: Refusal, stored: Credential | undefined): Promise<RefusalOutcome> {
     current = stored
-    if (!isAlone || refusal.status === 403 || !renewal.mayFollowRefusal()) return signInNeeded
-    await signInAlone(stored)
-    return retry
+    if (!isAlone || refusal.status === 403) return signInNeeded
+    return (await signInAlone(stored, true)) ? retry : signInNeeded
   }
 
   return {

@@ -151,7 +151,8 @@ function isOther(stored: Credential, used: Credential): boolean {
   )
 }
 
-function isUnsaved(used: Credential, stored: Credential): boolean {
+/** Whether what is used could not be stored when it came: then the store holds what it replaces. */
+export function isUnsaved(used: Credential, stored: Credential): boolean {
   return used.generation > stored.generation && used.signInId === stored.signInId
 }
 

@@ -110,6 +110,33 @@ describe('scanJson', () => {
     expect(scanJson(bytes(text), () => true)).toBe(false)
   })
 
+  it('sees everything in long strings too, wherever it stands', () => {
+    for (const length of [10, 300, 700]) {
+      for (const odd of [
+        '\u0001',
+        '\n',
+        '\\',
+        '"',
+        String.raw`\"`,
+        String.raw`\u00e4`,
+        String.raw`\x`,
+        'ä',
+      ]) {
+        for (let at = 0; at < length; at += 7) {
+          const text = bytes(`["${'a'.repeat(at)}${odd}${'b'.repeat(length - at)}",1]`)
+          expect(scanEnvelope(text), `${JSON.stringify(odd)} at ${at}`).toEqual(parseEnvelope(text))
+        }
+      }
+    }
+  })
+
+  it('needs no more time for each byte of a string full of backslashes', () => {
+    const text = bytes(`["${`${'a'.repeat(300)}${String.raw`\n`}`.repeat(100_000)}"]`)
+    const started = performance.now()
+    expect(scanJson(text, () => true)).toBe(true)
+    expect(performance.now() - started).toBeLessThan(2000)
+  })
+
   it('reads the members of an object, of a repeated one the last', () => {
     const found = membersOf(bytes(String.raw`{"a": 1, "b" :{"a":2}, "\u0061": [ 3 ] ,"c":0}`), ['a', 'b'])
     expect([...found].map(([name, value]) => [name, value.toString()])).toEqual([

@@ -37,3 +37,14 @@ export async function atMost(ms: number, work: Promise<unknown>): Promise<void> 
   await Promise.race([work.catch(() => {}), late])
   clearTimeout(timer)
 }
+
+/**
+ * How long to stay away before a stream is opened again, when its server asked for that many milliseconds: as it wishes, but
+ * neither at once for ever, nor for hours.
+ */
+export function politeMs(askedMs: number): number {
+  return Math.min(Math.max(askedMs, shortestMs), longestMs)
+}
+
+const shortestMs = 20
+const longestMs = 300_000

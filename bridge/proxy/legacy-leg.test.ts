@@ -278,6 +278,27 @@ describe('answers', () => {
   })
 })
 
+it('delivers nothing that waited behind a slow reader who then gave up', async () => {
+  await open()
+  answerCalls((request, id) => request.events(`${notice('one')}${notice('two')}${ok(id)}`))
+  const giveUp = new AbortController()
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  let delivered = 0
+  const sending = leg.send(
+    {
+      bytes: Buffer.from(JSON.stringify(call(5))),
+      envelope: { kind: 'request', id: 5, method: 'tools/call' },
+    },
+    { signal: giveUp.signal, deliver: () => ((delivered += 1), held) },
+  )
+  await until(() => delivered === 1)
+  giveUp.abort()
+  release()
+  await Promise.allSettled([sending])
+  expect(delivered).toBe(1)
+})
+
 describe('batches of 2025-03-26', () => {
   it('go as one, and come back one by one', async () => {
     server.revision = '2025-03-26'
@@ -442,6 +463,21 @@ describe('a lost session', () => {
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(2)
   })
 
+  it('that was only half made anew is made again', async () => {
+    await open()
+    server.sessions.clear()
+    let isBroken = true
+    server.intercept = (request) => {
+      if (!isBroken || !request.body.includes('notifications/initialized')) return false
+      request.json(500, {})
+      return true
+    }
+    await expect(exchange(leg, call(1))).rejects.toMatchObject({ fault: 'unavailable' })
+    isBroken = false
+    expect(await exchange(leg, call(2))).toHaveLength(1)
+    expect(server.log().filter((method) => method === 'initialize')).toHaveLength(3)
+  })
+
   it('that cannot be made anew is the error of everyone who waits, until it can', async () => {
     await open()
     server.sessions.clear()
@@ -478,6 +514,19 @@ describe('the standing stream', () => {
     expect(waited).toBeLessThan(3500)
     for (const stream of server.streams) stream.write(notice('prompts/list_changed'))
     await until(() => harness.unsolicited.length === 2)
+  })
+
+  it('waits before it comes back, also when the server asks for no wait at all', async () => {
+    server.intercept = (request) => {
+      if (request.method !== 'GET') return false
+      request.events('retry: 0\nid: 1\n\n')
+      request.response.end()
+      return true
+    }
+    await open()
+    await until(() => server.requests.length > 8)
+    const gets = server.requests.filter(({ method }) => method === 'GET')
+    expect((gets.at(-1)?.at ?? 0) - (gets[0]?.at ?? 0)).toBeGreaterThan(15 * (gets.length - 1))
   })
 
   it('notices that the session is lost', async () => {

@@ -6,6 +6,7 @@ import type { LegConfig, LegPorts } from './leg-config.ts'
 import { isSessionLost, noSession, openedSession } from './legacy-session.ts'
 import type { LegacySession } from './legacy-session.ts'
 import { createOpenExchanges } from './open-exchange.ts'
+import { createOpeningGate } from './opening-gate.ts'
 import { createPostExchange } from './post-exchange.ts'
 import type { PostExchange } from './post-exchange.ts'
 import { readRefusedPost, refusedPostError } from './refused-post.ts'
@@ -27,9 +28,6 @@ export interface LegacyLeg extends RemoteLeg {
 
 type Sending = SendOptions & { signal: AbortSignal }
 
-/** A server that never accepts `notifications/initialized` shall not block the rest for ever. */
-const openingWaitMs = 10_000
-
 /**
  * The way to a server that speaks Streamable HTTP in one of the revisions 2025-03-26 to 2025-11-25. Follows the messages
  * that open a session, and those that shape it; when the server loses the session, opens another one for all who wait, and
@@ -40,10 +38,9 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
   const memory = createSessionMemory()
+  const gate = createOpeningGate()
   let session = noSession
   let standing: StandingStream | undefined
-  /** Pending while the server may not be asked anything yet. */
-  let opening: Promise<void> | undefined
   let renewing: Promise<void> | undefined
   let isClosed = false
 
@@ -110,7 +107,8 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       return options.deliver(answer)
     }
     const exchange = createPostExchange(message, { ...options, deliver }, ports.note)
-    await finish(response, exchange, noSession, options.signal)
+    // What names the session is there before the answer is.
+    await finish(response, exchange, openedSession(response, message), options.signal)
   }
 
   /** The client opens a session, maybe not its first one. */
@@ -128,14 +126,6 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
     if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, message))
     discard(response.body)
     listen()
-  }
-
-  /** Python servers answer with an error what overtakes `notifications/initialized`. */
-  async function holdBack(confirming: Promise<void>): Promise<void> {
-    const wait = atMost(openingWaitMs, confirming)
-    opening = wait
-    await wait
-    if (opening === wait) opening = undefined
   }
 
   function listen(): void {
@@ -156,18 +146,26 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   /** One new session for all who found the old one gone. */
   async function renew(lost: LegacySession): Promise<void> {
     if (lost === session || renewing !== undefined) {
-      renewing ??= open.run(undefined, renewOnce).finally(() => (renewing = undefined))
+      renewing ??= open
+        .run(undefined, (signal) => renewOnce(lost, signal))
+        .finally(() => (renewing = undefined))
       await renewing
     }
   }
 
-  async function renewOnce(signal: AbortSignal): Promise<void> {
+  async function renewOnce(lost: LegacySession, signal: AbortSignal): Promise<void> {
     const messages = memory.opening()
     if (messages === undefined) throw lostSessionError()
     ports.note('the server lost the session: opening another one')
     standing?.close()
-    await initialize(messages.initialize, { signal, deliver: () => {} })
-    await confirmSession(messages.initialized, signal)
+    try {
+      await initialize(messages.initialize, { signal, deliver: () => {} })
+      await confirmSession(messages.initialized, signal)
+    } catch (error) {
+      // A session that was only half opened would refuse everything; the lost one is found lost again.
+      session = lost
+      throw error
+    }
     for (const choice of memory.choices()) void restore(choice)
   }
 
@@ -180,7 +178,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
     const isAnswer = message.envelope.kind === 'response'
     for (let renewals = 0; ; renewals += 1) {
       // An answer of the client may be what the server waits for before it accepts anything else.
-      if (opening !== undefined && !isAnswer) await opening
+      if (!isAnswer) await gate.opened()
       if (renewing !== undefined && !isAnswer) await renewing
       const used = session
       const response = await post(message, used, options.signal)
@@ -234,7 +232,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
         if (envelope.kind !== 'notification' || envelope.method !== 'notifications/initialized')
           return inSession(message, sending)
         const confirming = confirmSession(message, signal)
-        void holdBack(confirming)
+        gate.holdUntil(confirming)
         return confirming
       }),
     async close(graceMs) {

@@ -73,9 +73,10 @@ async function sendLeg(
     if ('method' in message && !('id' in message)) await call.notify(progress.pass(message))
   }
   const ask = () => {
-    const parameterHeaders =
-      method === 'tools/call' ? tools.headersFor(params['name'], params['arguments']) : {}
-    return upstream.ask(method, params, { signal: call.signal, onMessage, parameterHeaders })
+    const headers = method === 'tools/call' ? tools.headersFor(params['name'], params['arguments']) : {}
+    // None at all leaves it to the leg, which may remember the tool from an earlier connection.
+    const known = Object.keys(headers).length > 0 ? { parameterHeaders: headers } : {}
+    return upstream.ask(method, params, { signal: call.signal, onMessage, ...known })
   }
   const response = await ask()
   const refused = 'error' in response && response.error.code === mcpErrorCode.headerMismatch

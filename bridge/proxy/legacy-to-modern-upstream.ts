@@ -48,5 +48,5 @@ function listsOurRevision(response: JsonRpcResponse): boolean {
   if (!('error' in response) || response.error.code !== mcpErrorCode.unsupportedProtocolVersion) return false
   const { data } = response.error
   const supported = isJsonObject(data) ? data['supported'] : undefined
-  return Array.isArray(supported) && true
+  return Array.isArray(supported) && supported.includes(modernRevision)
 }

@@ -42,7 +42,6 @@ function setUp(
   const server = createFakeModernServer(options.capabilities ?? {}, options.rest)
   const warnings: string[] = []
   const translator = createLegacyToModern({
-    ...(options.tools && { tools: options.tools }),
     local,
     server,
     describeFailure,
@@ -138,6 +137,18 @@ describe('requests', () => {
         [mcpMetaKey.logLevel]: 'notice',
       },
     })
+  })
+
+  it('forget the log level with the next initialize', async () => {
+    const { initialize, send, server, local } = setUp()
+    await send({ id: 1, method: 'logging/setLevel', params: { level: 'info' } })
+    await local.response(1)
+    await initialize()
+    await send({ id: 2, method: 'prompts/list' })
+    expect((await server.next('prompts/list')).message.params).not.toHaveProperty([
+      '_meta',
+      mcpMetaKey.logLevel,
+    ])
   })
 
   it('pass without initialize and without params', async () => {
@@ -361,11 +372,11 @@ describe('headers for parameters', () => {
     expect((await server.next('tools/call')).options.parameterHeaders).toEqual({ 'Mcp-Param-R': 'eu' })
   })
 
-  it('are known from an earlier list', async () => {
-    const { send, server, local, warnings } = setUp({ tools: [good, bad] })
-    await send({ id: 1, method: 'tools/call', params: { name: 'good', arguments: { r: 'eu' } } })
-    expect((await server.next('tools/call')).options.parameterHeaders).toEqual({ 'Mcp-Param-R': 'eu' })
-    expect(warnings).toHaveLength(1)
+  it('of a hidden tool are not made: it is not called', async () => {
+    const { send, server, local } = setUp()
+    await send({ id: 1, method: 'tools/list' })
+    ;(await server.next('tools/list')).answer({ tools: [good, bad] })
+    await local.response(1)
     await send({ id: 2, method: 'tools/call', params: { name: 'bad' } })
     expect(await local.response(2)).toMatchObject({ error: { code: -32_602 } })
     expect(server.all).toHaveLength(1)
@@ -375,7 +386,7 @@ describe('headers for parameters', () => {
     const { send, server, local } = setUp()
     await send({ id: 1, method: 'tools/call', params: { name: 'good', arguments: { r: 'eu' } } })
     const first = await server.next('tools/call')
-    expect(first.options.parameterHeaders).toEqual({})
+    expect(first.options).not.toHaveProperty('parameterHeaders')
     first.fail(-32_020, 'Header mismatch')
     ;(await server.next('tools/list')).answer({ tools: [], nextCursor: 'two' })
     const page = await server.next('tools/list')
@@ -681,6 +692,18 @@ describe('change notices', () => {
     await last.say(ack(kinds))
     await last.say(toolsChanged)
     expect(local.sent).toEqual([toolsChanged])
+  })
+
+  it('come back soon when streams live long', async () => {
+    const { stream, server, clock } = await listening()
+    let last = stream
+    for (let cut = 1; cut <= 8; cut += 1) {
+      await last.say(ack(kinds))
+      await clock.advance(40)
+      last.break(new Error('cut'))
+      await clock.advance(2)
+      last = await server.next('subscriptions/listen')
+    }
   })
 
   it('come back soon after a cut, however many subscriptions there were', async () => {

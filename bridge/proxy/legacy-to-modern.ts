@@ -30,8 +30,6 @@ export interface LegacyToModernPorts {
   warn(text: string): void
   /** A result of `server/discover` that is known already. */
   discovered?: JsonObject
-  /** Tools of an earlier list: their calls have the right headers before the client lists them. */
-  tools?: readonly JsonObject[]
 }
 
 /**
@@ -57,7 +55,6 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
     ...(logLevel !== undefined && { [mcpMetaKey.logLevel]: logLevel }),
   }))
   const tools = createToolMemory(upstream, ports.warn)
-  if (ports.tools !== undefined) tools.learn({ tools: ports.tools })
   const callPorts = {
     upstream,
     asker,

@@ -29,25 +29,20 @@ export interface ListenKeeperPorts {
 }
 
 interface Stream {
-  /** What is honoured, or why there is nothing. */
-  opened: Promise<ListenFilter | Refusal>
+  opened: Promise<Outcome>
   over: Promise<void>
   end(): void
 }
 
-class Refusal {
-  readonly error: unknown
-  constructor(error: unknown) {
-    this.error = error
-  }
-}
+/** What became of a wish: what is honoured, or why there is nothing. */
+type Outcome = { honoured: ListenFilter } | { error: unknown }
 
 interface Wish {
   filter: ListenFilter
   /** Resolves when another wish has come, or the end. */
   replaced: Promise<void>
   replace(): void
-  settle(outcome: ListenFilter | Refusal): void
+  settle(outcome: Outcome): void
 }
 
 /** A stream that lived this long was cut by chance; what is cut sooner is tried less and less often. */
@@ -64,27 +59,27 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
 
   function openStream(filter: ListenFilter): Stream {
     const controller = new AbortController()
-    let open: (outcome: ListenFilter | Refusal) => void = () => {}
-    const opened = new Promise<ListenFilter | Refusal>((resolve) => {
+    let open: (outcome: Outcome) => void = () => {}
+    const opened = new Promise<Outcome>((resolve) => {
       open = resolve
     })
     const onMessage = async (message: JsonRpcMessage) => {
       if (controller.signal.aborted || !('method' in message) || 'id' in message) return
       if (message.method === 'notifications/subscriptions/acknowledged')
-        open(readListenFilter(message.params?.['notifications']) ?? {})
+        open({ honoured: readListenFilter(message.params?.['notifications']) ?? {} })
       // A server may end a subscription this way too; what it names can only be this one.
       else if (message.method === 'notifications/cancelled') controller.abort()
       else await ports.notice(withoutSubscription(message))
     }
     const answered = ports.listen(filter, { signal: controller.signal, onMessage }).then(
-      (response) => open('error' in response ? new Refusal(callError(response.error)) : {}),
-      (error: unknown) => open(new Refusal(error)),
+      (response) => open('error' in response ? { error: callError(response.error) } : { honoured: {} }),
+      (error: unknown) => open({ error }),
     )
     const aborted = new Promise<void>((resolve) => {
       controller.signal.addEventListener('abort', () => resolve(), { once: true })
     })
     const over = Promise.race([answered, aborted])
-    void over.then(() => open(new Refusal(ended())))
+    void over.then(() => open({ error: ended() }))
     return { opened, over, end: () => controller.abort() }
   }
 
@@ -98,17 +93,18 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
       const { filter, replaced, settle } = next
       opening = isEmptyFilter(filter) ? undefined : openStream(filter)
       const stream = opening
-      const opened = stream === undefined ? {} : await stream.opened
+      const opened = stream === undefined ? { honoured: {} } : await stream.opened
       settle(opened)
       // The old stream stays until the new one is acknowledged, so that no notice falls in between.
-      if (!(opened instanceof Refusal)) {
+      if ('honoured' in opened) {
         current?.end()
         current = stream
         const openedAt = ports.runtime.now()
-        if (stream !== undefined && !isEmptyFilter(opened)) await Promise.race([stream.over, replaced])
+        if (stream !== undefined && !isEmptyFilter(opened.honoured))
+          await Promise.race([stream.over, replaced])
         if (ports.runtime.now() - openedAt >= stableSeconds) failures = 0
       }
-      const settled = opened instanceof Refusal ? isLasting(opened) : isEmptyFilter(opened)
+      const settled = 'error' in opened ? isLasting(opened.error) : isEmptyFilter(opened.honoured)
       if (settled) await replaced
       if (wish !== next) continue
       failures += 1
@@ -127,7 +123,7 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
       if (closed) throw ended()
       const begin = wish === undefined
       const previous = wish
-      const outcome = new Promise<ListenFilter | Refusal>((resolve) => {
+      const outcome = new Promise<Outcome>((resolve) => {
         wish = { filter, settle: resolve, ...createTurn() }
       })
       // Who waits for the earlier wish waits for this one now: what it asked for is in here as well.
@@ -135,14 +131,14 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
       previous?.replace()
       if (begin) void keep()
       const value = await outcome
-      if (value instanceof Refusal) throw value.error
-      return value
+      if ('error' in value) throw value.error
+      return value.honoured
     },
     close() {
       closed = true
       current?.end()
       opening?.end()
-      wish?.settle(new Refusal(ended()))
+      wish?.settle({ error: ended() })
       wish?.replace()
     },
   }
@@ -156,7 +152,7 @@ function createTurn(): { replaced: Promise<void>; replace(): void } {
   return { replaced, replace }
 }
 
-function isLasting({ error }: Refusal): boolean {
+function isLasting(error: unknown): boolean {
   return error instanceof CallError && lastingRefusals.has(error.code)
 }
 

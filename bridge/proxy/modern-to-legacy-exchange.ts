@@ -260,8 +260,8 @@ export function startExchange(
   function giveUpUpstream(reason: string): void {
     const error = { code: jsonRpcCode.internalError, message: reason }
     for (const id of questions.clear()) session.legacy.answer({ jsonrpc: '2.0', id, error }).catch(() => {})
-    // While URLs are opened there is no call to cancel.
-    if (urlsRequired !== undefined) return
+    // Before it was sent, and while URLs are opened, there is no call to cancel.
+    if (upstreamId === 0 || urlsRequired !== undefined) return
     const params = { requestId: upstreamId, reason }
     const cancelled = session.legacy.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     cancelled.catch(() => {}).finally(() => controller.abort())

@@ -3,7 +3,7 @@ import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
 import type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
 import { legacyRevisions } from '@drawbridge/shared/mcp-protocol.ts'
 import { mapServerCapabilities } from './capability-map.ts'
-import { CallError, errorInBody } from './call-error.ts'
+import { CallError, errorInBody, toModernError } from './call-error.ts'
 import { canonicalJson } from './canonical-json.ts'
 import type { Claim } from './modern-to-legacy-claim.ts'
 import type { AskOptions, LegacyServer, LegacySession } from './translator.ts'
@@ -34,6 +34,8 @@ export interface UpstreamSessions {
   /** Ends all of them. Never rejects. */
   close(): Promise<void>
 }
+
+type OpenParameters = [LegacyServer, ...Parameters<LegacyServer['open']>]
 
 interface Entry {
   opened: Promise<UpstreamSession>
@@ -81,7 +83,7 @@ export function createUpstreamSessions(
       capabilities: claim.capabilities,
       clientInfo: claim.clientInfo ?? { name: 'drawbridge', version: '0' },
     }
-    const legacy = await server.open(params, (message) => {
+    const legacy = await openLegacy(server, params, (message) => {
       if (session !== undefined) return onMessage(session, message)
       // The stream was faster than the promise: waiting for it here could be waiting for ourselves.
       void ready.then((late) => onMessage(late, message))
@@ -128,6 +130,18 @@ export function createUpstreamSessions(
       const closing = all.map((entry) => ({ entry, done: closeEntry(entry) }))
       await Promise.all(closing.filter(({ entry }) => entry.isOpen).map(({ done }) => done))
     },
+  }
+}
+
+/** A refused `initialize` is told in the words of the client, too. */
+async function openLegacy(...[server, ...parameters]: OpenParameters): Promise<LegacySession> {
+  try {
+    return await server.open(...parameters)
+  } catch (error) {
+    const response = errorInBody(error)
+    if (response === undefined || !('error' in response)) throw error
+    const { code, message, data } = toModernError(response.error)
+    throw new CallError(code, message, data)
   }
 }
 

@@ -109,6 +109,18 @@ describe('server/discover', () => {
   })
 })
 
+it('a refused initialize is told in the words of 2026-07-28', async () => {
+  const bytes = Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"No such version"}}')
+  const response = { bytes, envelope: { kind: 'response', id: 1, isError: true } } as const
+  const given = setUp({}, {}, () => {
+    throw new RemoteError('refused', 'HTTP 400', { response })
+  })
+  await given.send(1, 'tools/list')
+  expect(await given.local.response(1)).toMatchObject({
+    error: { code: -32_603, message: 'No such version' },
+  })
+})
+
 describe('claims', () => {
   const version = mcpMetaKey.protocolVersion
   it.each([
@@ -178,6 +190,9 @@ describe('sessions', () => {
     expect(given.server.sessions).toHaveLength(9)
     expect(given.server.sessions.map(({ isClosed }) => isClosed()).indexOf(true)).toBe(2)
     expect(given.server.sessions.filter(({ isClosed }) => isClosed())).toHaveLength(1)
+    await given.send('again', 'server/discover', {}, set(2))
+    await given.result('again')
+    expect(given.server.sessions).toHaveLength(10)
   })
 
   it('that are all busy refuse another one', async () => {
@@ -309,8 +324,34 @@ describe('requests', () => {
     await given.send(1, 'tools/call', { name: 'a' })
     await given.cancel(1)
     await turns()
-    expect((await given.session()).all).toEqual([])
+    const { all, notified } = await given.session()
+    expect(all).toEqual([])
+    expect(notified).toEqual([])
     expect(given.local.sent).toEqual([])
+  })
+
+  it('that are cancelled while the log level is set are never sent', async () => {
+    const given = setUp()
+    await given.send(0, 'server/discover')
+    await given.result(0)
+    const session = await given.session()
+    const request = session.request
+    let go = () => {}
+    const gate = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    session.request = async (...parameters) => {
+      await gate
+      return request(...parameters)
+    }
+    await given.send(1, 'tools/call', { name: 'a' }, meta(asking, { [mcpMetaKey.logLevel]: 'info' }))
+    await turns()
+    await given.cancel(1)
+    go()
+    await turns()
+    expect(session.all.map(({ message }) => message.method)).toEqual(['logging/setLevel'])
+    expect(session.notified).toEqual([])
+    expect(given.local.sent).toHaveLength(1)
   })
 })
 
@@ -660,6 +701,39 @@ describe('-32042 of the server', () => {
     expect((await given.session()).answered).toEqual([])
   })
 
+  it('with two URLs asks again for the one that was not answered', async () => {
+    const given = setUp()
+    await given.send(1, 'tools/call', { name: 'a' })
+    const elicitations = [...data.elicitations, { ...data.elicitations[0], url: 'https://y.example' }]
+    ;(await given.arrival('tools/call')).fail(-32_042, 'Open these', { elicitations })
+    const first = await given.result(1)
+    const accepted = { action: 'accept' }
+    await given.send(2, 'tools/call', {
+      name: 'a',
+      inputResponses: { 'input-2': accepted },
+      requestState: first['requestState'],
+    })
+    const second = await given.result(2)
+    expect(second['inputRequests']).toEqual({ 'input-1': link })
+    await given.send(3, 'tools/call', {
+      name: 'a',
+      inputResponses: { 'input-1': accepted },
+      requestState: second['requestState'],
+    })
+    ;(await given.arrival('tools/call')).answer({ content: [] })
+    await given.result(3)
+    expect((await given.session()).all).toHaveLength(2)
+  })
+
+  it('that nobody comes back for cancels nothing', async () => {
+    const given = setUp()
+    await given.send(1, 'tools/call', { name: 'a' })
+    ;(await given.arrival('tools/call')).fail(-32_042, 'Open this', data)
+    await given.result(1)
+    await given.clock.advance(700)
+    expect((await given.session()).notified).toEqual([])
+  })
+
   it('that is declined ends the call', async () => {
     const given = setUp()
     await given.send(1, 'tools/call', { name: 'a' })
@@ -827,6 +901,7 @@ describe('close', () => {
     await given.send(4, 'tools/list')
     await given.clock.advance(1000)
     expect(session.isClosed()).toBe(true)
+    expect(session.answered.map(({ id }) => id)).toEqual([7])
     expect([parked, running].map(({ options }) => options.signal!.aborted)).toEqual([true, true])
     expect(given.local.sent).toHaveLength(sent)
     expect(given.server.sessions).toHaveLength(1)

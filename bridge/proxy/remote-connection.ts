@@ -234,10 +234,11 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   return {
     request,
     pass(message, from) {
-      if (era === undefined) return
-      if (era !== from) void crossing?.translator.take(parseWireMessage(message))
+      // Without an era there was a failure; a leg that opens its session later keeps what belongs before that.
+      const to = era ?? from
+      if (to !== from) void crossing?.translator.take(parseWireMessage(message))
       else
-        legFor(era)
+        legFor(to)
           .leg.send(message, { deliver() {} })
           .catch(() => note('the server did not take a message'))
     },

@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../network/http-client.ts'
 import { discard } from './discarded-body.ts'
-import { pause } from './interruptible-pause.ts'
+import { pause, politeMs } from './interruptible-pause.ts'
 import type { LegPorts } from './leg-config.ts'
 import { isEventStream } from './post-exchange.ts'
 import type { PostExchange } from './post-exchange.ts'
@@ -35,7 +35,7 @@ export async function readResumed(
     retryMs = cut.retryMs ?? retryMs
     if (lastEventId === undefined || ports.signal.aborted) throw lostError(cut.cause)
     ports.note('an answer was cut off: resuming it')
-    await pause(ports.runtime, retryMs ?? defaultWaitMs, ports.signal)
+    await pause(ports.runtime, politeMs(retryMs ?? defaultWaitMs), ports.signal)
     response = await ports.resume(lastEventId)
     if (response.status < 300 && isEventStream(response)) continue
     discard(response.body)

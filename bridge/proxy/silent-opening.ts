@@ -78,7 +78,7 @@ export function createSilentOpening(
   async function opened(): Promise<void> {
     const waiting = kept
     kept = []
-    for (const notification of []) await leg.send(notification, { deliver() {} })
+    for (const notification of waiting) await leg.send(notification, { deliver() {} })
     isMissing = false
   }
 

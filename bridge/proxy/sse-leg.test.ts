@@ -144,6 +144,34 @@ it('drops the answer to what the client does not want any more', async () => {
   expect(harness.unsolicited).toEqual([])
 })
 
+it('does not wait for a stream that does not come, for a message nobody wants', async () => {
+  intercept = () => true
+  const giveUp = new AbortController()
+  const sending = exchange(leg, initialize, { signal: giveUp.signal })
+  await until(() => peer.requests.length === 1)
+  giveUp.abort()
+  await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
+})
+
+it('asks nothing before the server has accepted notifications/initialized', async () => {
+  await exchange(leg, initialize)
+  let accept = (): void => {}
+  intercept = (request) => {
+    if (request.message()['method'] !== 'notifications/initialized') return false
+    accept = () => request.response.writeHead(202).end()
+    return true
+  }
+  const both = Promise.all([
+    exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' }),
+    exchange(leg, list(1)),
+  ])
+  await until(() => peer.requests.length === 3)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(bodies()).toEqual(['initialize', 'notifications/initialized'])
+  accept()
+  await both
+})
+
 it('ends everything when it is closed', async () => {
   await exchange(leg, initialize)
   let isClosed = false

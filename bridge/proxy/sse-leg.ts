@@ -6,6 +6,7 @@ import { backoffMs, pause } from './interruptible-pause.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
 import { readMessage } from './message-body.ts'
 import { createOpenExchanges } from './open-exchange.ts'
+import { createOpeningGate } from './opening-gate.ts'
 import { isEventStream } from './post-exchange.ts'
 import { readRefusedPost, refusedPostError } from './refused-post.ts'
 import { RemoteError } from './remote-leg.ts'
@@ -45,6 +46,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
   const memory = createSessionMemory()
+  const gate = createOpeningGate()
   const closing = new AbortController()
   let connecting: Promise<Connection> | undefined
 
@@ -165,20 +167,15 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
   ): Promise<void> {
     if (message.envelope.kind !== 'request') return post(connection, message, options)
     const { id } = message.envelope
-    const { signal } = options
-    let giveUp = (): void => {}
     const answered = new Promise<void>((resolve, reject) => {
-      giveUp = () => reject(lostError(undefined))
       connection.waiting.set(id, { deliver: options.deliver, resolve, reject })
     })
-    signal.addEventListener('abort', giveUp, { once: true })
     answered.catch(() => {})
     // Whichever is first: the response may overtake the 202, and a refused POST brings none.
     const posting = post(connection, message, options)
     try {
-      await Promise.race([answered, posting.then(() => answered)])
+      await unlessAborted(Promise.race([answered, posting.then(() => answered)]), options.signal)
     } finally {
-      signal.removeEventListener('abort', giveUp)
       connection.waiting.delete(id)
     }
   }
@@ -210,13 +207,20 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
     }
   }
 
+  async function carry(message: WireMessage, options: SendOptions, signal: AbortSignal): Promise<void> {
+    const isHeldBack = message.envelope.kind !== 'response' && !confirmsOpening(message)
+    if (isHeldBack) await unlessAborted(gate.opened(), signal)
+    const connection = await unlessAborted(connected(), signal)
+    const deliver = memory.concerns(message) ? remembering(message, options) : options.deliver
+    await exchange(connection, message, { ...options, signal, deliver })
+  }
+
   return {
-    send: (message, options) =>
-      open.run(options.signal, async (signal) => {
-        const connection = await connected()
-        const deliver = memory.concerns(message) ? remembering(message, options) : options.deliver
-        await exchange(connection, message, { ...options, signal, deliver })
-      }),
+    send(message, options) {
+      const sending = open.run(options.signal, (signal) => carry(message, options, signal))
+      if (confirmsOpening(message)) gate.holdUntil(sending)
+      return sending
+    },
     async close() {
       closing.abort()
       open.abortAll()
@@ -232,4 +236,19 @@ function readEndpoint(text: string, serverUrl: string): string {
   const url = URL.canParse(text, serverUrl) ? new URL(text, serverUrl) : undefined
   if (url?.origin === new URL(serverUrl).origin) return url.href
   throw new RemoteError('refused', 'The server wants its messages sent to another server.')
+}
+
+function confirmsOpening({ envelope }: WireMessage): boolean {
+  return envelope.kind === 'notification' && envelope.method === 'notifications/initialized'
+}
+
+/** What the work gives, or a rejection as soon as the signal is aborted. */
+function unlessAborted<Value>(work: Promise<Value> | Value, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(lostError(undefined))
+    signal.addEventListener('abort', stop, { once: true })
+    Promise.resolve(work)
+      .finally(() => signal.removeEventListener('abort', stop))
+      .then(resolve, reject)
+  })
 }

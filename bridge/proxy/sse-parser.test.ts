@@ -42,6 +42,14 @@ describe('createSseParser', () => {
       ],
     ],
     ['id without data', 'id: 9\n\n', [{ type: undefined, data: '', id: '9' }]],
+    [
+      'an id without data is named once',
+      'id: 9\n\n\n\ndata: a\n\n\n',
+      [
+        { type: undefined, data: '', id: '9' },
+        { type: 'message', data: 'a', id: '9' },
+      ],
+    ],
     ['empty data is data', 'id: 9\ndata:\n\n', [{ type: 'message', data: '', id: '9' }]],
     ['id with NUL', 'id: a\0b\ndata: x\n\n', [{ type: 'message', data: 'x', id: undefined }]],
     [

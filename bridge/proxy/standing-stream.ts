@@ -1,6 +1,6 @@
 import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
-import { backoffMs, pause } from './interruptible-pause.ts'
+import { backoffMs, pause, politeMs } from './interruptible-pause.ts'
 import type { LegPorts } from './leg-config.ts'
 import { readMessage } from './message-body.ts'
 import { isEventStream } from './post-exchange.ts'
@@ -43,10 +43,11 @@ export function createStandingStream(ports: StandingStreamPorts): StandingStream
 
   function take(message: WireMessage): void | Promise<void> {
     if (closing.signal.aborted) return undefined
-    const { kind } = message.envelope
-    if (kind === 'batch') return takeAll(splitBatch(message))
-    if (kind === 'request' || kind === 'notification') return ports.message(message)
-    return ports.note(`dropped from the standing stream: ${kind}`)
+    const { envelope } = message
+    if (envelope.kind === 'batch') return takeAll(splitBatch(message))
+    if (envelope.kind === 'invalid') return ports.note(`dropped what is no message: ${envelope.reason}`)
+    // A response too: its request may have been asked on a stream that broke.
+    return ports.message(message)
   }
 
   async function takeAll(messages: readonly WireMessage[]): Promise<void> {
@@ -90,7 +91,9 @@ export function createStandingStream(ports: StandingStreamPorts): StandingStream
       ports.note('standing stream ended')
       await pause(
         ports.runtime,
-        retryMs ?? backoffMs(ports.runtime, failures, firstWaitMs, longestWaitMs),
+        retryMs === undefined
+          ? backoffMs(ports.runtime, failures, firstWaitMs, longestWaitMs)
+          : politeMs(retryMs),
         closing.signal,
       )
       failures += 1

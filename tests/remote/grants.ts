@@ -85,7 +85,7 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
         throw new OAuthFailure('invalid_grant', 'the grant has ended')
       }
       if (found.successor !== undefined) {
-        if (Date.now() - found.successor.at <= settings.graceSeconds * 1000) {
+        if (Date.now() - found.successor.at < settings.graceSeconds * 1000) {
           counters.refreshesReplayed++
           return found.successor.answer
         }

@@ -55,7 +55,7 @@ export function startRelay(serverUrl: string, options: RigOptions = {}): Rig {
     for (const look of waiting) look()
   })
   const http = createHttpClient({
-    connectTimeoutMs: 2000,
+    connectTimeoutMs: 30_000,
     headersTimeoutMs: 0,
     bodyTimeoutMs: 0,
     ipv4: false,

@@ -118,7 +118,7 @@ export interface Arrivals {
 }
 
 /** `automatic` answers what it returns a result for. An aborted request rejects with the reason, as a transport does. */
-export function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | undefined): Arrivals {
+function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | undefined): Arrivals {
   const all: Arrival[] = []
   const taken = new Set<Arrival>()
   return {

@@ -34,8 +34,19 @@ export function bridgeCommand(bridge: string, setting: ScenarioSetting): BridgeC
   }
 }
 
-function ourFlags({ scenario, context, home }: ScenarioSetting): string[] {
-  const flags = ['--no-open', '--store', 'memory', '--auth-wait', '20s', '--auth-timeout', '20s']
+function ourFlags({ scenario, revision, context, home }: ScenarioSetting): string[] {
+  const protocol = revision === modernRevision ? 'modern' : 'legacy'
+  const flags = [
+    '--protocol',
+    protocol,
+    '--no-open',
+    '--store',
+    'memory',
+    '--auth-wait',
+    '20s',
+    '--auth-timeout',
+    '20s',
+  ]
   if (scenario === 'auth/basic-cimd') flags.push('--client-metadata-url', metadataUrl)
   const { client_id: id, client_secret: secret, private_key_pem: pem, signing_algorithm: algorithm } = context
   if (id !== undefined) {

@@ -1,0 +1,181 @@
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type AuthorizationServer, createAuthorizationServer } from './testing/authorization-server.ts'
+import { type CommandRun, runCommand } from './testing/command-run.ts'
+import { type McpServer, type McpServerOptions, startMcpServer } from './testing/mcp-server.ts'
+import { storeLogin } from './testing/stored-login.ts'
+
+describe('login and logout', () => {
+  let home: string
+  let browser: string
+  let server: McpServer | undefined
+  let issuer: AuthorizationServer
+
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-login-'))
+    browser = join(home, 'browser')
+    issuer = createAuthorizationServer()
+    writeFileSync(
+      browser,
+      `#!${process.execPath}
+      require('node:fs').appendFileSync(__filename + '.log', 'opened\\n')
+      fetch(process.argv[2]).then((response) => response.text())`,
+    )
+    chmodSync(browser, 0o700)
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    rmSync(home, { recursive: true })
+  })
+
+  async function serve(options: McpServerOptions = issuer.options): Promise<string> {
+    server = await startMcpServer(options)
+    return server.url
+  }
+
+  const run = (words: readonly string[], environment: Record<string, string> = {}): Promise<CommandRun> =>
+    runCommand(words, { home, environment: { BROWSER: browser, ...environment } })
+
+  const opened = (): number =>
+    existsSync(`${browser}.log`) ? readFileSync(`${browser}.log`, 'utf8').split('\n').length - 1 : 0
+
+  const paths = (): string[] => issuer.seen.map(({ path }) => path)
+
+  it('signs in with the browser, stores it sealed, and says so', async () => {
+    const url = await serve()
+    const { code, stderr, stdout } = await run(['login', url])
+    expect(stderr).toContain(`Signed in to ${url} at ${server?.origin ?? ''}.`)
+    expect(code).toBe(0)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('Sign in here: http://127.0.0.1:')
+    expect(opened()).toBe(1)
+    expect(issuer.seen.find(({ path }) => path === '/authorize')?.form.get('scope')).toBe('mcp')
+    expect(stderr).not.toContain('sEcReT')
+    expect((await run(['token', url, '--show'])).stdout).toBe('sEcReT-access')
+    const folder = join(home, '.drawbridge')
+    for (const name of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (name.isFile())
+        expect(readFileSync(join(name.parentPath, name.name), 'utf8')).not.toContain('sEcReT')
+    }
+  })
+
+  it('is done when it was done before, unless it is forced', async () => {
+    const url = await serve()
+    await run(['login', url])
+    const again = await run(['login', url, '--json'])
+    expect(again.json()).toMatchObject({
+      ok: true,
+      did: 'already_signed_in',
+      server: url,
+      state: 'signed_in',
+      renews: true,
+    })
+    expect(opened()).toBe(1)
+    const forced = await run(['login', url, '--force', '--json'])
+    expect(forced.json()).toMatchObject({ ok: true, did: 'signed_in', client_id: 'client-1', scope: 'mcp' })
+    expect(opened()).toBe(2)
+    expect(paths().filter((path) => path === '/register')).toHaveLength(1)
+  })
+
+  it('is not needed where the server answers anybody, or the token is fixed', async () => {
+    const url = await serve({})
+    const open = await run(['login', url, '--json'])
+    expect(open.code).toBe(0)
+    expect(open.json()).toMatchObject({ ok: true, did: 'not_needed' })
+    expect(server?.seen).toEqual(['initialize', 'DELETE'])
+    const fixed = await run(['login', url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
+    expect(fixed.code).toBe(0)
+    expect(fixed.stderr).toContain('DRAWBRIDGE_TOKEN')
+    expect(opened()).toBe(0)
+  })
+
+  it('that is refused is 3, and leaves what was stored', async () => {
+    const url = await serve()
+    await storeLogin(home, url, { issuer: server?.origin ?? '' })
+    issuer.refusal = 'access_denied'
+    const { code, stderr } = await run(['login', url, '--force'])
+    expect(code).toBe(3)
+    expect(stderr.split('\n').at(-1)).toContain(`drawbridge login ${url}`)
+    expect((await run(['status', url])).code).toBe(0)
+  })
+
+  it('of a server that is not there is 4', async () => {
+    const url = await serve()
+    await server?.close()
+    const { code, json } = await run(['login', url, '--json'])
+    expect(code).toBe(4)
+    expect(json()).toMatchObject({ ok: false, code: 'network_refused' })
+  })
+
+  it('that nobody finishes is 3 after its time', async () => {
+    const url = await serve()
+    const { code, json } = await run(['login', url, '--no-open', '--auth-timeout', '300ms', '--json'])
+    expect(code).toBe(3)
+    expect(json()).toMatchObject({ code: 'oauth_timeout' })
+    expect(opened()).toBe(0)
+  })
+
+  it('without a browser that opens says so, and waits on', async () => {
+    const url = await serve()
+    const { stderr, code } = await run(['login', url, '--auth-timeout', '1s'], { BROWSER: '/nowhere/at/all' })
+    expect(stderr).toContain(
+      'No browser was opened: there is no program that opens one. Open the link yourself.',
+    )
+    expect(code).toBe(3)
+  })
+
+  it('logout revokes, and forgets', async () => {
+    const url = await serve()
+    await run(['login', url])
+    const out = await run(['logout', url, '--json'])
+    expect(out.code).toBe(0)
+    expect(out.json()).toEqual({
+      ok: true,
+      logins: [{ server: url, profile: 'default', found: true, revoked: true }],
+    })
+    expect(paths()).toContain('/revoke')
+    expect((await run(['status'])).code).toBe(3)
+    const again = await run(['logout', url])
+    expect(again.code).toBe(0)
+    expect(again.stderr).toBe(`No login is stored for ${url}.`)
+  })
+
+  it('logout says what could not be revoked, and forgets it all the same', async () => {
+    issuer = createAuthorizationServer({ revokes: false })
+    const url = await serve()
+    await run(['login', url])
+    const { stderr } = await run(['logout', url])
+    expect(stderr).toContain('not revoked, as the server has no way to revoke them')
+    expect((await run(['status'])).code).toBe(3)
+  })
+
+  it('logout --all forgets every login, by what is stored with it', async () => {
+    const url = await serve()
+    await run(['login', url])
+    await run(['login', url, '--profile', 'work'])
+    await storeLogin(home, 'https://a.example/mcp')
+    const { stderr, code } = await run(['logout', '--all'])
+    expect(code).toBe(0)
+    expect(stderr.split('\n').filter((line) => line.startsWith('Signed out of'))).toHaveLength(3)
+    expect(stderr).toContain(`${url} (profile work)`)
+    expect(paths()).toContain('/revoke')
+    expect((await run(['status', '--json'])).json()).toMatchObject({ logins: [] })
+    expect((await run(['logout', '--all'])).stderr).toBe('No login is stored.')
+  })
+
+  it('logout --all forgets also what cannot be opened any more', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    const records = join(home, '.drawbridge', 'credentials', 'records')
+    for (const name of readdirSync(records)) writeFileSync(join(records, name), 'broken')
+    expect((await run(['logout', '--all'])).code).toBe(0)
+    expect(readdirSync(records)).toEqual([])
+  })
+
+  it('logout wants a URL or --all, and not both', async () => {
+    expect((await run(['logout'])).code).toBe(2)
+    expect((await run(['logout', 'https://a.example', '--all'])).code).toBe(2)
+  })
+})

@@ -1,0 +1,33 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { quoteServerError, quoteServerText } from './server-text.ts'
+
+it('is printable ASCII on one line, whatever a server writes', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (error, description) => {
+      expect(quoteServerError(error, description)).toMatch(/^[\x20-\x7E]*$/)
+      expect(quoteServerText(description)).toMatch(/^".*"$/)
+    }),
+  )
+})
+
+it('says the same, as JSON', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      expect(JSON.parse(quoteServerText(text))).toBe(text)
+    }),
+  )
+})
+
+it.each([
+  ['invalid_grant', undefined, 'invalid_grant'],
+  ['invalid_grant', 'No such "code".', String.raw`invalid_grant: "No such \"code\"."`],
+  ['Type: rm -rf', undefined, '"Type: rm -rf"'],
+  ['x', '\u001B[2J\u009B2J\u202E', String.raw`x: "\u001b[2J\u009b2J\u202e"`],
+])('%s with %s', (error, description, text) => {
+  expect(quoteServerError(error, description)).toBe(text)
+})
+
+it('is cut when it is long', () => {
+  expect(quoteServerText('x'.repeat(1_000_000)).length).toBeLessThan(400)
+})

@@ -1,0 +1,63 @@
+import type { Credential } from '../../credentials/credential.ts'
+import type { SignInPrompt } from '../login-port.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import { createSignInFlow } from '../sign-in-flow.ts'
+import type { SignInRequest } from '../sign-in-request.ts'
+import { createTestHttp, createTestRuntime, oauthConfig, type TestRuntime } from './oauth-ports.ts'
+import { type Arrival, visit } from './scripted-browser.ts'
+
+/** One sign-in on its way, and a person in front of it. */
+export interface SignInTrial {
+  /** Resolves once the person is told where to go. Never settles when the sign-in ends before. */
+  prompt: Promise<SignInPrompt>
+  /** How often the person was told. */
+  prompts: SignInPrompt[]
+  done: Promise<Credential>
+  cancel(): void
+}
+
+/** Begins a sign-in. */
+export function beginTrial(
+  serverUrl: string,
+  changes: Partial<OAuthConfig> = {},
+  request: SignInRequest = {},
+  runtime: TestRuntime = createTestRuntime(),
+): SignInTrial {
+  const http = createTestHttp()
+  const flow = createSignInFlow(oauthConfig(serverUrl, changes), { http, runtime })
+  const stop = new AbortController()
+  const prompts: SignInPrompt[] = []
+  let announce: (prompt: SignInPrompt) => void = () => undefined
+  const prompt = new Promise<SignInPrompt>((resolve) => {
+    announce = resolve
+  })
+  const done = flow(
+    request,
+    (told) => {
+      prompts.push(told)
+      announce(told)
+    },
+    stop.signal,
+  ).finally(() => http.close())
+  done.catch(() => undefined)
+  return { prompt, prompts, done, cancel: () => stop.abort() }
+}
+
+/** Signs in with a browser that goes where it is sent. */
+export async function signIn(
+  serverUrl: string,
+  changes: Partial<OAuthConfig> = {},
+  request: SignInRequest = {},
+): Promise<{ credential: Credential; arrival: Arrival; prompts: SignInPrompt[] }> {
+  const trial = beginTrial(serverUrl, changes, request)
+  // Whatever ends the sign-in before there is a prompt is what the test wants to see.
+  const { url } = await Promise.race([trial.prompt, trial.done.then((): never => noPrompt())])
+  const arriving = visit(url)
+  arriving.catch(() => undefined)
+  const credential = await trial.done
+  return { credential, arrival: await arriving, prompts: trial.prompts }
+}
+
+function noPrompt(): never {
+  throw new Error('The sign-in ended without a prompt.')
+}

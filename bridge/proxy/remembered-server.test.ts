@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { createRememberedServer } from './remembered-server.ts'
+import type { RememberedServer } from './remembered-server.ts'
+import type { ServerMemory } from './server-memory.ts'
+
+function create(before?: ServerMemory): {
+  remembered: RememberedServer
+  written: ServerMemory[]
+  at(now: number): void
+} {
+  const written: ServerMemory[] = []
+  let now = 1000
+  const remembered = createRememberedServer({
+    read: () => before,
+    write: (memory) => void written.push(memory),
+    now: () => now,
+    note() {},
+  })
+  return { remembered, written, at: (then) => (now = then) }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+it('writes once what was learnt in one go, and only when it is complete', async () => {
+  const { remembered, written } = create()
+  remembered.learn({ tools: [{ name: 'a' }] })
+  await turn()
+  expect(written).toEqual([])
+  expect(remembered.known()).toBeUndefined()
+  remembered.learn({ era: 'legacy', transport: 'http' })
+  remembered.learn({ initializeResult: { a: 1 } })
+  await turn()
+  expect(written).toEqual([
+    { era: 'legacy', transport: 'http', at: 1000, initializeResult: { a: 1 }, tools: [{ name: 'a' }] },
+  ])
+})
+
+it('does not write what is known, except for its date after an hour', async () => {
+  const before: ServerMemory = { era: 'modern', transport: 'http', at: 900, tools: [] }
+  const { remembered, written, at } = create(before)
+  remembered.learn({ era: 'modern', tools: [] })
+  await turn()
+  expect(written).toEqual([])
+  at(10_000)
+  remembered.learn({ era: 'modern', tools: [] })
+  await turn()
+  expect(written).toEqual([{ ...before, at: 10_000 }])
+})
+
+it('forgets that an era is lacking when it is seen', async () => {
+  const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, without: 'modern' })
+  remembered.learn({ era: 'modern' })
+  expect(remembered.known()).toEqual({ era: 'modern', transport: 'http', at: 1000 })
+})
+
+it('goes without what cannot be read or written', async () => {
+  const fail = (): never => {
+    throw new Error('disk')
+  }
+  const notes: string[] = []
+  const note = (text: string): void => void notes.push(text)
+  const remembered = createRememberedServer({ read: fail, write: fail, now: () => 1, note })
+  expect(remembered.known()).toBeUndefined()
+  remembered.learn({ era: 'legacy', transport: 'sse' })
+  await turn()
+  expect(notes).toHaveLength(2)
+  expect(remembered.known()?.transport).toBe('sse')
+})

@@ -1,0 +1,125 @@
+import { expect, it } from 'vitest'
+import { createSignIns } from './sign-in-attempt.ts'
+import type { PendingSignIn, SignInPlace, SignIns } from './sign-in-attempt.ts'
+
+interface Control {
+  tell(place: SignInPlace): void
+  succeed(): void
+  fail(error: Error): void
+  isCancelled: boolean
+}
+
+function create(hasSignIn = true) {
+  const begun: Control[] = []
+  const said: string[] = []
+  const opened: string[] = []
+  let now = 1000
+  let successes = 0
+  const signIn = (): PendingSignIn => {
+    const control: Partial<Control> = { isCancelled: false }
+    const prompt = new Promise<SignInPlace>((resolve) => (control.tell = resolve))
+    const done = new Promise<void>((resolve, reject) => {
+      control.succeed = resolve
+      control.fail = reject
+    })
+    begun.push(control as Control)
+    return { prompt, done, cancel: () => (control.isCancelled = true) }
+  }
+  const signIns: SignIns = createSignIns({
+    signIn: hasSignIn ? signIn : undefined,
+    openBrowser: (url) => void opened.push(url),
+    say: (line) => void said.push(line),
+    succeeded: () => (successes += 1),
+    randomId: () => 'r',
+    now: () => now,
+  })
+  const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+  return {
+    signIns,
+    begun,
+    said,
+    opened,
+    settle,
+    successes: () => successes,
+    later: (seconds: number) => (now += seconds),
+  }
+}
+
+it('has one sign-in at a time, opens one tab, and says where', async () => {
+  const { signIns, begun, said, opened, settle, successes } = create()
+  const first = signIns.begin(false)
+  expect(signIns.begin(true)).toBe(first)
+  begun[0]?.tell({ kind: 'browser', url: 'https://as.example/a' })
+  await settle()
+  expect(begun).toHaveLength(1)
+  expect(opened).toEqual(['https://as.example/a'])
+  expect(said).toEqual(['Sign in: https://as.example/a'])
+  begun[0]?.succeed()
+  await first?.done
+  expect(signIns.pending()).toBeUndefined()
+  expect(successes()).toBe(1)
+  expect(signIns.begin(false)).not.toBe(first)
+})
+
+it('opens the link with the code in it, and says the code', async () => {
+  const { signIns, begun, said, opened, settle } = create()
+  signIns.begin(false)
+  begun[0]?.tell({
+    kind: 'device',
+    url: 'https://as.example/device',
+    completeUrl: 'https://as.example/device?c=AB-CD',
+    userCode: 'AB-CD',
+    expiresAt: 1,
+  })
+  await settle()
+  expect(opened).toEqual(['https://as.example/device?c=AB-CD'])
+  expect(said[0]).toContain('AB-CD')
+})
+
+it('waits 30 s after a failure, unless a person asks', async () => {
+  const { signIns, begun, settle, later } = create()
+  signIns.begin(false)
+  begun[0]?.fail(new Error('denied'))
+  await settle()
+  expect(signIns.lastFailure()).toEqual(new Error('denied'))
+  later(29)
+  expect(signIns.begin(false)).toBeUndefined()
+  expect(signIns.begin(true)).toBeDefined()
+  begun[1]?.fail(new Error('denied again'))
+  await settle()
+  later(31)
+  expect(signIns.begin(false)).toBeDefined()
+  begun[2]?.succeed()
+  await settle()
+  expect(signIns.lastFailure()).toBeUndefined()
+})
+
+it('tells those who wait for any sign-in', async () => {
+  const { signIns, begun, settle } = create()
+  let isThere = false
+  void signIns.success().then(() => (isThere = true))
+  signIns.begin(false)
+  begun[0]?.fail(new Error('no'))
+  await settle()
+  expect(isThere).toBe(false)
+  signIns.begin(true)
+  begun[1]?.succeed()
+  await settle()
+  expect(isThere).toBe(true)
+})
+
+it('cancels at the end, and begins no more', async () => {
+  const { signIns, begun, said, settle } = create()
+  signIns.begin(false)
+  signIns.close()
+  expect(begun[0]?.isCancelled).toBe(true)
+  begun[0]?.tell({ kind: 'browser', url: 'https://as.example/a' })
+  begun[0]?.fail(new Error('cancelled'))
+  await settle()
+  expect(said).toEqual([])
+  expect(signIns.begin(true)).toBeUndefined()
+})
+
+it('begins none where nobody can sign in', () => {
+  expect(create(false).signIns.begin(true)).toBeUndefined()
+})

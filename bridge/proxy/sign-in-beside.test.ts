@@ -1,0 +1,148 @@
+import { expect, it } from 'vitest'
+import { parseWireMessage, toWireMessage } from './envelope.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
+import { createSignInBeside } from './sign-in-beside.ts'
+import { createSignIns } from './sign-in-attempt.ts'
+import { pendingSignIn } from './testing/pending-sign-in.ts'
+import type { Json } from './testing/scripted-server.ts'
+
+/** A leg of the 2025 era whose server refuses some methods until somebody signs in. */
+function create(
+  refused: (method: string) => boolean,
+  times: { listWaitMs?: number; toolWaitMs?: number } = {},
+) {
+  let isOpen = false
+  const sent: string[] = []
+  const pending = pendingSignIn()
+  const leg: RemoteLeg = {
+    async send(message, options) {
+      const { envelope } = message
+      const method = 'method' in envelope ? envelope.method : envelope.kind
+      sent.push(method)
+      if (!isOpen && refused(method)) throw new RemoteError('sign_in_needed', 'x', { status: 401 })
+      if (envelope.kind === 'request')
+        await options.deliver(
+          toWireMessage({ jsonrpc: '2.0', id: envelope.id, result: { real: true, tools: [] } }),
+        )
+    },
+    close: () => Promise.resolve(),
+  }
+  const signIns = createSignIns({
+    signIn: pending.signIn,
+    openBrowser() {},
+    say() {},
+    succeeded() {},
+    randomId: () => 'r',
+    now: () => 1000,
+  })
+  const beside = createSignInBeside(
+    leg,
+    { era: 'legacy', waitMs: 20, listWaitMs: 60, toolWaitMs: 60, ...times },
+    {
+      signIns,
+      canSignIn: true,
+      memory: () => undefined,
+      describeFailure: (error) => ({ code: -31_000, message: (error as Error).message }),
+      offered() {},
+    },
+  )
+  let lastId = 0
+  const ask = (method: string, params: Json = {}): Promise<Json> =>
+    new Promise((resolve, reject) => {
+      const message = toWireMessage({ jsonrpc: '2.0', id: ++lastId, method, params })
+      beside
+        .send(message, {
+          deliver(answer) {
+            if (answer.envelope.kind === 'response') resolve(parseWireMessage(answer) as Json)
+          },
+        })
+        .catch(reject)
+    })
+  const notify = (method: string): Promise<void> =>
+    beside.send(toWireMessage({ jsonrpc: '2.0', method }), { deliver() {} })
+  const allow = (): void => {
+    isOpen = true
+    pending.succeed()
+  }
+  return { ask, notify, sent, allow, pending }
+}
+
+it('serves a server that lets initialize through and nothing else', async () => {
+  const { ask, notify, sent, allow } = create((method) => method !== 'initialize')
+  expect((await ask('initialize', { capabilities: {} }))['result'].real).toBe(true)
+  const notified = notify('notifications/initialized')
+  expect((await ask('tools/list'))['result'].tools[0].name).toBe('sign_in')
+  allow()
+  await notified
+  expect((await ask('tools/list'))['result'].real).toBe(true)
+  expect(sent).toEqual([
+    'initialize',
+    'notifications/initialized',
+    'tools/list',
+    'notifications/initialized',
+    'tools/list',
+  ])
+})
+
+it('holds a list for a person only as long as a host may wait for its start', async () => {
+  const { ask } = create((method) => method !== 'initialize')
+  await ask('initialize', { capabilities: { elicitation: { url: {} } } })
+  expect((await ask('tools/list'))['result'].tools[0].name).toBe('sign_in')
+})
+
+it('waits longer when the tool to sign in is called again, and says so when it is done', async () => {
+  const { ask, allow } = create((method) => method !== 'initialize', { toolWaitMs: 20_000 })
+  await ask('initialize')
+  await ask('tools/list')
+  expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain(
+    'https://as.example',
+  )
+  const again = ask('tools/call', { name: 'sign_in' })
+  allow()
+  expect((await again)['result'].content[0].text).toContain('Signed in')
+  expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('Signed in')
+})
+
+it('answers a ping itself, and everything else with an error that has the link', async () => {
+  const { ask } = create(() => true)
+  await ask('initialize')
+  expect((await ask('ping'))['result']).toEqual({})
+  const error = (await ask('prompts/list'))['error']
+  expect(error.message).toContain('https://as.example')
+  expect(error.data.signIn.url).toContain('https://as.example')
+})
+
+it('tells the client when sign-ins do not help', async () => {
+  let begun = 0
+  const leg: RemoteLeg = {
+    send: () => Promise.reject(new RemoteError('sign_in_needed', 'x', { status: 403 })),
+    close: () => Promise.resolve(),
+  }
+  const signIns = createSignIns({
+    signIn: () => {
+      begun += 1
+      return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
+    },
+    openBrowser() {},
+    say() {},
+    succeeded() {},
+    randomId: () => 'r',
+    now: () => 1000,
+  })
+  const times = { waitMs: 50, listWaitMs: 50, toolWaitMs: 50 }
+  const beside = createSignInBeside(
+    leg,
+    { era: 'legacy', ...times },
+    {
+      signIns,
+      canSignIn: true,
+      memory: () => undefined,
+      describeFailure: () => ({ code: 1, message: '' }),
+      offered() {},
+    },
+  )
+  const call = toWireMessage({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } })
+  await expect(beside.send(call, { deliver() {} })).rejects.toThrow(RemoteError)
+  expect(begun).toBe(2)
+})
