@@ -6,7 +6,6 @@ import * as value from './config-value.ts'
 const files: Readonly<Record<string, string>> = {
   'client.json': '{"client_id":"abc","client_secret":"${SECRET}"}',
   'ca.pem': '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n',
-  'empty.pem': '',
 }
 const source: value.ValueSource = {
   environment: { SECRET: 's3cret"},"x":{"', NAME: 'me' },
@@ -81,7 +80,6 @@ const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegEx
   [value.parseAbsolutePath, 'relative', /absolute/],
   [value.parseCertificateFile, 'missing', /can be read \(ENOENT\)/],
   [value.parseCertificateFile, 'client.json', /PEM/],
-  [value.parseFileText, 'empty.pem', /something in it/],
   [value.parsePrivateKeyFile, 'ca.pem', /private key/],
   [value.parseSecureUrl, 'http://as.example/token', /https/],
   [value.parseSecureUrl, 'as.example', /https/],

@@ -90,13 +90,6 @@ export function parseAbsolutePath(text: string): string {
   return text
 }
 
-/** Content of the file that is named; never empty. */
-export function parseFileText(text: string, source: ValueSource): string {
-  const content = readFile(text, source)
-  if (content.trim() === '') throw new TypeError('expected a file with something in it')
-  return content
-}
-
 /** PEM text of at least one certificate, by the name of its file. */
 export function parseCertificateFile(text: string, source: ValueSource): string {
   const content = readFile(text, source)

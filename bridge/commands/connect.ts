@@ -56,7 +56,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     note,
   })
   const end = watchProcessEnd((reason) => relay.stop(reason))
-  const faults = surviveFaults(note)
+  const faults = surviveFaults(note, tell)
   tell(firstLine(config, login.summary, log))
   try {
     return await relay.run()
@@ -88,11 +88,11 @@ async function openBrowser(
 }
 
 /** One broken call must not end all others. What was thrown may quote anything, so only its kind and place are told. */
-function surviveFaults(note: (text: string) => void): { release(): void } {
+function surviveFaults(note: (text: string) => void, tell: (line: string) => void): { release(): void } {
   let isTold = false
   const onFault = (error: unknown): void => {
     note(`unexpected: ${placeOf(error)}`)
-    if (!isTold) say(`drawbridge: something unexpected happened (${placeOf(error)}). Other calls go on.`)
+    if (!isTold) tell(`drawbridge: something unexpected happened (${placeOf(error)}). Other calls go on.`)
     isTold = true
   }
   process.on('uncaughtException', onFault)

@@ -42,6 +42,12 @@ describe('the log', () => {
     expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700)
   })
 
+  it('is redacted, whoever writes into it', () => {
+    const path = join(folder, 'a.log')
+    createDebugLog(path, ['hunter22']).note('sent Bearer abc.def with hunter22')
+    expect(readFileSync(path, 'utf8')).toMatch(/ sent Bearer \[redacted\] with \[redacted\]\n$/)
+  })
+
   it('begins anew when it is large, and keeps the one before', () => {
     const path = join(folder, 'a.log')
     const log = createDebugLog(path, [])

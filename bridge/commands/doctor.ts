@@ -22,7 +22,7 @@ import {
 import { checkReach } from './doctor/reach-check.ts'
 import { exitCodeOf, findingText, summary } from './doctor/report.ts'
 import { checkSession } from './doctor/session-check.ts'
-import { askEndpoint, type EndpointAnswer, endSession, initializeRequest } from './endpoint-probe.ts'
+import { askFirst, type FirstAnswer } from './endpoint-probe.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { describeError } from './failure-text.ts'
 
@@ -102,18 +102,16 @@ async function* examine(config: BridgeConfig, input: CommandInput): Findings {
     const { findings, wantsSignIn } = checkEndpoint(answer)
     yield [...findings, ...checkClock(answer.date, input.runtime.now())]
     if (wantsSignIn) yield* examineSignIn(config, input, http, answer)
+    else if (answer.isSse) yield [warn('session', 'With the older transport no connection is tried.')]
     else yield [await checkSession(http, config.serverUrl, config.relay.headers)]
   } finally {
     http.close()
   }
 }
 
-async function ask(config: BridgeConfig, http: HttpClient): Promise<EndpointAnswer | Finding> {
-  const { serverUrl, relay } = config
+async function ask({ serverUrl, relay }: BridgeConfig, http: HttpClient): Promise<FirstAnswer | Finding> {
   try {
-    const answer = await askEndpoint(http, serverUrl, initializeRequest, withoutLogin(relay.headers))
-    await endSession(http, serverUrl, answer.sessionId, withoutLogin(relay.headers))
-    return answer
+    return await askFirst(http, serverUrl, withoutLogin(relay.headers))
   } catch (error) {
     const { sentences, nextStep } = describeError(error, { serverUrl })
     return fail('endpoint', sentences.join(' '), nextStep)
@@ -130,7 +128,7 @@ async function* examineSignIn(
   config: BridgeConfig,
   input: CommandInput,
   http: HttpClient,
-  { challenges }: EndpointAnswer,
+  { challenges }: FirstAnswer,
 ): Findings {
   yield [checkChallenge(challenges)]
   const { findings, issuer } = await checkMetadata(http, config.oauth, challenges)

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { networkConfig } from '../config-part.ts'
 import { createHttpClient } from '../network/node-http-client.ts'
-import { askEndpoint, endSession, initializeRequest } from './endpoint-probe.ts'
+import { askEndpoint, askFirst, endSession, initializeRequest } from './endpoint-probe.ts'
 
 describe('asking an endpoint', () => {
   const servers: Server[] = []
@@ -42,6 +42,20 @@ describe('asking an endpoint', () => {
     expect(answer).toMatchObject({ status: 403, message: undefined, sessionId: undefined })
     expect(answer.challenges[0]?.params.get('scope')).toBe('a b')
     expect(Math.abs((answer.date ?? 0) - Date.now() / 1000)).toBeLessThan(30)
+  })
+
+  it.each<[post: number, get: number, type: string, first: { status: number; isSse: boolean }]>([
+    [405, 200, 'text/event-stream', { status: 200, isSse: true }],
+    [404, 401, 'text/plain', { status: 401, isSse: false }],
+    [405, 200, 'text/html', { status: 405, isSse: false }],
+    [404, 404, 'text/plain', { status: 404, isSse: false }],
+  ])('asks for the older transport where POST gets %d: GET gets %d %s', async (post, get, type, first) => {
+    const url = await serve((request, response) => {
+      response.writeHead(request.method === 'POST' ? post : get, { 'Content-Type': type })
+      if (get === 200 && request.method === 'GET') response.write('event: endpoint\ndata: /m\n\n')
+      else response.end()
+    })
+    expect(await askFirst(http, url, {})).toMatchObject(first)
   })
 
   it('fails when nobody answers, and ends no session that is not there', async () => {

@@ -39,17 +39,53 @@ export async function askEndpoint(
     body: JSON.stringify({ jsonrpc: '2.0', ...message }),
     signal: AbortSignal.timeout(timeoutMs),
   })
-  const contentType = headerOf(response, 'content-type') ?? ''
-  const text = contentType.startsWith('text/event-stream')
+  const isStream = (headerOf(response, 'content-type') ?? '').startsWith('text/event-stream')
+  const text = isStream
     ? await firstEvent(response)
     : (await readBody(response, mostBytes).catch(() => Buffer.alloc(0))).toString('utf8')
+  return { ...answerOf(response), message: parseJsonObject(text) }
+}
+
+/** What a server says to a client that comes for the first time. */
+export interface FirstAnswer extends EndpointAnswer {
+  /** The older transport: there is a stream to GET, and nothing to POST to at that URL (MCP 2024-11-05). */
+  isSse: boolean
+}
+
+/**
+ * Asks as a client without a session does: with `initialize`, and where nothing takes that, with a GET, as for the older
+ * transport. A session that was opened is ended. Rejects with `NetworkError`.
+ */
+export async function askFirst(
+  http: HttpClient,
+  serverUrl: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<FirstAnswer> {
+  const answer = await askEndpoint(http, serverUrl, initializeRequest, headers)
+  await endSession(http, serverUrl, answer.sessionId, headers)
+  if (answer.status !== 404 && answer.status !== 405) return { ...answer, isSse: false }
+  const response = await http.send({
+    method: 'GET',
+    url: serverUrl,
+    headers: { Accept: 'text/event-stream', ...headers },
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  response.body.on('error', () => {})
+  response.body.destroy()
+  const streamed = answerOf(response)
+  const isSse = streamed.status === 200 && streamed.contentType.startsWith('text/event-stream')
+  return isSse || streamed.status === 401
+    ? { ...streamed, message: undefined, isSse }
+    : { ...answer, isSse: false }
+}
+
+function answerOf(response: HttpResponse): Omit<EndpointAnswer, 'message'> {
   const date = Date.parse(headerOf(response, 'date') ?? '')
   return {
     status: response.status,
-    contentType,
+    contentType: headerOf(response, 'content-type') ?? '',
     challenges: challengesOf(response),
     date: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
-    message: parseJsonObject(text),
     sessionId: headerOf(response, mcpHeader.sessionId.toLowerCase()),
   }
 }

@@ -51,7 +51,7 @@ describe('every failure', () => {
     for (const [, name = ''] of nextStep.matchAll(/drawbridge ([a-z]+)(?: |$)/g))
       expect(names).toContain(name)
     for (const [flag] of nextStep.matchAll(/--[a-z][\w-]+/g)) {
-      expect([...settingFlags, '--all', '--force', '--help']).toContain(flag)
+      expect([...settingFlags, '--all', '--force', '--help', '--version']).toContain(flag)
     }
   })
 })

@@ -74,7 +74,7 @@ export function rpcFailure(error: unknown, context: FailureContext): RpcFailure 
   const { code, sentences, nextStep } = describeError(error, context)
   return {
     code: internalError,
-    message: `${sentences.join(' ')} ${sentence(nextStep)}`,
+    message: `${sentences.join(' ')} ${nextStep}`,
     data: { code, next_step: nextStep, ...detailsOf(error) },
   }
 }
@@ -116,7 +116,7 @@ function sentence(text: string): string {
   const capital = /^(?:drawbridge |https?:|--)/.test(text)
     ? text
     : text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.!?)]$/.test(capital) ? capital : `${capital}.`
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`
 }
 
 function fill(nextStep: string, serverUrl: string | undefined): string {

@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type AuthorizationServer, createAuthorizationServer } from './testing/authorization-server.ts'
 import { type CommandRun, runCommand } from './testing/command-run.ts'
 import { type McpServer, type McpServerOptions, startMcpServer } from './testing/mcp-server.ts'
@@ -125,6 +127,22 @@ describe('login and logout', () => {
       'No browser was opened: there is no program that opens one. Open the link yourself.',
     )
     expect(code).toBe(3)
+  })
+
+  it('that is stopped says what is left, and is 3', async () => {
+    const url = await serve()
+    const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+    const child = spawn(process.execPath, [main, 'login', url, '--no-open'], {
+      env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file' },
+    })
+    let stderr = ''
+    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+    const exit = new Promise((resolve) => child.on('close', resolve))
+    await vi.waitFor(() => expect(stderr).toContain('Sign in here:'), 20_000)
+    child.kill('SIGINT')
+    expect(await exit).toBe(3)
+    expect(stderr).toContain('Stopped. What was stored before is as it was.')
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`drawbridge login ${url}`)
   })
 
   it('logout revokes, and forgets', async () => {

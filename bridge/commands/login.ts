@@ -6,7 +6,7 @@ import { durationText } from '../terminal/duration-text.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, configOf } from './command.ts'
-import { askEndpoint, endSession, initializeRequest } from './endpoint-probe.ts'
+import { askFirst } from './endpoint-probe.ts'
 import { openConnectionLog } from './connection-log.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { linkOf, promptText } from './connection-login.ts'
@@ -66,7 +66,8 @@ async function signInUnlessDone(
     input.terminal.note('Stopped. What was stored before is as it was.')
     pending.cancel()
   }
-  process.once('SIGINT', interrupt)
+  // Not once: the locks of the store end the process when they are the last that listen.
+  process.on('SIGINT', interrupt)
   try {
     pending.prompt.catch(() => {})
     await showPrompt(pending, config, http, input)
@@ -86,14 +87,12 @@ async function askServer(
   { serverUrl, relay }: BridgeConfig,
   http: HttpClient,
 ): Promise<'person' | 'none' | 'done'> {
-  const answer = await askEndpoint(http, serverUrl, initializeRequest, relay.headers)
-  const { status, challenges } = answer
+  const { status, challenges, message, isSse } = await askFirst(http, serverUrl, relay.headers)
   if (status === 401 || status === 403) {
     const outcome = await own.refused({ status, used: undefined, challenges })
     return outcome.kind === 'retry' ? 'done' : 'person'
   }
-  await endSession(http, serverUrl, answer.sessionId, relay.headers)
-  return status === 200 && answer.message !== undefined && 'result' in answer.message ? 'none' : 'person'
+  return isSse || (message !== undefined && 'result' in message) ? 'none' : 'person'
 }
 
 async function showPrompt(

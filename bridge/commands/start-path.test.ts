@@ -14,7 +14,8 @@ function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } 
     if (files.has(name) || !file.endsWith('.ts')) return
     files.add(name)
     const source = readFileSync(file, 'utf8')
-    for (const [, from = ''] of source.matchAll(/^(?:import|export) (?!type )[^;'"]*?from '([^']+)'/gms)) {
+    const imports = /^(?:import|export) (?!type )(?:[^;'"]*? from )?'([^']+)'/gms
+    for (const [, from = ''] of source.matchAll(imports)) {
       if (from.startsWith('.')) visit(join(dirname(file), from))
       else if (!from.startsWith('node:') && !from.startsWith('@drawbridge/shared/')) packages.add(from)
     }

@@ -1,5 +1,5 @@
 import { createHttpClient } from '../network/node-http-client.ts'
-import { OAuthFailure } from '../oauth/login-port.ts'
+import { type LoginState, OAuthFailure } from '../oauth/login-port.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import { type CommandInput, configOf } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -19,7 +19,7 @@ export async function printToken(input: CommandInput, { show }: { show: boolean 
       'Leave that out, or use the token you have.',
     )
   }
-  const { json, terminal, runtime } = input
+  const { terminal, runtime } = input
   const log = await openConnectionLog(config)
   const http = createHttpClient(config.network)
   try {
@@ -35,20 +35,29 @@ export async function printToken(input: CommandInput, { show }: { show: boolean 
     if (authorization === undefined || state.kind !== 'signed_in') {
       throw new OAuthFailure('sign_in_needed', `There is no good login for ${config.serverUrl}.`)
     }
-    const { expiresAt, scope, canRefresh } = state
-    const expiresIn = expiresAt === undefined ? undefined : expiresAt - runtime.now()
-    const token = show ? { token: authorization.header.replace(/^\S+ +/, '') } : {}
-    if (json) {
-      const ends = { expires_at: expiresAt ?? null, expires_in: expiresIn ?? null, scope: scope ?? null }
-      terminal.print(JSON.stringify({ ok: true, server: config.serverUrl, ...ends, ...token }))
-      return exitCode.ok
-    }
-    if (token.token !== undefined) terminal.print(token.token)
-    terminal.note(`${lifeText(expiresIn, canRefresh)}${show ? '' : ' To print the token itself: --show'}`)
+    const token = show ? authorization.header.replace(/^\S+ +/, '') : undefined
+    report(token, state, config.serverUrl, input)
     return exitCode.ok
   } finally {
     http.close()
   }
+}
+
+function report(
+  token: string | undefined,
+  { expiresAt, scope, canRefresh }: Extract<LoginState, { kind: 'signed_in' | 'sign_in_needed' }>,
+  server: string,
+  { json, terminal, runtime }: CommandInput,
+): void {
+  const expiresIn = expiresAt === undefined ? undefined : expiresAt - runtime.now()
+  if (json) {
+    const ends = { expires_at: expiresAt ?? null, expires_in: expiresIn ?? null, scope: scope ?? null }
+    terminal.print(JSON.stringify({ ok: true, server, ...ends, ...(token !== undefined && { token }) }))
+    return
+  }
+  if (token !== undefined) terminal.print(token)
+  const hint = token === undefined ? ' To print the token itself: --show' : ''
+  terminal.note(`${lifeText(expiresIn, canRefresh)}${hint}`)
 }
 
 function lifeText(expiresIn: number | undefined, canRefresh: boolean): string {

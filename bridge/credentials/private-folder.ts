@@ -134,13 +134,13 @@ function hasCode(error: unknown, code: string): boolean {
 
 /** Step by step: Node's recursive way never ends below file systems that refuse to make folders, as /proc does. */
 async function makeFolder(path: string): Promise<void> {
+  const parent = dirname(path)
+  if (parent !== path && !(await exists(parent))) await makeFolder(parent)
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return
-    if (!hasCode(error, 'ENOENT') || dirname(path) === path || (await exists(dirname(path)))) throw error
-    await makeFolder(dirname(path))
-    await makeFolder(path)
+    // Another process may have been faster.
+    if (!hasCode(error, 'EEXIST')) throw error
   }
 }
 

@@ -3,13 +3,13 @@ import { mayGoOutAgain } from './connection-race.ts'
 
 describe('mayGoOutAgain', () => {
   it.each([
-    { name: 'GET', method: 'GET', written: true, afterMs: 500, quickestConnectMs: 20, again: true },
+    { name: 'GET', method: 'GET', written: true, afterMs: 500, quickestTripMs: 20, again: true },
     {
       name: 'DELETE',
       method: 'DELETE',
       written: true,
       afterMs: 500,
-      quickestConnectMs: undefined,
+      quickestTripMs: undefined,
       again: true,
     },
     {
@@ -17,7 +17,7 @@ describe('mayGoOutAgain', () => {
       method: 'POST',
       written: false,
       afterMs: 500,
-      quickestConnectMs: 1,
+      quickestTripMs: 1,
       again: true,
     },
     {
@@ -25,7 +25,7 @@ describe('mayGoOutAgain', () => {
       method: 'POST',
       written: true,
       afterMs: 9,
-      quickestConnectMs: 20,
+      quickestTripMs: 20,
       again: true,
     },
     {
@@ -33,7 +33,7 @@ describe('mayGoOutAgain', () => {
       method: 'POST',
       written: true,
       afterMs: 10,
-      quickestConnectMs: 20,
+      quickestTripMs: 20,
       again: false,
     },
     {
@@ -41,16 +41,16 @@ describe('mayGoOutAgain', () => {
       method: 'POST',
       written: true,
       afterMs: 20,
-      quickestConnectMs: 20,
+      quickestTripMs: 20,
       again: false,
     },
-    { name: 'POST, nearby', method: 'POST', written: true, afterMs: 0.1, quickestConnectMs: 3, again: false },
+    { name: 'POST, nearby', method: 'POST', written: true, afterMs: 0.1, quickestTripMs: 3, again: false },
     {
       name: 'POST, distance unknown',
       method: 'POST',
       written: true,
       afterMs: 0,
-      quickestConnectMs: undefined,
+      quickestTripMs: undefined,
       again: false,
     },
   ])('$name: $again', ({ again, ...ended }) => expect(mayGoOutAgain(ended)).toBe(again))

@@ -5,8 +5,8 @@ export interface EndedConnection {
   written: boolean
   /** Milliseconds from the start of writing to the end of the connection. */
   afterMs: number
-  /** The quickest TCP handshake with this origin, in milliseconds. */
-  quickestConnectMs: number | undefined
+  /** The quickest handshake or answer of this origin so far, in milliseconds. */
+  quickestTripMs: number | undefined
 }
 
 /**
@@ -16,15 +16,16 @@ export interface EndedConnection {
  * - What changes nothing a second time by definition, GET, HEAD and DELETE, may.
  * - What was not written whole may: JSON that is cut off cannot be acted on.
  * - A POST may if the connection ended within half a round trip: a consequence of the request takes a whole one at
- *   least, so the end was on its way before the request arrived. The quickest handshake stands for the round trip; it
- *   includes delays of this computer, hence only half of it, and nothing for servers that are a few milliseconds away.
+ *   least, so the end was on its way before the request arrived. The quickest handshake or answer stands for the round
+ *   trip; it includes delays of this computer, hence only half of it, and nothing for servers that are a few
+ *   milliseconds away.
  * - Any other POST may not. A server that was killed while it worked on `tools/call` looks just like one that closed an
  *   idle connection, and doing a call twice is worse than an error that says so (RFC 9110 section 9.2.2). Who knows the
  *   method inside can send a `tools/list` again.
  */
 export function mayGoOutAgain(ended: EndedConnection): boolean {
   if (ended.method !== 'POST' || !ended.written) return true
-  const half = (ended.quickestConnectMs ?? 0) / 2
+  const half = (ended.quickestTripMs ?? 0) / 2
   return half >= smallestTellingMs && ended.afterMs < half
 }
 

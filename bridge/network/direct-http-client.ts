@@ -40,7 +40,7 @@ const connectionOptions = {
  */
 export function createDirectClient(config: NetworkConfig): UrlClient {
   const trusted = createTrustedAuthorities(config.ca)
-  const quickestConnects = new Map<string, number>()
+  const quickestTrips = new Map<string, number>()
   const open = new Set<Exchange>()
   let agents: Map<string, HttpAgent> = new Map()
   let lastFreedAt = 0
@@ -69,7 +69,7 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
       connectTimeoutMs: config.connectTimeoutMs,
       headersTimeoutMs: request.headersTimeoutMs ?? config.headersTimeoutMs,
       bodyTimeoutMs: request.bodyTimeoutMs ?? config.bodyTimeoutMs,
-      quickestConnects,
+      quickestTrips,
     }
     return new Exchange(request, plan, open).attempt
   }

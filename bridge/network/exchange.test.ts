@@ -128,13 +128,26 @@ describe('limits of time', () => {
         if (left-- > 0) return void response.write('x')
         clearInterval(timer)
         response.end()
-      }, 30)
+      }, 100)
     })
-    const client = testClient({ bodyTimeoutMs: 120, headersTimeoutMs: 120 })
+    const client = testClient({ bodyTimeoutMs: 600 })
     expect((await exchange(client, server.origin)).text).toBe('xxxxxxxx')
     const large = await client.send({ method: 'GET', url: `${server.origin}/large`, headers: {} })
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await new Promise((resolve) => setTimeout(resolve, 1500))
     expect((await readBody(large, 10_000_000)).length).toBe(5_000_000)
+  })
+
+  it('count from the connection that is there already', async () => {
+    const server = await serveHttp((request, response) => {
+      if (request.url === '/hang') return
+      setTimeout(() => response.end('a'), request.url === '/slow' ? 300 : 0)
+    })
+    const client = testClient({ connectTimeoutMs: 150 })
+    await exchange(client, server.origin)
+    expect((await exchange(client, `${server.origin}/slow`)).text).toBe('a')
+    const silent = exchange(client, `${server.origin}/hang`, { headersTimeoutMs: 80 })
+    expect(await networkErrorOf(silent)).toMatchObject({ fault: 'headers_timeout', sent: true })
+    expect(server.sockets).toHaveLength(1)
   })
 
   it('are none for 0', async () => {

@@ -8,6 +8,7 @@ import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
 import { isLoopbackName, loopbackLookup } from './loopback-lookup.ts'
 import { errorCode, networkError } from './network-fault.ts'
+import { isLoopbackHost } from './request-url.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
 
 /** Where and how a request goes out. */
@@ -18,8 +19,8 @@ export interface ExchangePlan {
   connectTimeoutMs: number
   headersTimeoutMs: number
   bodyTimeoutMs: number
-  /** The quickest TCP handshakes so far, by origin, in milliseconds; written here too. */
-  quickestConnects: Map<string, number>
+  /** The quickest TCP handshake or answer so far, by origin, in milliseconds; written here too. */
+  quickestTrips: Map<string, number>
 }
 
 /** How one attempt ended. `remedy` names what would make another one worth while, and safe. */
@@ -102,11 +103,13 @@ export class Exchange {
   #measureConnect(socket: Socket): void {
     let since = performance.now()
     socket.on('connectionAttempt', () => (since = performance.now()))
-    socket.once('connect', () => {
-      const { quickestConnects, url } = this.#plan
-      const took = performance.now() - since
-      quickestConnects.set(url.origin, Math.min(took, quickestConnects.get(url.origin) ?? took))
-    })
+    socket.once('connect', () => this.#noteTrip(since))
+  }
+
+  #noteTrip(since: number): void {
+    const { quickestTrips, url } = this.#plan
+    const took = performance.now() - since
+    quickestTrips.set(url.origin, Math.min(took, quickestTrips.get(url.origin) ?? took))
   }
 
   #onConnected(): void {
@@ -117,8 +120,7 @@ export class Exchange {
 
   #onResponse(response: IncomingMessage): void {
     clearTimeout(this.#timer)
-    // Cancelled while the response was on its way through the parser.
-    if (this.#verdict !== undefined) return void response.destroy()
+    this.#noteTrip(this.#writingSince)
     this.#response = response
     this.#watchSilence(response)
     this.#translateErrors(response)
@@ -175,11 +177,13 @@ export class Exchange {
   #remedy(cause: Error | undefined): 'new_connection' | 'more_authorities' | undefined {
     if (!this.#connected && unknownAuthorityCodes.has(errorCode(cause))) return 'more_authorities'
     if (this.#call?.reusedSocket !== true || this.#verdict?.fault !== 'reset') return undefined
+    const { url, quickestTrips } = this.#plan
     const ended = {
       method: this.#request.method,
       written: this.#written,
       afterMs: performance.now() - this.#writingSince,
-      quickestConnectMs: this.#plan.quickestConnects.get(this.#plan.url.origin),
+      // On this computer a round trip takes less than the noise of measuring it.
+      quickestTripMs: isLoopbackHost(url.hostname) ? undefined : quickestTrips.get(url.origin),
     }
     return mayGoOutAgain(ended) ? 'new_connection' : undefined
   }

@@ -1,6 +1,6 @@
 import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
 import type { ClientIdentity, Credential } from '../credentials/credential.ts'
-import { registrationEndpoint, whyUnusable } from './discovery-usable.ts'
+import { noRegistration, registrationEndpoint, takesDocument } from './discovery-usable.ts'
 import type { DiscoveredServer } from './discovery.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
@@ -45,15 +45,13 @@ export async function chooseClient(
     refuseElsewhere(config.staticClient.clientId, previous, metadata.issuer)
     return { client: configuredClient(config, server), replace: undefined }
   }
-  if (config.clientMetadataUrl !== undefined && metadata.client_id_metadata_document_supported === true) {
+  if (config.clientMetadataUrl !== undefined && takesDocument(metadata, config)) {
     return { client: documentClient(config.clientMetadataUrl, config, server), replace: undefined }
   }
   const registerAnew = async (): Promise<ClientIdentity> => {
     const endpoint = registrationEndpoint(metadata, config)
-    if (endpoint === undefined || config.grant === 'client_credentials') {
-      throw whyUnusable(metadata, config) ?? noClient(metadata.issuer)
-    }
     const { grant } = config
+    if (endpoint === undefined || grant === 'client_credentials') throw noRegistration(metadata)
     const { isAssumed } = server
     return await register({ ...need, endpoint, metadata, grant, isAssumed }, config, ports, signal)
   }
@@ -68,7 +66,7 @@ export function configuredClient(
   { metadata }: Pick<DiscoveredServer, 'metadata'>,
 ): ClientIdentity {
   const { staticClient, privateKey } = config
-  if (staticClient === undefined) throw noClient(metadata.issuer)
+  if (staticClient === undefined) throw noRegistration(metadata)
   const { clientId, clientSecret, tokenEndpointAuthMethod: wanted } = staticClient
   const listed = metadata.token_endpoint_auth_methods_supported
   return {
@@ -131,12 +129,4 @@ function registeredBefore(
   // A client of the one grant is not allowed the other.
   const fits = redirectUri === undefined ? registered.length === 0 : matchRedirectUri(registered, redirectUri)
   return fits ? client : undefined
-}
-
-function noClient(issuer: string): OAuthFailure {
-  return new OAuthFailure(
-    'no_registration',
-    `There is no client for ${quoteServerText(issuer)}. Give it one with --static-oauth-client-info.`,
-    { issuer },
-  )
 }

@@ -42,26 +42,27 @@ export function whyUnusable(
       issuer,
     })
   }
-  return whyNobody(metadata, config, name)
+  const isClient = config.staticClient !== undefined || takesDocument(metadata, config)
+  return isClient || registrationEndpoint(metadata, config) ? undefined : noRegistration(metadata)
 }
 
-function whyNobody(
-  metadata: AuthorizationServerMetadata,
-  config: OAuthConfig,
-  name: string,
-): OAuthFailure | undefined {
-  const takesDocument =
-    metadata.client_id_metadata_document_supported === true && config.clientMetadataUrl !== undefined
-  if (config.staticClient !== undefined || takesDocument || registrationEndpoint(metadata, config)) {
-    return undefined
-  }
+/** Whether the client ID metadata document of the user is what the server wants. */
+export function takesDocument(
+  { client_id_metadata_document_supported: isSupported }: AuthorizationServerMetadata,
+  { clientMetadataUrl }: OAuthConfig,
+): boolean {
+  return isSupported === true && clientMetadataUrl !== undefined
+}
+
+/** {@link OAuthFailure} `no_registration`: the bridge cannot become a client there by itself. */
+export function noRegistration(metadata: AuthorizationServerMetadata): OAuthFailure {
   const remedy =
     metadata.client_id_metadata_document_supported === true
       ? 'Give it a client with --static-oauth-client-info, or a document with --client-metadata-url.'
       : 'Give it a client with --static-oauth-client-info.'
   return new OAuthFailure(
     'no_registration',
-    `The authorization server ${name} does not register clients. ${remedy}`,
+    `The authorization server ${quoteServerText(metadata.issuer)} does not register clients. ${remedy}`,
     { issuer: metadata.issuer },
   )
 }

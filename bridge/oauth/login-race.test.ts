@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { Credential } from '../credentials/credential.ts'
 import { loginId } from '../credentials/login-id.ts'
@@ -16,6 +16,8 @@ const endings: (() => unknown)[] = []
 async function end(): Promise<void> {
   for (const ending of endings.splice(0).reverse()) await ending()
 }
+
+afterAll(end)
 
 interface Place {
   home: string
@@ -66,8 +68,6 @@ async function signedIn({ server, store, id }: Place, isExpired: boolean): Promi
 }
 
 describe('processes that share one login', () => {
-  afterEach(end)
-
   it.each([
     { processes: 1, times: 5, graceSeconds: 0 },
     { processes: 3, times: 1, graceSeconds: 0 },
@@ -102,8 +102,6 @@ describe('processes that share one login', () => {
 })
 
 describe('a process that is killed while it renews', { concurrent: true }, () => {
-  afterAll(end)
-
   it.each<[holdAt: HoldPoint, graceSeconds: number, survives: boolean]>([
     ['before pending', 0, true],
     ['pending stored', 0, true],
@@ -132,8 +130,6 @@ describe('a process that is killed while it renews', { concurrent: true }, () =>
 })
 
 describe('processes that sign in at once', { concurrent: true }, () => {
-  afterAll(end)
-
   it('make one sign-in, with one link that all show', async () => {
     const here = await place()
     const children = await Promise.all([1, 2, 3].map(() => here.child({ personMs: 1500 })))

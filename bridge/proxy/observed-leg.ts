@@ -17,7 +17,6 @@ export function createObservedLeg(
   },
 ): RemoteLeg {
   let listed: JsonObject[] = []
-  let lastPage: Buffer | undefined
 
   function learnOpening(result: JsonObject): void {
     const { era } = ports
@@ -33,8 +32,6 @@ export function createObservedLeg(
   }
 
   function learnTools(request: WireMessage, answer: WireMessage): void {
-    if (lastPage?.equals(answer.bytes) === true) return
-    lastPage = answer.bytes
     const result = resultOf(answer)
     const tools: unknown = result?.['tools']
     if (!Array.isArray(tools)) return

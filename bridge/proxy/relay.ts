@@ -190,7 +190,7 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
     if (parts === undefined) return
     const { stdio, connection, signIns, liveness } = parts
     liveness.stop()
-    
+    signIns.close()
     const closing = Promise.all([stdio.close(), connection.close(graceMs)])
     for (const call of inFlight.calls()) {
       inFlight.settle(call)

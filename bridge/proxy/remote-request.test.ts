@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { HttpClient } from '../network/http-client.ts'
 import { createModernLeg } from './modern-leg.ts'
 import type { RemoteLeg } from './remote-leg.ts'
 import { until } from './testing/condition.ts'
@@ -27,8 +28,8 @@ afterEach(async () => {
   await peer.close()
 })
 
-function makeLeg(origin: string, retryMs: number, headers: Record<string, string> = {}): RemoteLeg {
-  return createModernLeg({ serverUrl: `${origin}/mcp`, headers, retryMs }, harness.ports)
+function makeLeg(origin: string, retryMs: number): RemoteLeg {
+  return createModernLeg({ serverUrl: `${origin}/mcp`, headers: {}, retryMs }, harness.ports)
 }
 
 const accept = (request: PeerRequest): void =>
@@ -89,11 +90,27 @@ describe('a request that is refused', () => {
   })
 
   it('has one Authorization, the configured one only without a token', async () => {
-    leg = makeLeg(peer.origin, 0, { authorization: 'Basic x' })
-    await exchange(leg, call)
+    const sent: string[][] = []
+    const http: HttpClient = {
+      send: (request) => {
+        sent.push(
+          Object.entries(request.headers).flatMap((header) =>
+            /^authorization$/i.test(header[0]) ? header : [],
+          ),
+        )
+        return harness.http.send(request)
+      },
+      close: () => {},
+    }
+    const config = { serverUrl: `${peer.origin}/mcp`, headers: { authorization: 'Basic x' }, retryMs: 0 }
+    const watched = createModernLeg(config, { ...harness.ports, http })
+    await exchange(watched, call)
     harness.token = 't'
-    await exchange(leg, call)
-    expect(tokens()).toEqual(['Basic x', 'Bearer t'])
+    await exchange(watched, call)
+    expect(sent).toEqual([
+      ['authorization', 'Basic x'],
+      ['Authorization', 'Bearer t'],
+    ])
   })
 })
 

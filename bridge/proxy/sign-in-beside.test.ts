@@ -146,3 +146,12 @@ it('tells the client when sign-ins do not help', async () => {
   await expect(beside.send(call, { deliver() {} })).rejects.toThrow(RemoteError)
   expect(begun).toBe(2)
 })
+
+it('knows its tool though it did not list it in this process', async () => {
+  const { ask, pending } = create((method) => method !== 'initialize')
+  await ask('initialize')
+  const called = await ask('tools/call', { name: 'sign_in' })
+  expect(called['result'].isError).toBeUndefined()
+  expect(called['result'].content[0].text).toContain('https://as.example')
+  expect(pending.begun()).toBe(1)
+})

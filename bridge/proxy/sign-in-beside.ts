@@ -100,11 +100,28 @@ export function createSignInBeside(
     }
   }
 
+  function toolName(): string {
+    return signInToolName(ports.memory()?.tools ?? [])
+  }
+
   /** A request that the server does not serve before somebody signs in. */
   async function meet(message: WireMessage, options: SendOptions, round: number): Promise<void> {
     const request = parseWireMessage(message) as JsonRpcRequest
     if (request.method === 'ping') return deliver(options, answerTo(message, {}))
+    // A host may know the tool from an earlier start.
+    if (request.method === 'tools/call' && request.params?.['name'] === toolName())
+      return callOwnTool(message, options, true)
     if (request.method === 'subscriptions/listen') return listenLater(request, message, options)
+    return wait(request, message, options, round)
+  }
+
+  /** Waits for the sign-in as long as this client can be made to, and goes on, or answers with what there is. */
+  async function wait(
+    request: JsonRpcRequest,
+    message: WireMessage,
+    options: SendOptions,
+    round: number,
+  ): Promise<void> {
     const attempt = signIns.begin(false)
     if (attempt === undefined) return refuse(message, options, undefined)
     const { signal } = options
@@ -187,13 +204,13 @@ export function createSignInBeside(
     const { envelope } = message
     const method = envelope.kind === 'request' ? envelope.method : ''
     if (method === 'tools/list') {
-      const tools = ports.memory()?.tools ?? []
-      ownTool = signInToolName(tools)
+      ownTool = toolName()
       ports.offered(ownTool)
-      return deliver(options, answerTo(message, toolsWithSignIn(tools, era)))
+      return deliver(options, answerTo(message, toolsWithSignIn(ports.memory()?.tools ?? [], era)))
     }
     const failure = signIns.lastFailure()
-    const text = signInText(place, failure === undefined ? undefined : ports.describeFailure(failure).message)
+    const said = failure === undefined ? undefined : ports.describeFailure(failure).message
+    const text = signInText(place, said, toolName())
     if (method === 'tools/call') return deliver(options, answerTo(message, toolText(text, true, era)))
     const described = ports.describeFailure(new RemoteError('sign_in_needed', text, { status: 401 }))
     const { id } = envelope as { id: string | number }
@@ -208,11 +225,14 @@ export function createSignInBeside(
   }
 
   /** The tool that hands out the link. Calling it is a person's doing, so it may begin a sign-in at any time. */
-  async function callOwnTool(message: WireMessage, options: SendOptions): Promise<void> {
+  async function callOwnTool(message: WireMessage, options: SendOptions, isRefused: boolean): Promise<void> {
     const say = (text: string, isError: boolean): Promise<void> =>
       deliver(options, answerTo(message, toolText(text, isError, era)))
     const isNeeded =
-      signIns.pending() !== undefined || signIns.lastFailure() !== undefined || opening.isMissing()
+      isRefused ||
+      signIns.pending() !== undefined ||
+      opening.isMissing() ||
+      signIns.lastFailure() !== undefined
     const attempt = isNeeded ? signIns.begin(true) : undefined
     if (attempt === undefined) return say('Signed in. The tools of the server can be used.', false)
     const waitMs = attempt.isHandedOut ? config.toolWaitMs : config.waitMs
@@ -221,11 +241,11 @@ export function createSignInBeside(
       return say('Signed in. The tools of the server can be used now.', false)
     if (signIns.pending() !== attempt) {
       const { message: failure } = ports.describeFailure(signIns.lastFailure())
-      return say(signInText(undefined, failure), true)
+      return say(signInText(undefined, failure, toolName()), true)
     }
     const place = await placeOf(attempt, placeWaitMs, signal)
     attempt.isHandedOut = place !== undefined
-    return say(signInText(place, undefined), place === undefined)
+    return say(signInText(place, undefined, toolName()), place === undefined)
   }
 
   function isOwnTool(message: WireMessage): boolean {
@@ -238,7 +258,7 @@ export function createSignInBeside(
       return opening.open(message, options)
     }
     if (method === 'tools/list') ownTool = undefined
-    if (method === 'tools/call' && isOwnTool(message)) return callOwnTool(message, options)
+    if (method === 'tools/call' && isOwnTool(message)) return callOwnTool(message, options, false)
     if (states.size > 0 && message.bytes.includes(signInStatePrefix)) return resume(message, options)
     if (opening.isMissing()) return pass(message, options, 0)
     // Without a state machine in between: this is where all calls of a signed-in client go.

@@ -81,12 +81,16 @@ export function withoutSignInState(message: JsonRpcMessage): JsonRpcMessage {
 }
 
 /** What a person reads. `failure` is what the last sign-in failed with. */
-export function signInText(place: SignInPlace | undefined, failure: string | undefined): string {
+export function signInText(
+  place: SignInPlace | undefined,
+  failure: string | undefined,
+  toolName: string,
+): string {
   if (place !== undefined)
     return `This server needs a sign-in. ${signInLine(place)} . Then call the tool again.`
   return failure === undefined
-    ? 'This server needs a sign-in. It is being prepared; call the tool sign_in for the link.'
-    : `This server needs a sign-in, and the last one failed: ${failure} Call the tool sign_in to begin a new one.`
+    ? `This server needs a sign-in. It is being prepared; call the tool ${toolName} for the link.`
+    : `This server needs a sign-in, and the last one failed: ${failure} Call the tool ${toolName} to begin a new one.`
 }
 
 function urlElicitation(place: SignInPlace, elicitationId: string | undefined): JsonObject {

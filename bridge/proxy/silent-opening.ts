@@ -32,6 +32,9 @@ export interface SilentOpeningPorts {
 /** After a sign-in the server may ask for one more; then the client is told. */
 const mostRounds = 2
 
+/** A server that was there the last time, and says nothing for so long, is answered for. */
+const silentWaitMs = 2000
+
 /** `waitMs` is how long the client waits for its first answer. */
 export function createSilentOpening(
   leg: RemoteLeg,
@@ -116,11 +119,16 @@ export function createSilentOpening(
         if (isLate && !isAnswered) void answer(ports.standIn(first))
       })
       watch(exchanged)
-      const end = await settledWithin(exchanged, config.waitMs, { signal: options.signal })
+      const { signal } = options
+      const isSilent = (): boolean => !isAnswered && making === exchanged && signal?.aborted !== true
+      // Who chose to wait longer chose it for the person, not for the server.
+      const quickMs = Math.min(config.waitMs, silentWaitMs)
+      await settledWithin(exchanged, quickMs, { signal })
+      const isAsking = ports.signIns.pending() !== undefined
+      if (isSilent() && !isAsking && ports.hasMemory()) await answer(ports.standIn(first))
+      await settledWithin(exchanged, config.waitMs - quickMs, { signal })
       isLate = true
-      const isWorthIt = ports.signIns.pending() !== undefined || ports.hasMemory()
-      if (end === 'waiting' && !isAnswered && isWorthIt && options.signal?.aborted !== true)
-        await answer(ports.standIn(first))
+      if (isSilent() && ports.signIns.pending() !== undefined) await answer(ports.standIn(first))
       await exchanged.catch((error: unknown) => {
         if (isAnswered || !isSignInNeeded(error) || !ports.canSignIn) throw error
         return answer(ports.standIn(first))

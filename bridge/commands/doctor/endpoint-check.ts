@@ -1,10 +1,14 @@
 import type { AuthenticateChallenge } from '@drawbridge/shared/www-authenticate.ts'
-import type { EndpointAnswer } from '../endpoint-probe.ts'
+import type { EndpointAnswer, FirstAnswer } from '../endpoint-probe.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** What a server says to a client without a token. Whether it wants a sign-in decides what is looked at next. */
-export function checkEndpoint(answer: EndpointAnswer): { findings: Finding[]; wantsSignIn: boolean } {
-  const { status, message } = answer
+export function checkEndpoint(answer: FirstAnswer): { findings: Finding[]; wantsSignIn: boolean } {
+  const { status, message, isSse } = answer
+  if (isSse) {
+    const text = 'It speaks the older HTTP+SSE transport, and wants no sign-in.'
+    return { findings: [ok('endpoint', text)], wantsSignIn: false }
+  }
   if (status === 401) return { findings: [ok('endpoint', 'It wants a sign-in (401).')], wantsSignIn: true }
   if (message !== undefined && ('result' in message || 'error' in message)) {
     const text =
@@ -16,7 +20,7 @@ export function checkEndpoint(answer: EndpointAnswer): { findings: Finding[]; wa
 
 function strange({ status, contentType }: EndpointAnswer): Finding {
   if (status === 404 || status === 405) {
-    const fix = 'Check the path of the URL, often /mcp. For the older transport use --transport sse-only.'
+    const fix = 'Check the path of the URL, often /mcp or /sse.'
     return fail('endpoint', `There is no MCP endpoint at that URL (${status}).`, fix)
   }
   if (status === 403) {

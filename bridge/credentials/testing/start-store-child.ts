@@ -7,13 +7,15 @@ export interface StoreChild {
   ask(request: StoreRequest): Promise<StoreAnswer>
   /** As `kill -9`, or another signal. */
   kill(signal?: NodeJS.Signals): void
-  stop(): void
+  /** Lets it end by itself; resolves when it has. */
+  stop(): Promise<void>
 }
 
 /** Starts one, as another user or with another environment if `options` say so. */
 export function startStoreChild(options: ForkOptions = {}): StoreChild {
   const script = fileURLToPath(new URL('store-child.ts', import.meta.url))
   const child = fork(script, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     ask: (request) =>
       new Promise((resolve, reject) => {
@@ -26,8 +28,9 @@ export function startStoreChild(options: ForkOptions = {}): StoreChild {
         child.send(request)
       }),
     kill: (signal = 'SIGKILL') => void child.kill(signal),
-    stop: () => {
+    async stop() {
       if (child.connected) child.disconnect()
+      await ended
     },
   }
 }

@@ -108,7 +108,8 @@ export async function startOAuthServer(places: OAuthServerPlaces = {}): Promise<
         body: { resource: oauth.serverUrl, authorization_servers: [issuer], ...resource(origin) },
       }
     }
-    if (metadataPaths.includes(request.path)) return { body: { ...metadata(origin, issuer), ...oauth.metadata } }
+    if (metadataPaths.includes(request.path))
+      return { body: { ...metadata(origin, issuer), ...oauth.metadata } }
     return (await endpoint(request)) ?? { status: 404, body: '<p>Not found</p>' }
   }
 

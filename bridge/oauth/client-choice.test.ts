@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { ClientIdentity, Credential } from '../credentials/credential.ts'
+import type { HttpClient } from '../network/http-client.ts'
+import { type ChosenClient, chooseClient } from './client-choice.ts'
+import type { OAuthConfig, StaticClient } from './oauth-config.ts'
+import { createTestHttp, createTestRuntime, oauthConfig } from './testing/oauth-ports.ts'
+import { type OAuthServer, startOAuthServer } from './testing/oauth-server.ts'
+
+let server: OAuthServer
+let http: HttpClient
+beforeAll(async () => {
+  server = await startOAuthServer()
+  http = createTestHttp()
+})
+beforeEach(() => void (server.seen.length = 0))
+afterAll(async () => {
+  http.close()
+  await server.close()
+})
+
+const redirectUri = 'http://127.0.0.1:4711/oauth/callback'
+const documentUrl = 'https://client.example/drawbridge.json'
+const configured: StaticClient = { clientId: 'configured' }
+
+function choose(
+  changes: Partial<OAuthConfig> = {},
+  options: { metadata?: object; previous?: Credential; redirectUri?: string | undefined } = {},
+): Promise<ChosenClient> {
+  const need = {
+    server: {
+      metadata: {
+        issuer: server.issuer,
+        registration_endpoint: `${server.origin}/register`,
+        ...options.metadata,
+      },
+      resource: undefined,
+      resourceScopes: undefined,
+      isAssumed: false,
+    },
+    previous: options.previous,
+    redirectUri: 'redirectUri' in options ? options.redirectUri : redirectUri,
+    scope: undefined,
+  }
+  const ports = { http, runtime: createTestRuntime() }
+  return chooseClient(need, oauthConfig(server.serverUrl, changes), ports, new AbortController().signal)
+}
+
+function before(client: Partial<ClientIdentity> = {}, changes: Partial<Credential> = {}): Credential {
+  return {
+    generation: 3,
+    serverUrl: server.serverUrl,
+    profile: 'default',
+    issuer: server.issuer,
+    tokenEndpoint: `${server.origin}/token`,
+    client: {
+      clientId: 'before',
+      tokenEndpointAuthMethod: 'none',
+      origin: 'dynamic',
+      redirectUris: ['http://127.0.0.1:1/oauth/callback'],
+      ...client,
+    },
+    signedInAt: 0,
+    ...changes,
+  }
+}
+
+const takesDocuments = { client_id_metadata_document_supported: true }
+const registrations = (): number => server.requests('/register').length
+
+it('the configured client comes first', async () => {
+  const chosen = await choose(
+    { staticClient: configured, clientMetadataUrl: documentUrl },
+    { metadata: takesDocuments, previous: before() },
+  )
+  expect(chosen).toEqual({
+    client: { clientId: 'configured', tokenEndpointAuthMethod: 'none', origin: 'static' },
+    replace: undefined,
+  })
+})
+
+it('then the document, where the server takes one', async () => {
+  const options = { metadata: takesDocuments, previous: before() }
+  const chosen = await choose({ clientMetadataUrl: documentUrl }, options)
+  expect(chosen).toEqual({
+    client: { clientId: documentUrl, tokenEndpointAuthMethod: 'none', origin: 'metadata_document' },
+    replace: undefined,
+  })
+  expect(registrations()).toBe(0)
+})
+
+it('then the registration of before, which can be replaced', async () => {
+  const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { previous: before() })
+  expect(client.clientId).toBe('before')
+  expect(registrations()).toBe(0)
+  expect((await replace?.())?.clientId).toMatch(/^client-/)
+  expect(registrations()).toBe(1)
+})
+
+it('then a new registration', async () => {
+  const { client, replace } = await choose()
+  expect(client.clientId).toMatch(/^client-/)
+  expect(replace).toBeUndefined()
+})
+
+it.each<[name: string, Partial<ClientIdentity>, Partial<Credential>]>([
+  ['another issuer', {}, { issuer: 'https://other.example' }],
+  ['a configured client', { origin: 'static' }, {}],
+  ['a document', { origin: 'metadata_document' }, {}],
+  ['one that was refused', {}, { signInNeeded: 'invalid_client' }],
+  ['one that may not do this', {}, { signInNeeded: 'unauthorized_client' }],
+  ['one whose secret has ended', { secretExpiresAt: 1 }, {}],
+  ['another path to come back to', { redirectUris: ['http://127.0.0.1:4711/callback'] }, {}],
+  ['another host to come back to', { redirectUris: ['http://localhost:4711/oauth/callback'] }, {}],
+  ['a device', { redirectUris: [] }, {}],
+])('the registration of before is not used again: %s', async (_name, client, changes) => {
+  const chosen = await choose({}, { previous: before(client, changes) })
+  expect(chosen.client.clientId).toMatch(/^client-/)
+  expect(chosen.replace).toBeUndefined()
+})
+
+it('a device does not use a registration for browsers', async () => {
+  const chosen = await choose({ grant: 'device_code' }, { previous: before(), redirectUri: undefined })
+  expect(chosen.client.clientId).toMatch(/^client-/)
+})
+
+it('no way to be a client is said, with the flags that help', async () => {
+  const metadata = { registration_endpoint: undefined, ...takesDocuments }
+  const chosen = choose({}, { metadata })
+  await expect(chosen).rejects.toMatchObject({ fault: 'no_registration' })
+  await expect(chosen).rejects.toThrow(/--static-oauth-client-info, .*--client-metadata-url/)
+})
+
+it('a configured client that was used at another issuer is not taken to a new one', async () => {
+  const previous = before({ origin: 'static', clientId: 'configured' }, { issuer: 'https://old.example' })
+  const chosen = choose({ staticClient: configured }, { previous })
+  await expect(chosen).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+  await expect(chosen).rejects.toThrow(/"https:\/\/old\.example"/)
+})
+
+it('a configured client that is new is taken to whatever issuer there is', async () => {
+  const previous = before({ origin: 'static', clientId: 'old' }, { issuer: 'https://old.example' })
+  const { client } = await choose({ staticClient: configured }, { previous })
+  expect(client.clientId).toBe('configured')
+})
+
+const key = { pem: 'PEM', algorithm: 'ES256' }
+it.each<[client: Partial<StaticClient>, hasKey: boolean, listed: string[] | undefined, method: string]>([
+  [{}, false, undefined, 'none'],
+  [{ clientSecret: 's' }, false, undefined, 'client_secret_basic'],
+  [{ clientSecret: 's' }, false, ['client_secret_post'], 'client_secret_post'],
+  [{ clientSecret: 's' }, false, ['client_secret_post', 'client_secret_basic'], 'client_secret_basic'],
+  [{ clientSecret: 's' }, false, ['private_key_jwt'], 'client_secret_basic'],
+  [
+    { clientSecret: 's', tokenEndpointAuthMethod: 'client_secret_post' },
+    false,
+    ['client_secret_basic'],
+    'client_secret_post',
+  ],
+  [{ clientSecret: 's', tokenEndpointAuthMethod: 'none' }, false, undefined, 'none'],
+  [{ tokenEndpointAuthMethod: 'client_secret_basic' }, false, undefined, 'none'],
+  [{}, true, undefined, 'private_key_jwt'],
+  [{ clientSecret: 's' }, true, ['client_secret_basic'], 'client_secret_basic'],
+  [{ clientSecret: 's' }, true, ['client_secret_basic', 'private_key_jwt'], 'private_key_jwt'],
+])(
+  'of %j with a key: %s, where %j is supported, the method is %s',
+  async (client, hasKey, listed, method) => {
+    const changes = { staticClient: { ...configured, ...client }, privateKey: hasKey ? key : undefined }
+    const metadata = listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }
+    expect((await choose(changes, { metadata })).client.tokenEndpointAuthMethod).toBe(method)
+  },
+)

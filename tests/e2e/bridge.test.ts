@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { findChromium, startChromium } from '../../server/testing/headless-chromium.ts'
+import type { Answer } from '../conformance/client/local-client.ts'
+import { type BridgeHome, type BridgeProcess, createBridgeHome, startBridge } from './bridge-process.ts'
+import { createPerson, type Person } from './person.ts'
+import { patienceMs } from './phone.ts'
+import { type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
+
+const executable = findChromium()
+
+let server: ServerProcess
+let home: BridgeHome
+let person: Person
+let bridges: BridgeProcess[]
+beforeEach(() => {
+  home = createBridgeHome()
+  bridges = []
+})
+afterEach(async () => {
+  await Promise.all(bridges.map((bridge) => bridge.close()))
+  const lying = server.secrets.findIn(home.files() + bridges.map((bridge) => bridge.stderr()).join('\n'))
+  home.remove()
+  await server.close()
+  expect(lying.filter((name) => !name.startsWith('a '))).toEqual([])
+})
+
+async function start(settings: ServerSettings = {}): Promise<void> {
+  server = await startServer({ SIGN_IN_LIMIT: '1000', ...settings })
+  person = await createPerson(server)
+}
+
+function bridge(options: Parameters<typeof startBridge>[2] = {}): BridgeProcess {
+  const started = startBridge(server.mcpUrl, home, options)
+  bridges.push(started)
+  return started
+}
+
+async function signIn(started: BridgeProcess): Promise<void> {
+  const back = await person.allow(await started.link())
+  const page = await fetch(back)
+  expect(page.status).toBe(200)
+}
+
+/** The tools that are there, once the sign-in is through. */
+async function realTools(started: BridgeProcess): Promise<string[]> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const answer = await started.request('tools/list')
+    const names = toolNames(answer)
+    if (names.includes('whoami')) return names
+    await delay(100)
+  }
+  throw new Error(`The tools never came.\n${started.stderr()}`)
+}
+
+function toolNames(answer: Answer): string[] {
+  const tools = 'result' in answer ? (answer.result['tools'] as JsonObject[]) : []
+  return tools.map(({ name }) => String(name))
+}
+
+function textOf(answer: Answer): string {
+  if ('error' in answer) return `error: ${answer.error.message}`
+  return (answer.result['content'] as { text: string }[]).map(({ text }) => text).join('\n')
+}
+
+const whoami = (started: BridgeProcess): Promise<string> =>
+  started.request('tools/call', { name: 'whoami', arguments: {} }).then(textOf)
+
+describe('the bridge in front of our server', { timeout: patienceMs }, () => {
+  it.each(['legacy', 'modern'] as const)(
+    'a %s client is answered at once, and has its tools after one sign-in',
+    async (era) => {
+      await start()
+      const first = bridge({ era })
+      const begin = performance.now()
+      expect(await first.open()).toHaveProperty('result')
+      expect(performance.now() - begin).toBeLessThan(10_000)
+      await signIn(first)
+      expect(await realTools(first)).toContain('list_notes')
+      expect(await whoami(first)).toContain(person.email)
+      expect(first.links()).toBe(1)
+      expect(first.strayLines).toEqual([])
+      await first.close()
+
+      const second = bridge({ era })
+      await second.open()
+      expect(await whoami(second)).toContain(person.email)
+      expect(second.links()).toBe(0)
+    },
+  )
+
+  it.skipIf(executable === undefined)(
+    'one sign-in in Chromium, then three clients at once whose tokens last five seconds: nobody signs in again',
+    async () => {
+      await start({ ACCESS_TOKEN_TTL: '5s' })
+      const first = bridge()
+      await first.open()
+      const chromium = await startChromium(executable ?? '')
+      try {
+        const page = await chromium.browser.newPage()
+        await page.goto(await first.link())
+        await page.type('input[name=email]', person.email)
+        await page.type('input[name=password]', person.password)
+        await page.keyboard.press('Enter')
+        await page.waitForFunction('/signed in/i.test(document.body.innerText)')
+      } finally {
+        await chromium.close()
+      }
+      await realTools(first)
+      const all = [first, bridge(), bridge({ era: 'modern' })]
+      await Promise.all(all.slice(1).map((each) => each.open()))
+      const signIns = server.events('sign_in').length
+      for (const end = Date.now() + 20_000; Date.now() < end; await delay(200)) {
+        const answers = await Promise.all(all.map((each) => whoami(each)))
+        for (const answer of answers) expect(answer).toContain(person.email)
+      }
+      expect(all.map((each) => each.links())).toEqual([1, 0, 0])
+      expect(server.events('sign_in')).toHaveLength(signIns)
+    },
+  )
+
+  it('half an hour later the tokens have ended for everybody, and nobody signs in again', async () => {
+    await start({ ACCESS_TOKEN_TTL: '5m' })
+    const first = bridge()
+    await first.open()
+    await signIn(first)
+    await realTools(first)
+    const all = [first, bridge(), bridge()]
+    await Promise.all(all.slice(1).map((each) => each.open()))
+    for (let minutes = 6; minutes <= 30; minutes += 6) {
+      await server.kill('SIGTERM')
+      await server.start({ aheadSeconds: minutes * 60 })
+      const answers = await Promise.all(all.flatMap((each) => [whoami(each), whoami(each), whoami(each)]))
+      for (const answer of answers) expect(answer).toContain(person.email)
+    }
+    expect(all.map((each) => each.links())).toEqual([1, 0, 0])
+  })
+})

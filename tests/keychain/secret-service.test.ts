@@ -1,0 +1,253 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { CredentialsConfig } from '../../bridge/credentials/credentials-config.ts'
+import { sampleCredential } from '../../bridge/credentials/testing/sample-credential.ts'
+import { type StoreChild, startStoreChild } from '../../bridge/credentials/testing/start-store-child.ts'
+import { type KeyringSession, missingPackages, type SecretService, startKeyringSession } from './session.ts'
+
+const missing = missingPackages()
+const isSkipped = missing.length > 0 && process.env['CI'] !== 'true'
+if (isSkipped) process.stderr.write(`The tests of the keychain need: apt-get install ${missing.join(' ')}\n`)
+
+const id = 'a'.repeat(64)
+const otherId = 'b'.repeat(64)
+const credential = sampleCredential()
+const secrets = ['access-secret', 'refresh-secret', 'client-secret']
+
+let endings: (() => unknown)[] = []
+afterEach(async () => {
+  for (const ending of endings.reverse()) await ending()
+  endings = []
+})
+
+async function session(service: SecretService, more?: Record<string, string>): Promise<KeyringSession> {
+  const started = await startKeyringSession(service, more)
+  endings.push(started.close)
+  return started
+}
+
+function configOf(home: string, changes: Partial<CredentialsConfig> = {}): CredentialsConfig {
+  const drawbridge = join(home, '.drawbridge')
+  return { home: drawbridge, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500, ...changes }
+}
+
+async function open(
+  { home, environment }: Pick<KeyringSession, 'home' | 'environment'>,
+  changes?: Partial<CredentialsConfig>,
+): Promise<StoreChild> {
+  const child = startStoreChild({ env: environment })
+  endings.push(child.kill)
+  await child.ask({ do: 'open', config: configOf(home, changes) })
+  return child
+}
+
+/** Everything below the home that can be read, and all names. */
+function everything(folder: string): string {
+  return readdirSync(folder, { withFileTypes: true })
+    .map((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return everything(path)
+      return entry.isFile() ? `${path}\n${readFileSync(path, 'latin1')}` : path
+    })
+    .join('\n')
+}
+
+describe.skipIf(isSkipped)('with a keychain', () => {
+  it('the key is there, and the credentials are sealed files', async () => {
+    const here = await session('unlocked')
+    const first = await open(here)
+    expect(await first.ask({ do: 'write', id, credential })).toMatchObject({
+      announced: ['Credentials are sealed with a key in the keychain of this computer.'],
+    })
+    const second = await open(here)
+    expect(await second.ask({ do: 'read', id })).toEqual({ value: credential, announced: [] })
+    expect(await second.ask({ do: 'backend' })).toMatchObject({ value: 'keychain' })
+
+    const found = here.search()
+    expect(found.match(/^secret = /gm)).toHaveLength(1)
+    expect(found).toMatch(/^secret = [\w-]{43}$/m)
+    expect(existsSync(join(here.home, '.drawbridge/credentials/key'))).toBe(false)
+    const key = /^secret = (.*)$/m.exec(found)?.[1] ?? 'none'
+    for (const secret of [...secrets, key]) expect(everything(here.home)).not.toContain(secret)
+    for (const secret of secrets) expect(found).not.toContain(secret)
+  })
+
+  it('one key is made, however many processes need the first one', async () => {
+    const here = await session('unlocked')
+    const children = await Promise.all([1, 2, 3, 4].map(() => open(here)))
+    const ids = ['1', '2', '3', '4'].map((digit) => digit.repeat(64))
+    const written = await Promise.all(
+      children.map((child, index) => child.ask({ do: 'write', id: ids[index] ?? '', credential })),
+    )
+    expect(written.map(({ message }) => message)).toEqual(ids.map(() => undefined))
+    expect(here.search().match(/^secret = /gm)).toHaveLength(1)
+    expect((await children[0]?.ask({ do: 'list' }))?.value).toHaveLength(4)
+  })
+
+  it('it is asked in a child process where a person has time', async () => {
+    const here = await session('unlocked')
+    await (await open(here)).ask({ do: 'write', id, credential })
+    const patient = await open(here, { keychainTimeoutMs: 120_000 })
+    expect(await patient.ask({ do: 'read', id })).toMatchObject({ value: credential })
+  })
+
+  it('it is found in the bare environment that clients give', async (context) => {
+    const folder = `/run/user/${String(process.getuid?.())}`
+    // A real session of this user is not to be touched.
+    if (existsSync(folder)) return context.skip(`${folder} is in use`)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    endings.push(() => rmSync(folder, { recursive: true }))
+    const here = await session('unlocked', { BUS_SOCKET: join(folder, 'bus') })
+    const { HOME = '', PATH = '', LOGNAME = 'user' } = here.environment
+    const environment = { HOME, LOGNAME, PATH, SHELL: '/bin/sh', TERM: 'dumb', USER: LOGNAME }
+    const bare = { home: here.home, environment }
+    const config = configOf(here.home)
+    const child = await open(bare)
+    expect(await child.ask({ do: 'probe', config })).toMatchObject({ value: { kind: 'works' } })
+    await child.ask({ do: 'write', id, credential })
+    expect(here.search().match(/^secret = /gm)).toHaveLength(1)
+    const next = await open(bare)
+    expect(await next.ask({ do: 'read', id })).toMatchObject({ value: credential })
+    // The proof that it was the repair: an address in the environment is not touched.
+    const broken = {
+      ...bare,
+      environment: { ...environment, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' },
+    }
+    expect(await (await open(broken)).ask({ do: 'read', id })).toMatchObject({ fault: /^keychain_/ })
+  })
+
+  it('a probe leaves nothing behind', async () => {
+    const here = await session('unlocked')
+    const child = await open(here)
+    expect(await child.ask({ do: 'probe', config: configOf(here.home) })).toMatchObject({
+      value: { kind: 'works' },
+    })
+    expect(here.search()).toBe('')
+  })
+
+  it('everything is forgotten when asked to', async () => {
+    const here = await session('unlocked')
+    const child = await open(here)
+    await child.ask({ do: 'write', id, credential })
+    await child.ask({ do: 'clear' })
+    expect(here.search()).toBe('')
+    expect(await child.ask({ do: 'backend' })).not.toHaveProperty('value')
+  })
+})
+
+describe.skipIf(isSkipped)(
+  'with a keychain that was chosen and does not answer, nothing else is chosen:',
+  () => {
+    async function unchanged(here: KeyringSession, child: StoreChild, fault: unknown): Promise<void> {
+      const before = everything(join(here.home, '.drawbridge', 'credentials'))
+      for (const request of [
+        { do: 'read', id },
+        { do: 'write', id: otherId, credential },
+        { do: 'prepare' },
+        { do: 'list' },
+      ] as const) {
+        expect(await child.ask(request)).toMatchObject({ fault })
+      }
+      expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'keychain' })
+      expect(everything(join(here.home, '.drawbridge', 'credentials'))).toBe(before)
+    }
+
+    it('it is locked', async () => {
+      const here = await session('unlocked')
+      const before = await open(here)
+      await before.ask({ do: 'write', id, credential })
+      here.lock()
+      // Who has the key goes on.
+      expect(await before.ask({ do: 'read', id })).toMatchObject({ value: credential })
+      await unchanged(here, await open(here), 'keychain_locked')
+      // In a child process too.
+      await unchanged(here, await open(here, { keychainTimeoutMs: 5000 }), 'keychain_locked')
+    })
+
+    it('it has forgotten the key, or does not show it', async () => {
+      const here = await session('unlocked')
+      await (await open(here)).ask({ do: 'write', id, credential })
+      here.run('secret-tool', 'clear', 'service', 'drawbridge')
+      await unchanged(here, await open(here), 'key_missing')
+      expect(here.search()).toBe('')
+      // What it sealed is given up: then there can be a new one.
+      const child = await open(here)
+      await child.ask({ do: 'remove', id })
+      expect(await child.ask({ do: 'write', id, credential })).not.toHaveProperty('fault')
+      expect(await (await open(here)).ask({ do: 'read', id })).toMatchObject({ value: credential })
+    })
+
+    it.each<[SecretService, string[]]>([
+      ['none', ['keychain_absent']],
+      // With a slow start of the child the deadline comes first.
+      ['mute', ['keychain_mute', 'keychain_locked']],
+    ])('it is gone: %s', async (service, faults) => {
+      const here = await session('unlocked')
+      await (await open(here)).ask({ do: 'write', id, credential })
+      const other = await session(service)
+      const child = await open({ home: here.home, environment: other.environment })
+      const startedAt = performance.now()
+      const { fault } = await child.ask({ do: 'read', id })
+      expect(performance.now() - startedAt).toBeLessThan(3500)
+      expect(faults).toContain(fault)
+      await unchanged(here, child, expect.toBeOneOf(faults))
+      // And it holds nobody who wants to end.
+      const endedAt = performance.now()
+      child.stop()
+      await expect(child.ask({ do: 'backend' })).rejects.toThrow()
+      expect(performance.now() - endedAt).toBeLessThan(1500)
+    })
+
+    it('and it is used again when it is back', async () => {
+      const here = await session('unlocked')
+      await (await open(here)).ask({ do: 'write', id, credential })
+      const none = await session('none')
+      const away = await open({ home: here.home, environment: none.environment })
+      expect(await away.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_absent' })
+      expect(await (await open(here)).ask({ do: 'read', id })).toMatchObject({ value: credential })
+    })
+
+    it('except what the configuration asks for', async () => {
+      const here = await session('unlocked')
+      await (await open(here)).ask({ do: 'write', id, credential })
+      here.lock()
+      const child = await open(here, { backend: 'file' })
+      expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
+      expect(await child.ask({ do: 'write', id: otherId, credential })).not.toHaveProperty('fault')
+      expect(await (await open(here)).ask({ do: 'read', id: otherId })).toMatchObject({ value: credential })
+    })
+  },
+)
+
+describe.skipIf(isSkipped)('without a keychain that works', () => {
+  it.each<[SecretService, string]>([
+    ['none', 'keychain_absent'],
+    ['no-collection', 'keychain_locked'],
+    ['mute', 'keychain_mute'],
+  ])('the key is in a file, and stays there: %s', async (service, kind) => {
+    const here = await session(service)
+    const child = await open(here)
+    const config = configOf(here.home, { keychainTimeoutMs: 10_000 })
+    expect(await child.ask({ do: 'probe', config })).toMatchObject({ value: { kind } })
+    const { announced } = await child.ask({ do: 'write', id, credential })
+    expect(announced).toHaveLength(1)
+    expect(announced[0]).toMatch(/^The keychain cannot be used: .*\. Credentials are sealed with a key in /)
+    expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'file' })
+    // A keychain that appears later changes nothing.
+    const later = await session('unlocked')
+    const next = await open({ home: here.home, environment: later.environment })
+    expect(await next.ask({ do: 'read', id })).toEqual({ value: credential, announced: [] })
+    expect(await next.ask({ do: 'write', id: otherId, credential })).toEqual({ announced: [] })
+    expect(later.search()).toBe('')
+  })
+
+  it('there is none when there is no bus', async () => {
+    const here = await session('none')
+    const { DBUS_SESSION_BUS_ADDRESS: _bus, XDG_RUNTIME_DIR: _folder, ...environment } = here.environment
+    const child = await open({ home: here.home, environment })
+    expect(await child.ask({ do: 'probe', config: configOf(here.home) })).toMatchObject({
+      value: { kind: 'keychain_absent' },
+    })
+  })
+})
