@@ -1,4 +1,6 @@
-import { defineConfig } from 'rolldown'
+import { isAbsolute } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type CodeSplittingNameFunction, defineConfig } from 'rolldown'
 
 const output = {
   format: 'esm',
@@ -7,6 +9,24 @@ const output = {
   sourcemap: false,
   cleanDir: true,
 } as const
+
+/** Puts everything that `entry` imports before it runs into one file, also what later parts share with it. */
+function createStartGroup(entry: string): CodeSplittingNameFunction {
+  const start = new Set([fileURLToPath(new URL(entry, import.meta.url))])
+  let isComplete = false
+  return (id, context) => {
+    if (!isComplete) {
+      // A set that grows is walked to its new end. What is no file, such as node:fs, has nothing to follow.
+      for (const module of start) {
+        for (const imported of context.getModuleInfo(module)?.importedIds ?? []) {
+          if (isAbsolute(imported)) start.add(imported)
+        }
+      }
+      isComplete = true
+    }
+    return start.has(id) ? 'start' : null
+  }
+}
 
 export default defineConfig([
   {
@@ -21,7 +41,12 @@ export default defineConfig([
     external: ['keytar'],
     // Its other build asks for its own files at run time, which no bundle has.
     resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-    // Read from disk at every start of a client, so bytes count.
-    output: { ...output, dir: 'bridge/dist', minify: true },
+    // Read from disk at every start of a client, so bytes and files count.
+    output: {
+      ...output,
+      dir: 'bridge/dist',
+      minify: true,
+      codeSplitting: { groups: [{ name: createStartGroup('bridge/main.ts'), debugName: 'start' }] },
+    },
   },
 ])

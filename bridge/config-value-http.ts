@@ -1,4 +1,5 @@
-import { expandVariables, readFile, type ValueSource } from './config-value.ts'
+import { expandVariables, readFile } from './config-value-file.ts'
+import type { ValueSource } from './config-value.ts'
 import type { CallbackAddress, HeaderEntry } from './setting.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 

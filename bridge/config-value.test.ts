@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { assert as assertProperty, constantFrom, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import * as fileValue from './config-value-file.ts'
 import * as value from './config-value.ts'
 
 const files: Readonly<Record<string, string>> = {
@@ -34,7 +35,7 @@ const accepted: Row[] = [
   [value.parseName, 'work-2', 'work-2'],
   [value.parseScope, 'mcp offline_access', 'mcp offline_access'],
   [value.parseToken, ' abc.def\n', 'abc.def'],
-  [value.parseCertificateFile, 'ca.pem', files['ca.pem']],
+  [fileValue.parseCertificateFile, 'ca.pem', files['ca.pem']],
   [value.parseSecureUrl, 'https://as.example/token', 'https://as.example/token'],
   [value.parseSecureUrl, 'http://127.0.0.1:9/token', 'http://127.0.0.1:9/token'],
   [value.parseDocumentUrl, 'https://me.example/client.json', 'https://me.example/client.json'],
@@ -45,20 +46,20 @@ const accepted: Row[] = [
   [value.parseProxy, 'off', 'off'],
   [value.parseAuthorizeParameter, 'audience=a=b', ['audience', 'a=b']],
   [value.parseAuthorizeParameter, 'x=', ['x', '']],
-  [value.parseStaticClient, '{"client_id":"abc"}', { clientId: 'abc' }],
+  [fileValue.parseStaticClient, '{"client_id":"abc"}', { clientId: 'abc' }],
   [
-    value.parseStaticClient,
+    fileValue.parseStaticClient,
     '@client.json',
     // A value of a variable cannot become a member of its own.
     { clientId: 'abc', clientSecret: 's3cret"},"x":{"' },
   ],
   [
-    value.parseStaticClient,
+    fileValue.parseStaticClient,
     '{"client_id":"a","client_secret":"b","token_endpoint_auth_method":"client_secret_post"}',
     { clientId: 'a', clientSecret: 'b', tokenEndpointAuthMethod: 'client_secret_post' },
   ],
   [
-    value.parseClientMetadata,
+    fileValue.parseClientMetadata,
     '{"client_name":"${NAME}","contacts":["${NAME}"]}',
     { client_name: 'me', contacts: ['me'] },
   ],
@@ -78,9 +79,9 @@ const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegEx
   [value.parseScope, 'a"b', /scopes/],
   [value.parseToken, 'a b', /without blanks/],
   [value.parseAbsolutePath, 'relative', /absolute/],
-  [value.parseCertificateFile, 'missing', /can be read \(ENOENT\)/],
-  [value.parseCertificateFile, 'client.json', /PEM/],
-  [value.parsePrivateKeyFile, 'ca.pem', /private key/],
+  [fileValue.parseCertificateFile, 'missing', /can be read \(ENOENT\)/],
+  [fileValue.parseCertificateFile, 'client.json', /PEM/],
+  [fileValue.parsePrivateKeyFile, 'ca.pem', /private key/],
   [value.parseSecureUrl, 'http://as.example/token', /https/],
   [value.parseSecureUrl, 'as.example', /https/],
   [value.parseWebUrl, 'javascript:alert(1)', /https:\/\/ or http/],
@@ -94,12 +95,12 @@ const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegEx
   [value.parseAuthorizeParameter, 'state=x', /another parameter than state/],
   [value.parseAuthorizeParameter, 'code_challenge_method=plain', /another parameter/],
   [value.parseAuthorizeParameter, 'novalue', /name=value/],
-  [value.parseStaticClient, 'nonsense', /JSON object/],
-  [value.parseStaticClient, '{"client_secret":"x"}', /client_id/],
-  [value.parseStaticClient, '{"client_id":"a","client_secret":5}', /client_secret/],
-  [value.parseStaticClient, '{"client_id":"${MISSING}"}', /variable MISSING/],
-  [value.parseStaticClient, '@missing', /can be read/],
-  [value.parseClientMetadata, '[]', /JSON object/],
+  [fileValue.parseStaticClient, 'nonsense', /JSON object/],
+  [fileValue.parseStaticClient, '{"client_secret":"x"}', /client_id/],
+  [fileValue.parseStaticClient, '{"client_id":"a","client_secret":5}', /client_secret/],
+  [fileValue.parseStaticClient, '{"client_id":"${MISSING}"}', /variable MISSING/],
+  [fileValue.parseStaticClient, '@missing', /can be read/],
+  [fileValue.parseClientMetadata, '[]', /JSON object/],
 ]
 
 describe('values of settings', () => {
@@ -138,12 +139,12 @@ describe('values of settings', () => {
       ],
     ]
     for (const [pem, algorithm] of pems) {
-      const key = value.parsePrivateKeyFile('k', { ...source, readText: () => pem })
+      const key = fileValue.parsePrivateKeyFile('k', { ...source, readText: () => pem })
       expect(key.algorithm).toBe(algorithm)
       expect(key.pem).toMatch(/^-----BEGIN PRIVATE KEY-----/)
     }
     const other = generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    expect(() => value.parsePrivateKeyFile('k', { ...source, readText: () => other })).toThrow(/Ed25519/)
+    expect(() => fileValue.parsePrivateKeyFile('k', { ...source, readText: () => other })).toThrow(/Ed25519/)
   })
 
   it('never come back in the message of a refusal', () => {

@@ -1,9 +1,5 @@
-import { createPrivateKey } from 'node:crypto'
 import { isAbsolute } from 'node:path'
-import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
-import type { StaticClient } from './oauth/oauth-config.ts'
 
 /** What a value may refer to. */
 export interface ValueSource {
@@ -90,40 +86,6 @@ export function parseAbsolutePath(text: string): string {
   return text
 }
 
-/** PEM text of at least one certificate, by the name of its file. */
-export function parseCertificateFile(text: string, source: ValueSource): string {
-  const content = readFile(text, source)
-  if (!content.includes('-----BEGIN CERTIFICATE-----')) {
-    throw new TypeError('expected a file with certificates in PEM form')
-  }
-  return content
-}
-
-const keyAlgorithms: Readonly<Record<string, string>> = {
-  rsa: 'RS256',
-  ed25519: 'EdDSA',
-  prime256v1: 'ES256',
-  secp384r1: 'ES384',
-  secp521r1: 'ES512',
-}
-
-/** A private key in PEM form, by the name of its file, and the algorithm that fits it. */
-export function parsePrivateKeyFile(text: string, source: ValueSource): { pem: string; algorithm: string } {
-  const content = readFile(text, source)
-  try {
-    const key = createPrivateKey(content)
-    const algorithm = keyAlgorithms[key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? '']
-    if (algorithm !== undefined) {
-      return { pem: key.export({ type: 'pkcs8', format: 'pem' }).toString(), algorithm }
-    }
-  } catch {
-    // Its message may quote the key.
-  }
-  throw new TypeError(
-    'expected a file with an RSA, EC or Ed25519 private key in PEM form, without a passphrase',
-  )
-}
-
 /** An absolute https URL, or http for this machine. Kept as it was written: identifiers are compared to the letter. */
 export function parseSecureUrl(text: string): string {
   const url = webUrl(text)
@@ -186,61 +148,7 @@ const protocolParameters = new Set([
   'state',
 ])
 
-/** JSON object of a client, or `@FILE` with one: `client_id` and, for a confidential one, `client_secret`. */
-export function parseStaticClient(text: string, source: ValueSource): StaticClient {
-  const client = jsonOrFile(text, source)
-  const { client_id: clientId, client_secret: clientSecret, token_endpoint_auth_method: method } = client
-  if (typeof clientId !== 'string' || clientId === '') throw new TypeError('expected JSON with a client_id')
-  if (clientSecret !== undefined && typeof clientSecret !== 'string') {
-    throw new TypeError('expected a client_secret that is a text')
-  }
-  return {
-    clientId,
-    ...(clientSecret !== undefined && clientSecret !== '' && { clientSecret }),
-    ...(typeof method === 'string' && { tokenEndpointAuthMethod: method }),
-  }
-}
-
-/** JSON object of client metadata (RFC 7591 section 2), or `@FILE` with one. Its members are not checked. */
-export function parseClientMetadata(text: string, source: ValueSource): ClientMetadata {
-  return jsonOrFile(text, source)
-}
-
-function jsonOrFile(text: string, source: ValueSource): JsonObject {
-  const json = text.startsWith('@') ? readFile(text.slice(1), source) : text
-  const value = parseJsonObject(json)
-  if (!value) throw new TypeError('expected a JSON object, or @FILE with one')
-  return expandJson(value, source) as JsonObject
-}
-
-/** Variables are expanded after parsing, so that no value of a variable can add a member. */
-function expandJson(value: unknown, source: ValueSource): unknown {
-  if (typeof value === 'string') return expandVariables(value, source)
-  if (Array.isArray(value)) return value.map((item) => expandJson(item, source))
-  if (!isJsonObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, expandJson(item, source)]))
-}
-
-/** Puts the values of environment variables in place of `${NAME}`. A variable that is not set is an error. */
-export function expandVariables(text: string, { environment }: ValueSource): string {
-  return text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
-    const value = environment[name]
-    if (value === undefined) throw new TypeError(`expected the variable ${name} to be set`)
-    return value
-  })
-}
-
 function webUrl(text: string): URL | undefined {
   if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) return undefined
   return new URL(text)
-}
-
-/** Text of a file that a setting names; throws a `TypeError` with the code of the system when it cannot be read. */
-export function readFile(path: string, source: ValueSource): string {
-  try {
-    return source.readText(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new TypeError(`expected a file that can be read (${code ?? 'it cannot'})`, { cause: error })
-  }
 }

@@ -1,6 +1,6 @@
+import { parseCertificateFile } from './config-value-file.ts'
 import {
   parseAbsolutePath,
-  parseCertificateFile,
   parseDurationOrOff,
   parsePath,
   parseProxy,

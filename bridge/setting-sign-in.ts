@@ -1,15 +1,13 @@
+import { parseClientMetadata, parsePrivateKeyFile, parseStaticClient } from './config-value-file.ts'
 import {
   parseAuthorizeParameter,
-  parseClientMetadata,
   parseDocumentUrl,
   parseDuration,
   parseDurationOrOff,
   parseName,
-  parsePrivateKeyFile,
   parseResource,
   parseScope,
   parseSecureUrl,
-  parseStaticClient,
   parseSwitch,
   parseToken,
   parseWebUrl,

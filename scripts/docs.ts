@@ -2,6 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth-error.ts'
+import { commandTable } from '../bridge/commands/command-table.ts'
+import { failureTable } from '../bridge/commands/failure-table.ts'
+import { flagOf as bridgeFlagOf, variableOf as bridgeVariableOf } from '../bridge/setting.ts'
+import { settings as bridgeSettings } from '../bridge/setting-table.ts'
 import { flagOf, variablePrefix } from '../server/setting.ts'
 import { settings } from '../server/setting-table.ts'
 import { httpErrors } from '../server/http/http-error.ts'
@@ -177,3 +181,60 @@ fill(
     ]),
   ),
 )
+
+fill(
+  'bridge.md',
+  'commands',
+  table(
+    ['command', 'what it does', '`--json`'],
+    commandTable.map(({ usage, description, json }) => [
+      `\`drawbridge ${usage}\``,
+      description,
+      json === undefined
+        ? 'none'
+        : Object.keys(json)
+            .map((member) => `\`${member}\``)
+            .join(', '),
+    ]),
+  ),
+)
+fill(
+  'bridge.md',
+  'settings',
+  [...new Set(bridgeSettings.map(({ group }) => group))]
+    .map(
+      (wanted) =>
+        `### ${wanted}\n\n${table(
+          ['flag', 'variable', 'default', 'meaning'],
+          bridgeSettings
+            .filter(({ group }) => group === wanted)
+            .map((setting) => [
+              setting.secret ? 'none: it would be visible to others' : `\`${flagText(setting)}\``,
+              `\`${bridgeVariableOf(setting)}\``,
+              setting.defaultText,
+              setting.doc,
+            ]),
+        )}`,
+    )
+    .join('\n\n'),
+)
+fill(
+  'bridge.md',
+  'failures',
+  table(
+    ['code', 'exit', 'meaning', 'next step'],
+    Object.entries(failureTable).map(([code, { meaning, nextStep, exit }]) => [
+      `\`${code}\``,
+      String(exit),
+      meaning,
+      nextStep.replaceAll('{url}', 'URL'),
+    ]),
+  ),
+)
+
+function flagText(setting: (typeof bridgeSettings)[number]): string {
+  const { value, negative } = setting
+  return [`${bridgeFlagOf(setting)}${value === undefined ? '' : ` ${value}`}`, negative]
+    .filter(Boolean)
+    .join(', ')
+}

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openCredentialRecord, parseCredentialRecord, sealCredential } from './credential-record.ts'
 import { CredentialError } from './credential-store.ts'

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -19,6 +19,8 @@ interface Place {
   lock: FileLock
   /** Another one of the same folder. */
   another(): FileLock
+  /** Another one, whose waits are these. */
+  withSleep(sleep: (ms: number) => Promise<void>): FileLock
   path(name: string): string
   child(): Promise<StoreChild>
 }
@@ -28,15 +30,17 @@ function place(): Place {
   const home = mkdtempSync(join(tmpdir(), 'drawbridge-lock-'))
   endings.push(() => rmSync(home, { recursive: true, force: true }))
   const folder = join(home, 'credentials')
-  const another = (): FileLock =>
+  const withSleep: Place['withSleep'] = (sleep) =>
     createFileLock(
       createPrivateFolder(folder, 'locks', () => undefined),
-      systemRuntime,
+      { ...systemRuntime, sleep },
     )
+  const another = (): FileLock => withSleep(systemRuntime.sleep)
   return {
     home,
     lock: another(),
     another,
+    withSleep,
     path: (name) => join(folder, 'locks', `${name}.lock`),
     async child() {
       const started = startStoreChild()
@@ -110,6 +114,36 @@ describe('a lock', () => {
       const instead = (): Promise<undefined> => Promise.reject(new Error('gave up'))
       await expect(lock('a', { waitMs: 10_000, instead }, async () => undefined)).rejects.toThrow('gave up')
     })
+  })
+
+  it('is not given back when it has become the lock of somebody else', async () => {
+    const { lock, path } = place()
+    await lock('a', { waitMs: 0 }, async (lease) => {
+      rmdirSync(path('a'))
+      mkdirSync(path('a'))
+      expect(lease.isHeld()).toBe(false)
+    })
+    expect(existsSync(path('a'))).toBe(true)
+  })
+
+  it('is not held by who has broken it just before somebody else did', async () => {
+    const { lock, path, withSleep } = place()
+    await lock('a', { waitMs: 0 }, async () => undefined)
+    mkdirSync(path('a'))
+    utimesSync(path('a'), 1_700_000_000, 1_700_000_000)
+    let isBroken = false
+    const slower = withSleep(async (ms) => {
+      if (!isBroken && ms === 100) {
+        isBroken = true
+        rmdirSync(path('a'))
+        mkdirSync(path('a'))
+      }
+      await systemRuntime.sleep(ms)
+    })
+    const waiting = slower('a', { waitMs: 4000 }, async () => 1)
+    await expect(waiting).rejects.toMatchObject({ fault: 'busy' })
+    expect(isBroken).toBe(true)
+    expect(existsSync(path('a'))).toBe(true)
   })
 
   it('cannot be had in a folder that cannot be written', async () => {

@@ -251,6 +251,28 @@ describe('a tunnel', () => {
     })
   })
 
+  it('that comes after the abort is not used for that request', async () => {
+    const seen: (string | undefined)[] = []
+    let open!: () => void
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const { url, client, proxy } = await stage(
+      'https',
+      (request, response) => {
+        seen.push(request.url)
+        response.end('a')
+      },
+      { gate },
+    )
+    const abort = new AbortController()
+    const sent = networkErrorOf(exchange(client, `${url}/never`, { signal: abort.signal }))
+    await vi.waitFor(() => expect(proxy.lines).toHaveLength(1))
+    abort.abort()
+    expect(await sent).toMatchObject({ fault: 'aborted', sent: false })
+    open()
+    for (let round = 0; round < 3; round++) await exchange(client, `${url}/after`)
+    expect(seen).toEqual(['/after', '/after', '/after'])
+  })
+
   it('that breaks off is not tried again', async () => {
     const { url, client, proxy } = await stage('https', () => {}, { connectAnswer: 'close' })
     expect(await networkErrorOf(exchange(client, url))).toMatchObject({ fault: 'proxy', sent: false })

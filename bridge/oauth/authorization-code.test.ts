@@ -266,7 +266,7 @@ describe('a registration of before', () => {
       clientId: 'before',
       tokenEndpointAuthMethod: 'none',
       origin: 'dynamic',
-      redirectUris: ['http://127.0.0.1:1/oauth/callback'],
+      redirectUris: ['http://127.0.0.1:48123/oauth/callback'],
       ...client,
     },
     tokens: { accessToken: 'a', issuedAt: createTestRuntime().now() - 3600 },
@@ -326,6 +326,15 @@ describe('a registration of before', () => {
     const [only, ...more] = server.requests('/authorize')
     expect(more).toEqual([])
     expect(only?.query.get('scope')).toBe('write read')
+  })
+
+  it('is looked at when the refresh was refused, however new the tokens are', async () => {
+    const server = await start()
+    forget(server, 400)
+    const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() }
+    const previous = { ...old(server), tokens, signInNeeded: 'invalid_grant' }
+    const { credential } = await signIn(server.serverUrl, {}, { previous })
+    expect(credential.client.clientId).toMatch(/^client-/)
   })
 
   it('is not used at another issuer', async () => {

@@ -22,10 +22,15 @@ const redirectUri = 'http://127.0.0.1:4711/oauth/callback'
 const documentUrl = 'https://client.example/drawbridge.json'
 const configured: StaticClient = { clientId: 'configured' }
 
-function choose(
-  changes: Partial<OAuthConfig> = {},
-  options: { metadata?: object; previous?: Credential; redirectUri?: string | undefined } = {},
-): Promise<ChosenClient> {
+interface ChoiceOptions {
+  metadata?: object
+  previous?: Credential
+  redirectUri?: string | undefined
+  scope?: string
+  resourceScopes?: string[]
+}
+
+function choose(changes: Partial<OAuthConfig> = {}, options: ChoiceOptions = {}): Promise<ChosenClient> {
   const need = {
     server: {
       metadata: {
@@ -34,12 +39,12 @@ function choose(
         ...options.metadata,
       },
       resource: undefined,
-      resourceScopes: undefined,
+      resourceScopes: options.resourceScopes,
       isAssumed: false,
     },
     previous: options.previous,
     redirectUri: 'redirectUri' in options ? options.redirectUri : redirectUri,
-    scope: undefined,
+    scope: options.scope,
   }
   const ports = { http, runtime: createTestRuntime() }
   return chooseClient(need, oauthConfig(server.serverUrl, changes), ports, new AbortController().signal)
@@ -56,7 +61,7 @@ function before(client: Partial<ClientIdentity> = {}, changes: Partial<Credentia
       clientId: 'before',
       tokenEndpointAuthMethod: 'none',
       origin: 'dynamic',
-      redirectUris: ['http://127.0.0.1:1/oauth/callback'],
+      redirectUris: ['http://127.0.0.1:48123/oauth/callback'],
       ...client,
     },
     signedInAt: 0,
@@ -121,6 +126,15 @@ it.each<[name: string, Partial<ClientIdentity>, Partial<Credential>]>([
 it('a device does not use a registration for browsers', async () => {
   const chosen = await choose({ grant: 'device_code' }, { previous: before(), redirectUri: undefined })
   expect(chosen.client.clientId).toMatch(/^client-/)
+})
+
+it('a registration may ask later for what the resource has, unless the user says which scopes', async () => {
+  const scopes = { scope: 'read', resourceScopes: ['read', 'write'] }
+  await choose({}, scopes)
+  await choose({ scope: 'read' }, scopes)
+  await choose({}, { resourceScopes: ['write'] })
+  const sent = server.requests('/register').map(({ text }) => (JSON.parse(text) as { scope?: string }).scope)
+  expect(sent).toEqual(['read write', 'read', undefined])
 })
 
 it('no way to be a client is said, with the flags that help', async () => {

@@ -5,6 +5,7 @@ import type { DiscoveredServer } from './discovery.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { register } from './registration.ts'
+import { registrationScope } from './scope-choice.ts'
 import type { OAuthPorts } from './server-exchange.ts'
 import { quoteServerText } from './server-text.ts'
 
@@ -53,7 +54,10 @@ export async function chooseClient(
     const { grant } = config
     if (endpoint === undefined || grant === 'client_credentials') throw noRegistration(metadata)
     const { isAssumed } = server
-    return await register({ ...need, endpoint, metadata, grant, isAssumed }, config, ports, signal)
+    const scope = registrationScope(need.scope, server, config)
+    const { redirectUri } = need
+    const asked = { endpoint, metadata, grant, redirectUri, scope, isAssumed }
+    return await register(asked, config, ports, signal)
   }
   const known = registeredBefore(need, ports.runtime.now())
   if (known !== undefined) return { client: known, replace: registerAnew }

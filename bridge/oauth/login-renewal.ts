@@ -14,8 +14,6 @@ import {
 const earlyWaitMs = 2000
 /** A pause of this length is waited for; before a longer one the call fails, and says how long. */
 const longestWaitMs = 2000
-/** A server that refuses a token of this age would refuse the next one too. */
-const freshMs = 2000
 
 /** How one process renews tokens: one request at a time, and none too soon. */
 export interface LoginRenewal {
@@ -31,10 +29,7 @@ export interface LoginRenewal {
   failed(): void
   /** Counts a renewal that a refusal asks for, before it is sent. False when there were too many. */
   mayFollowRefusal(): boolean
-  /** Remembers that these tokens are of this moment. */
-  minted(credential: Credential): void
-  isFresh(credential: Credential): boolean
-  /** The renewal on its way, if any. */
+  /** The renewal whose request may be on the wire, if any. One that still waits for its lock has nothing to lose. */
   underway(): Promise<unknown> | undefined
 }
 
@@ -49,12 +44,13 @@ export function createLoginRenewal(
     () => performance.now(),
   )
   let flight: Promise<RefreshOutcome> | undefined
-  let latest: { accessToken: string | undefined; at: number } | undefined
   let lastCause: unknown
+  let isSent = false
 
   function fly(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
     flight ??= refresh(credential, need).finally(() => {
       flight = undefined
+      isSent = false
     })
     return flight
   }
@@ -74,16 +70,12 @@ export function createLoginRenewal(
     } else {
       pace.succeeded()
     }
-    if (outcome.kind === 'renewed' && outcome.minted) remember(outcome.credential)
     return outcome
   }
 
   function maySend(need: RefreshNeed): boolean {
-    return need !== 'refused' || pace.mayFollowRefusal()
-  }
-
-  function remember(credential: Credential): void {
-    latest = { accessToken: credential.tokens?.accessToken, at: performance.now() }
+    isSent = need !== 'refused' || pace.mayFollowRefusal()
+    return isSent
   }
 
   function unavailable(issuer: string | undefined): OAuthFailure {
@@ -121,11 +113,6 @@ export function createLoginRenewal(
     pause,
     failed: () => pace.failed(undefined),
     mayFollowRefusal: pace.mayFollowRefusal,
-    minted: remember,
-    isFresh: ({ tokens }) =>
-      latest !== undefined &&
-      latest.accessToken === tokens?.accessToken &&
-      performance.now() - latest.at < freshMs,
-    underway: () => flight,
+    underway: () => (isSent ? flight : undefined),
   }
 }

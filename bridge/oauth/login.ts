@@ -121,7 +121,6 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
 
   function signedIn(credential: Credential): void {
     current = credential
-    renewal.minted(credential)
     wanted = {}
     refusedSignIn = undefined
   }
@@ -141,7 +140,6 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
       current = stored
       return retry
     }
-    if (!isRenewed && renewal.isFresh(stored)) return signInNeeded
     if (refusal.status === 403 || stored.tokens.refreshToken === undefined) {
       return await refusedForGood(refusal, stored)
     }

@@ -43,22 +43,30 @@ describe('the pace of renewals', () => {
     expect(pace.pauseMs()).toBe(1000)
   })
 
-  it('follows five refusals a minute', () => {
+  /** At which of these times a refusal is followed. */
+  function followed(times: readonly number[]): number[] {
     let now = 0
     const pace = createRefreshPace(
       () => 0,
       () => now,
     )
-    const follow = (): boolean => pace.mayFollowRefusal()
-    expect([follow(), follow(), follow(), follow(), follow(), follow()]).toEqual([
-      true,
-      true,
-      true,
-      true,
-      true,
-      false,
-    ])
-    now = 60_001
-    expect(follow()).toBe(true)
+    return times.filter((at) => {
+      now = at
+      return pace.mayFollowRefusal()
+    })
+  }
+  const every = (ms: number, times: number): number[] => Array.from({ length: times }, (_, n) => n * ms)
+
+  it('follows three refusals in ten seconds', () => {
+    expect(followed([0, 0, 1, 2, 9999, 10_000, 10_000, 10_000])).toEqual([0, 0, 1, 10_000, 10_000])
+  })
+
+  it('follows twelve refusals a minute: tokens of five seconds need that, and not more', () => {
+    expect(followed(every(5000, 100))).toHaveLength(100)
+    expect(followed(every(4000, 100)).filter((at) => at < 60_000)).toHaveLength(12)
+  })
+
+  it('does not stop for good', () => {
+    expect(followed(every(10, 20_000)).at(-1)).toBeGreaterThan(180_000)
   })
 })

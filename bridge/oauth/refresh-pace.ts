@@ -1,6 +1,13 @@
 const longestPauseMs = 60_000
-const windowMs = 60_000
-const mostInWindow = 5
+
+/**
+ * A token of this moment may be refused for good reason, as by a server that has just been started anew. Twelve a minute is
+ * what tokens of five seconds need whose end nobody told.
+ */
+const refusalLimits = [
+  { most: 3, windowMs: 10_000 },
+  { most: 12, windowMs: 60_000 },
+] as const
 
 /** Keeps a process from asking an authorization server again and again. Times in milliseconds that only go forward. */
 export interface RefreshPace {
@@ -32,9 +39,9 @@ export function createRefreshPace(chance: () => number, clock: () => number): Re
     },
     mayFollowRefusal() {
       const now = clock()
-      refusals = refusals.filter((at) => at > now - windowMs)
-      if (refusals.length >= mostInWindow) return false
-      refusals.push(now)
+      const within = (windowMs: number): number[] => refusals.filter((at) => at > now - windowMs)
+      if (refusalLimits.some(({ most, windowMs }) => within(windowMs).length >= most)) return false
+      refusals = [...within(60_000), now]
       return true
     },
   }

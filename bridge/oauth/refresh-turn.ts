@@ -14,7 +14,7 @@ const writePauseMs = 100
 /** What became of a renewal. */
 export type RefreshOutcome =
   /** There are other tokens than those that were used: ours or those of another process, and they are stored. */
-  | { kind: 'renewed'; credential: Credential; minted: boolean }
+  | { kind: 'renewed'; credential: Credential }
   /** Nobody can tell, or it was too early. What there was is still there. */
   | { kind: 'unavailable'; retryAfterSeconds: number | undefined; cause: unknown }
   /** Only a person can go on. Undefined: signed out meanwhile, or the stored tokens are not to be tried again. */
@@ -53,7 +53,7 @@ export async function refreshInTurn(
     if (!isOther(stored, used)) return undefined
     if (stored.signInNeeded !== undefined) return { kind: 'sign_in_needed', credential: stored }
     if (stored.tokens === undefined || hasEnded(stored.tokens, runtime.now())) return undefined
-    return { kind: 'renewed', credential: stored, minted: false }
+    return { kind: 'renewed', credential: stored }
   }
 
   return await store.exclusively<RefreshOutcome>(id, { waitMs: lockMs, instead: newer }, async () => {
@@ -116,7 +116,7 @@ async function settle(
   // Moved: nobody can have spent our refresh token after us, so this is a new sign-in, or its successor came another way.
   if (isOther(stored, pending)) {
     return stored.signInNeeded === undefined && stored.tokens !== undefined
-      ? { kind: 'renewed', credential: stored, minted: false }
+      ? { kind: 'renewed', credential: stored }
       : { kind: 'sign_in_needed', credential: stored }
   }
   const { pendingRefresh: _answered, ...rest } = stored
@@ -124,7 +124,7 @@ async function settle(
   if (answer.kind === 'issued') {
     const credential = { ...next, tokens: succeed(stored.tokens, answer.tokens) }
     await writeSurely(id, credential, ports)
-    return { kind: 'renewed', credential, minted: true }
+    return { kind: 'renewed', credential }
   }
   if (answer.kind === 'unavailable') {
     // What was sent may have been done: the mark stays for whoever tries next.

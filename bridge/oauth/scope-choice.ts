@@ -25,6 +25,19 @@ export function chooseScope(
   return [...new Set(allowed)].join(' ') || undefined
 }
 
+/**
+ * The `scope` of a registration: what is asked for now, and what the resource may ask for later, because some servers give
+ * a client nothing that it was not registered for. What the user configured is taken as it is.
+ */
+export function registrationScope(
+  scope: string | undefined,
+  { resourceScopes = [] }: DiscoveredServer,
+  config: OAuthConfig,
+): string | undefined {
+  if (scope === undefined || config.scope !== undefined) return scope
+  return [...new Set([...scopesOf(scope), ...resourceScopes])].join(' ')
+}
+
 function withOfflineAccess(
   scopes: readonly string[],
   { metadata: { scopes_supported: listed } }: DiscoveredServer,

@@ -1,5 +1,6 @@
 import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
 import type { HttpResponse } from '../network/http-client.ts'
+import { createBodyBudget } from './body-budget.ts'
 import { discard } from './discarded-body.ts'
 import { atMost } from './interruptible-pause.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
@@ -37,6 +38,7 @@ type Sending = SendOptions & { signal: AbortSignal }
 export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
+  const exchangePorts = { note: ports.note, budget: createBodyBudget() }
   const memory = createSessionMemory()
   const gate = createOpeningGate()
   let session = noSession
@@ -106,7 +108,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       }
       return options.deliver(answer)
     }
-    const exchange = createPostExchange(message, { ...options, deliver }, ports.note)
+    const exchange = createPostExchange(message, { ...options, deliver }, exchangePorts)
     // What names the session is there before the answer is.
     await finish(response, exchange, openedSession(response, message), options.signal)
   }
@@ -182,7 +184,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       if (renewing !== undefined && !isAnswer) await renewing
       const used = session
       const response = await post(message, used, options.signal)
-      const exchange = createPostExchange(message, remembering(message, options), ports.note)
+      const exchange = createPostExchange(message, remembering(message, options), exchangePorts)
       if (response.status < 300) {
         standing?.revive()
         return finish(response, exchange, used, options.signal)

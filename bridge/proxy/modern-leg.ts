@@ -1,5 +1,6 @@
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
 import { mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { createBodyBudget } from './body-budget.ts'
 import { membersOf } from './json-scan.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
 import { createOpenExchanges } from './open-exchange.ts'
@@ -18,11 +19,12 @@ import type { WireMessage } from './wire-message.ts'
 export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
+  const exchangePorts = { note: ports.note, budget: createBodyBudget() }
 
   return {
     send: (message, options) =>
       open.run(options.signal, async (signal) => {
-        const exchange = createPostExchange(message, { ...options, signal }, ports.note)
+        const exchange = createPostExchange(message, { ...options, signal }, exchangePorts)
         const isListening = methodOf(message) === 'subscriptions/listen'
         const response = open.watch(
           await request({

@@ -1,6 +1,7 @@
 import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
 import type { HttpResponse } from '../network/http-client.ts'
 import { requestIds, splitBatch } from './batch.ts'
+import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
 import type { EventStreamEnd } from './event-stream.ts'
@@ -8,6 +9,7 @@ import { collectBody, readMessage } from './message-body.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { SendOptions } from './remote-leg.ts'
 import { SseError } from './sse-parser.ts'
+import type { SseEvent } from './sse-parser.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** One message of ours and the answers that it still waits for. */
@@ -18,11 +20,18 @@ export interface PostExchange {
   deliver(answer: WireMessage): void | Promise<void>
 }
 
-/** `note` hears of what is dropped. */
+/** What the exchanges of a leg share. */
+export interface PostExchangePorts {
+  /** Hears of what is dropped. */
+  note(text: string): void
+  budget: BodyBudget
+}
+
+/** Between a message and its answers. */
 export function createPostExchange(
   message: WireMessage,
   options: SendOptions,
-  note: (text: string) => void,
+  { note, budget }: PostExchangePorts,
 ): PostExchange {
   const waiting = requestIds(message)
 
@@ -41,6 +50,13 @@ export function createPostExchange(
     for (const answer of answers) await deliver(answer)
   }
 
+  /** An event that was taken is out of memory, whatever comes after it. */
+  function takeEvent(event: SseEvent, share: BodyShare): void | Promise<void> {
+    if (event.type !== 'message') return undefined
+    const taken = deliver(readMessage(event.data))
+    return taken === undefined ? share.release() : taken.then(() => share.release())
+  }
+
   async function readJsonAnswer(response: HttpResponse): Promise<undefined> {
     const answer = readMessage(await collectBody(response))
     const answers = answer.envelope.kind === 'batch' ? splitBatch(answer) : [answer]
@@ -55,10 +71,11 @@ export function createPostExchange(
         discard(response.body)
         return undefined
       }
+      const share = budget.follow(response.body)
       try {
         if (isEventStream(response)) {
           const end = await readEventStream(response.body, {
-            take: (event) => (event.type === 'message' ? deliver(readMessage(event.data)) : undefined),
+            take: (event) => takeEvent(event, share),
             isDone: () => waiting.size === 0,
           })
           return waiting.size === 0 ? undefined : end
@@ -70,6 +87,8 @@ export function createPostExchange(
         return await readJsonAnswer(response)
       } catch (error) {
         throw error instanceof SseError ? tooLargeError(error) : error
+      } finally {
+        share.release()
       }
     },
     deliver,

@@ -5,8 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type LocalClient, type LocalEra, startLocalClient } from '../conformance/client/local-client.ts'
 
-const launcher = fileURLToPath(new URL('../../bridge/launcher.cjs', import.meta.url))
-const bundle = fileURLToPath(new URL('../../bridge/dist/main.mjs', import.meta.url))
+const folder = process.env['BT_BRIDGE'] ?? fileURLToPath(new URL('../../bridge', import.meta.url)) // XXX
+/** What is started as `drawbridge`. */
+export const launcher: string = join(folder, 'launcher.cjs')
+const bundle = join(folder, 'dist/main.mjs')
 const linkTimeoutMs = 20_000
 
 /** The home folder of one user of the bridge: logins live in it. */
@@ -38,9 +40,11 @@ export interface BridgeProcess extends LocalClient {
   link(): Promise<string>
   /** How many different links it showed. */
   links(): number
+  /** These links, in order. */
+  allLinks(): readonly string[]
 }
 
-/** Starts the built bridge in front of `url`; it opens no browser. Keys are in a file unless `flags` say otherwise. */
+/** Starts the built bridge in front of `url`; by itself it opens no browser. Keys are in a file unless `flags` say otherwise. */
 export function startBridge(
   url: string,
   home: BridgeHome,
@@ -48,11 +52,18 @@ export function startBridge(
     era = 'legacy',
     flags = ['--store', 'file'],
     environment = {},
-  }: { era?: LocalEra; flags?: readonly string[]; environment?: Readonly<Record<string, string>> } = {},
+    opens = false,
+  }: {
+    era?: LocalEra
+    flags?: readonly string[]
+    environment?: Readonly<Record<string, string>>
+    /** Whether it may open a browser. */
+    opens?: boolean
+  } = {},
 ): BridgeProcess {
   if (!existsSync(bundle)) throw new Error('There is no built bridge. Run npm run build first.')
   let stderr = ''
-  const argv = [process.execPath, launcher, url, '--no-open', ...flags]
+  const argv = [process.execPath, launcher, url, ...(opens ? [] : ['--no-open']), ...flags]
   const client = startLocalClient(
     era,
     era === 'modern' ? '2026-07-28' : '2025-11-25',
@@ -64,6 +75,7 @@ export function startBridge(
     ...client,
     stderr: () => stderr,
     links: () => found().length,
+    allLinks: found,
     async link() {
       for (const end = Date.now() + linkTimeoutMs; Date.now() < end; await delay(50)) {
         const [first] = found()

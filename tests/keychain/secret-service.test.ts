@@ -17,7 +17,7 @@ const secrets = ['access-secret', 'refresh-secret', 'client-secret']
 
 let endings: (() => unknown)[] = []
 afterEach(async () => {
-  for (const ending of endings.reverse()) await ending()
+  for (const ending of endings.toReversed()) await ending()
   endings = []
 })
 
@@ -194,8 +194,7 @@ describe.skipIf(isSkipped)(
       await unchanged(here, child, expect.toBeOneOf(faults))
       // And it holds nobody who wants to end.
       const endedAt = performance.now()
-      child.stop()
-      await expect(child.ask({ do: 'backend' })).rejects.toThrow()
+      await child.stop()
       expect(performance.now() - endedAt).toBeLessThan(1500)
     })
 

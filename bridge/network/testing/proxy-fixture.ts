@@ -14,6 +14,8 @@ export interface ProxyOptions {
   credentials?: string
   /** What CONNECT gets: a status, no answer, or the end of the connection. */
   connectAnswer?: number | 'hang' | 'close'
+  /** Tunnels are opened when it resolves. */
+  gate?: Promise<void>
   /** Makes it a proxy that is itself reached over TLS. */
   identity?: { key: string; cert: string }
 }
@@ -54,11 +56,13 @@ export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
     if (options.connectAnswer === 'hang') return void client.resume()
     if (options.connectAnswer === 'close') return void client.destroy()
     if (options.connectAnswer !== undefined) return refuse(options.connectAnswer)
-    const target = connect(options.targetPort, '127.0.0.1', () => {
+    const open = async (): Promise<void> => {
+      await options.gate
       client.write('HTTP/1.1 200 OK\r\n\r\n')
       target.write(head)
       target.pipe(client).pipe(target)
-    })
+    }
+    const target = connect(options.targetPort, '127.0.0.1', () => void open())
     sockets.push(target)
     target.on('error', () => client.destroy())
     target.on('close', () => client.destroy())

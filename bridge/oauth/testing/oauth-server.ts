@@ -19,6 +19,8 @@ export interface Reply {
   status?: number
   headers?: Record<string, string>
   body?: object | string
+  /** The connection ends instead. */
+  isCut?: boolean
 }
 
 /** Answers a request; undefined leaves it to the server. */
@@ -63,7 +65,11 @@ export async function startOAuthServer(places: OAuthServerPlaces = {}): Promise<
     void (async () => {
       const got = await readRequest(request)
       seen.push(got)
-      const { status, headers, body } = await answerTo(got)
+      const { status, headers, body, isCut } = await answerTo(got)
+      if (isCut === true) {
+        request.socket.destroy()
+        return
+      }
       const isText = typeof body === 'string'
       reply.writeHead(status ?? 200, {
         'content-type': isText ? 'text/html' : 'application/json',

@@ -25,6 +25,10 @@ export interface LocalClient {
   strayLines: readonly string[]
   /** Closes stdin and waits for the end. */
   close(): Promise<void>
+  /** Sends a signal to the bridge. */
+  signal(name: NodeJS.Signals): void
+  /** How the bridge ended: its exit code, or the signal that it died of. */
+  readonly ended: Promise<number | NodeJS.Signals>
 }
 
 const clientInfo = { name: 'conformance-driver', version: '1.0.0' }
@@ -67,6 +71,10 @@ export function startLocalClient(
     waiting.clear()
   })
 
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'))
+  })
+
   const ask = async (method: string, params: JsonObject): Promise<Answer> => {
     const id = `driver-${(lastId += 1)}`
     const answered = new Promise<Answer>((resolve) => waiting.set(id, resolve))
@@ -95,6 +103,8 @@ export function startLocalClient(
       return answer
     },
     close: () => endChild(child),
+    signal: (name) => void child.kill(name),
+    ended,
   }
 }
 

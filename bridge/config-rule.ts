@@ -1,0 +1,49 @@
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import type { SettingValues } from './setting.ts'
+
+const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
+  [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: only one of them.'],
+  [
+    ['resource', 'disableResourceParameter'],
+    '--resource and --disable-resource-parameter: only one of them.',
+  ],
+  [['callback', 'host'], '--callback and --host: the host is in the callback already.'],
+  [['callback', 'callbackPath'], '--callback and --callback-path: the path is in the callback already.'],
+]
+
+/** What is right by itself, and wrong together: a sentence for each. */
+export function conflicts(values: SettingValues, port: number | undefined): string[] {
+  const isSet = (field: keyof SettingValues): boolean =>
+    values[field] !== undefined && values[field] !== false
+  const found = exclusive.filter(([fields]) => fields.every(isSet)).map(([, text]) => text)
+  if (isSet('callback') && port !== undefined) {
+    found.push('--callback and a port behind the URL: the port belongs into the callback.')
+  }
+  if (isSet('clientCredentials') && !isSet('staticClient')) {
+    found.push('--client-credentials: needs --static-oauth-client-info as well.')
+  }
+  if (isSet('tokenEndpoint') && !isSet('clientCredentials')) {
+    found.push('--token-endpoint: is for --client-credentials only.')
+  }
+  if (isSet('privateKey') && !isSet('staticClient') && !isSet('clientMetadataUrl')) {
+    found.push('--private-key: needs --static-oauth-client-info or --client-metadata-url as well.')
+  }
+  return found
+}
+
+/** What is wrong with the URL of a server; undefined when it can be used. A password in it is never repeated. */
+export function serverUrlProblem(text: string | undefined, allowHttp: boolean): string | undefined {
+  if (text === undefined) return 'The URL of the server is missing, such as https://mcp.example.com/mcp.'
+  if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) {
+    const isHost = /^[\w.-]+(?:\.[a-z]{2,}|:\d+)(?:\/\S*)?$/i.test(text)
+    const hint = isHost ? ` Did you mean https://${text}?` : ''
+    return `${text}: expected a URL that begins with https://.${hint}`
+  }
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') {
+    return 'The URL holds a user or a password, and everybody on this computer can see it. Use --header-file.'
+  }
+  if (url.hash !== '') return `${text}: expected a URL without fragment.`
+  if (url.protocol === 'https:' || isLoopbackHostname(url.hostname) || allowHttp) return undefined
+  return `${text}: plain http goes to this machine only. Use https, or --allow-http where nobody can listen.`
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { callbackPage, type CallbackOutcome } from './callback-page.ts'
+
+const outcomes: CallbackOutcome[] = [
+  { kind: 'signed_in' },
+  { kind: 'foreign' },
+  { kind: 'failed', fault: 'access_denied' },
+  { kind: 'failed', fault: 'unavailable' },
+  { kind: 'failed', fault: undefined },
+]
+
+it.each(outcomes)('%j is a page that loads nothing and says what happened', (outcome) => {
+  const { headers, body } = callbackPage(outcome)
+  expect(body).toMatch(/^<!doctype html>\s*<html lang="en">/)
+  expect(body).toMatch(/<h1>[^<]+<\/h1>\s*<p>[^<]+<\/p>/)
+  expect(body).not.toMatch(/<script|https?:|src=|href=/)
+  expect(body).toContain('color-scheme: light dark')
+  const style = /<style>(.*?)<\/style>/s.exec(body)?.[1] ?? ''
+  const hash = createHash('sha256').update(style).digest('base64')
+  expect(headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`)
+  expect(headers['content-security-policy']).toContain("default-src 'none'")
+})
+
+it('every end has another title', () => {
+  const titles = outcomes.map((outcome) => /<title>(.*?)<\/title>/.exec(callbackPage(outcome).body)?.[1])
+  expect(new Set(titles).size).toBe(4)
+})
+
+it('goes to the page of the user only after a sign-in that worked', () => {
+  const statuses = outcomes.map((outcome) => callbackPage(outcome, 'https://done.example/'))
+  expect(statuses.map(({ headers }) => headers['location'])).toEqual([
+    'https://done.example/',
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ])
+  expect(statuses.map(({ status }) => status)).toEqual([303, 400, 200, 502, 502])
+})

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import { type AuthScene, burst, echoes, inAuthScene, until, visit } from './testing/auth-scene.ts'
+
+const killed = 'SIGKILL'
+const replaySeconds = 120
+
+/** A moment of a refresh that can be told from outside. */
+interface Moment {
+  name: string
+  /** Makes the moment last. */
+  hold(scene: AuthScene): void
+  isReached(scene: AuthScene): unknown
+  /** Ends that. */
+  release(scene: AuthScene): void
+}
+
+const moments: readonly Moment[] = [
+  {
+    name: 'before the request is written',
+    hold: () => {},
+    isReached: async ({ store, id }) => (await store.read(id))?.pendingRefresh !== undefined,
+    release: () => {},
+  },
+  {
+    name: 'sent, and nothing was done about it',
+    hold: ({ remote }) => remote.failNextToken('hang', 1),
+    isReached: ({ remote }) => remote.counters.requests['POST /token'] === 1,
+    release: () => {},
+  },
+  {
+    name: 'rotated, and the answer is under way',
+    hold: ({ remote }) => remote.set({ tokenDelayMs: 20_000 }),
+    isReached: ({ remote }) => remote.counters.refreshesOk === 1,
+    release: ({ remote }) => remote.set({ tokenDelayMs: 0 }),
+  },
+  {
+    name: 'stored, and never used',
+    hold: () => {},
+    isReached: async ({ store, id }) => ((await store.read(id))?.generation ?? 0) >= 3,
+    release: () => {},
+  },
+]
+
+/** Kills a bridge at that moment of a refresh. A second one goes on with what is left. */
+async function killAt(scene: AuthScene, moment: Moment): Promise<void> {
+  await scene.signedIn({ agoSeconds: 4000 })
+  moment.hold(scene)
+  const bridge = scene.bridge()
+  void bridge.open()
+  await until(() => moment.isReached(scene), moment.name)
+  bridge.signal(killed)
+  expect(await bridge.ended).toBe(killed)
+  moment.release(scene)
+}
+
+describe('kill -9 in the middle of a refresh', { concurrent: true, timeout: 60_000 }, () => {
+  it.each(moments)('$name: with replay at the server the next one goes on', (moment) =>
+    inAuthScene({ graceSeconds: replaySeconds }, async (scene) => {
+      await killAt(scene, moment)
+      const [next, other] = await scene.opened(2)
+      if (next === undefined || other === undefined) throw new Error('there is none')
+      expect(await Promise.all([burst(next, 5), burst(other, 5)])).toEqual([echoes(5), echoes(5)])
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, tabs: 0 })
+      expect((await scene.store.read(scene.id))?.pendingRefresh).toBeUndefined()
+      expect(scene.links()).toBe(0)
+    }),
+  )
+
+  it('the successor is lost with a strict server: one link, no hang, and it works after one sign-in', () =>
+    inAuthScene({ graceSeconds: 0 }, async (scene) => {
+      const [, , rotated] = moments
+      if (rotated === undefined) throw new Error('there is none')
+      await killAt(scene, rotated)
+      const next = scene.bridge()
+      await next.open()
+      const held = burst(next, 5)
+      await visit(await next.link())
+      expect(await held).toEqual(echoes(5))
+      expect(scene.links()).toBe(1)
+      expect(scene.remote.counters).toMatchObject({ codeGrants: 1, registrations: 0 })
+    }))
+
+  it('one of three: the others lose no call', () =>
+    inAuthScene({ graceSeconds: replaySeconds, tokenDelayMs: 500 }, async (scene) => {
+      await scene.signedIn()
+      const [victim, ...others] = await scene.opened(3)
+      await Promise.all(others.map((bridge) => burst(bridge, 1)))
+      scene.remote.revokeAccessTokens()
+      void burst(victim as BridgeProcess, 5)
+      await until(() => scene.remote.counters.refreshesOk === 1, 'a refresh')
+      const going = others.map((bridge) => burst(bridge, 5))
+      victim?.signal(killed)
+      expect(await Promise.all(going)).toEqual([echoes(5), echoes(5)])
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, tabs: 0 })
+    }))
+
+  it('at any moment, round after round: the login survives', () =>
+    inAuthScene({ graceSeconds: replaySeconds, tokenDelayMs: 40 }, async (scene) => {
+      await scene.signedIn()
+      for (let round = 0; round < 6; round += 1) {
+        const [bridge] = await scene.opened(1)
+        scene.remote.revokeAccessTokens()
+        const going = burst(bridge as BridgeProcess, 5)
+        await delay(round * 15)
+        bridge?.signal(killed)
+        await going
+      }
+      const [last] = await scene.opened(1)
+      expect(await burst(last as BridgeProcess, 5)).toEqual(echoes(5))
+      expect(scene.remote.counters).toMatchObject({ refreshesReused: 0, refreshesRefused: 0, tabs: 0 })
+      expect(scene.links()).toBe(0)
+    }))
+})

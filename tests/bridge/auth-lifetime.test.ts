@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { RemoteOptions } from '../remote/remote.ts'
+import { type AuthScene, call, inAuthScene } from './testing/auth-scene.ts'
+
+const isLong = process.env['BRIDGE_LONG_TESTS'] === '1'
+const durationMs = isLong ? 120_000 : 25_000
+const timeout = durationMs + 30_000
+
+/** Calls from each bridge, one every `everyMs`. Answers those that did not succeed. */
+async function keepCalling(
+  scene: AuthScene,
+  { bridges, everyMs, forMs }: { bridges: number; everyMs: number; forMs: number },
+): Promise<{ calls: number; failed: string[] }> {
+  await scene.signedIn()
+  const opened = await scene.opened(bridges)
+  const going: Promise<string>[] = []
+  for (const end = performance.now() + forMs; performance.now() < end; await delay(everyMs)) {
+    for (const bridge of opened) going.push(call(bridge, 'echo', { text: 'here' }))
+  }
+  const answers = await Promise.all(going)
+  return { calls: answers.length, failed: answers.filter((answer) => answer !== 'here') }
+}
+
+describe('tokens that do not live long', { concurrent: true, timeout }, () => {
+  it.each<[what: string, options: RemoteOptions, mostPerLifetime: number]>([
+    ['5 s, no grace', { tokenTtlSeconds: 5, graceSeconds: 0 }, 2],
+    ['5 s, a slow token endpoint', { tokenTtlSeconds: 5, tokenDelayMs: 1000 }, 2],
+    ['5 s, whose end nobody tells', { tokenTtlSeconds: 5, expiresIn: false }, 1],
+    ['3 s', { tokenTtlSeconds: 3 }, 2],
+  ])('of %s: every call succeeds, nobody signs in', (_what, options, mostPerLifetime) =>
+    inAuthScene(options, async (scene) => {
+      const { calls, failed } = await keepCalling(scene, { bridges: 3, everyMs: 200, forMs: durationMs })
+      expect(failed).toEqual([])
+      expect(calls).toBeGreaterThan((3 * durationMs) / 500)
+      const lifetimes = durationMs / 1000 / (options.tokenTtlSeconds ?? 1)
+      const { refreshesOk } = scene.remote.counters
+      expect(refreshesOk).toBeGreaterThan(lifetimes / 2)
+      expect(refreshesOk).toBeLessThanOrEqual(mostPerLifetime * lifetimes + 2)
+      expect(scene.remote.counters).toMatchObject({ refreshesReused: 0, refreshesRefused: 0, tabs: 0 })
+      expect(scene.links()).toBe(0)
+    }),
+  )
+
+  it.each([
+    [30, 1],
+    [90, 0],
+  ])('of %i s: 60 calls in 12 s cost at most %i refresh', (tokenTtlSeconds, most) =>
+    inAuthScene({ tokenTtlSeconds }, async (scene) => {
+      const { calls, failed } = await keepCalling(scene, { bridges: 1, everyMs: 195, forMs: 12_000 })
+      expect(failed).toEqual([])
+      expect(calls).toBeGreaterThan(40)
+      expect(scene.remote.counters.refreshesOk).toBeLessThanOrEqual(most)
+      expect(scene.links()).toBe(0)
+    }),
+  )
+})

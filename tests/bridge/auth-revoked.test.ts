@@ -1,0 +1,157 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import { type AuthScene, burst, call, echoes, inAuthScene, textOf, visit } from './testing/auth-scene.ts'
+
+const times = 5
+
+/** So many bridges of one signed-in user, which have all called once, so that what they do next is no start. */
+async function warm(scene: AuthScene, count: number): Promise<BridgeProcess[]> {
+  await scene.signedIn()
+  const bridges = await scene.opened(count)
+  await Promise.all(bridges.map((bridge) => call(bridge)))
+  scene.remote.resetCounters()
+  return bridges
+}
+
+async function allCalls(bridges: readonly BridgeProcess[]): Promise<void> {
+  const answers = await Promise.all(bridges.map((bridge) => burst(bridge, times)))
+  expect(answers).toEqual(bridges.map(() => echoes(times)))
+}
+
+/** What may have happened at the authorization server when the refresh token was good. */
+function expectRefreshes({ remote, links }: AuthScene, count: number): void {
+  expect(remote.counters).toMatchObject({
+    refreshesOk: count,
+    refreshesReplayed: 0,
+    refreshesReused: 0,
+    refreshesRefused: 0,
+    tabs: 0,
+    codeGrants: 0,
+  })
+  expect(links()).toBe(0)
+}
+
+describe('access tokens that are revoked under way', { concurrent: true, timeout: 60_000 }, () => {
+  it.each([
+    [1, 0],
+    [1, 60],
+    [3, 0],
+    [3, 60],
+    [10, 0],
+    [10, 60],
+  ])('%i bridges, 5 calls each, a reuse grace of %i s: all succeed with one refresh', (count, graceSeconds) =>
+    inAuthScene({ graceSeconds, tokenDelayMs: 200 }, async (scene) => {
+      const bridges = await warm(scene, count)
+      scene.remote.revokeAccessTokens()
+      await allCalls(bridges)
+      expectRefreshes(scene, 1)
+      await allCalls(bridges)
+      expectRefreshes(scene, 1)
+    }),
+  )
+
+  it('while calls are on their way: those that came through are not done twice', () =>
+    inAuthScene({ delayMs: 50 }, async (scene) => {
+      const bridges = await warm(scene, 3)
+      const going = bridges.flatMap((bridge, index) =>
+        Array.from({ length: times }, async (_, turn) => {
+          await delay(turn * 25)
+          return call(bridge, 'slow', { ms: 100, key: `${index}-${turn}` })
+        }),
+      )
+      await delay(90)
+      scene.remote.revokeAccessTokens()
+      expect(await Promise.all(going)).toEqual(going.map(() => 'done'))
+      expect(Object.values(scene.remote.counters.calls)).toEqual(going.map(() => 1))
+      expect(scene.remote.counters.unauthorized).toBeGreaterThan(0)
+      expectRefreshes(scene, 1)
+    }))
+
+  it('for clients of both eras at once', () =>
+    inAuthScene({}, async (scene) => {
+      const bridges = [...(await warm(scene, 2)), ...(await scene.opened(2, { era: 'modern' }))]
+      scene.remote.revokeAccessTokens()
+      await allCalls(bridges)
+      expectRefreshes(scene, 1)
+    }))
+
+  it('again and again, each time right after the refresh: nobody has to sign in', () =>
+    inAuthScene({}, async (scene) => {
+      const [bridge] = await warm(scene, 1)
+      if (bridge === undefined) throw new Error('there is none')
+      for (let round = 1; round <= 3; round += 1) {
+        scene.remote.revokeAccessTokens()
+        expect(await burst(bridge, times)).toEqual(echoes(times))
+        expectRefreshes(scene, round)
+      }
+    }))
+
+  it('by a restart of the server, which has forgotten its sessions too', () =>
+    inAuthScene({}, async (scene) => {
+      const bridges = await warm(scene, 2)
+      for (let round = 1; round <= 2; round += 1) {
+        await scene.remote.stop()
+        scene.remote.revokeAccessTokens()
+        scene.remote.dropSessions()
+        await scene.remote.start()
+        await allCalls(bridges)
+        expectRefreshes(scene, round)
+      }
+    }))
+
+  it('and every one that comes after, too: soon a person is asked', () =>
+    inAuthScene({}, async (scene) => {
+      const [bridge] = await warm(scene, 1)
+      if (bridge === undefined) throw new Error('there is none')
+      scene.remote.set({ tokenTtlSeconds: -1, expiresIn: false })
+      scene.remote.revokeAccessTokens()
+      const held = call(bridge)
+      await bridge.link()
+      expect(scene.remote.counters.refreshesOk).toBeLessThanOrEqual(3)
+      expect(scene.remote.counters.requests['POST /mcp']).toBeLessThanOrEqual(8)
+      scene.remote.set({ tokenTtlSeconds: 3600 })
+      await visit(await bridge.link())
+      expect(await held).toContain('clientId')
+    }))
+
+  it('without a refresh token: one link for all bridges, and all calls succeed after one sign-in', () =>
+    inAuthScene({ refreshTokens: false }, async (scene) => {
+      const bridges = await warm(scene, 3)
+      scene.remote.revokeAccessTokens()
+      const held = Promise.all(bridges.map((bridge) => burst(bridge, times)))
+      const [link = ''] = await Promise.all(bridges.map((bridge) => bridge.link()))
+      await visit(link)
+      expect(await held).toEqual(bridges.map(() => echoes(times)))
+      expect(scene.links()).toBe(1)
+      expect(scene.remote.counters).toMatchObject({ codeGrants: 1, refreshesOk: 0, refreshesRefused: 0 })
+    }))
+})
+
+describe('access tokens that have ended', { concurrent: true, timeout: 60_000 }, () => {
+  it.each([
+    [3, 1],
+    [3, times],
+  ])('%i bridges start, %i calls each: one refresh', (count, calls) =>
+    inAuthScene({ tokenDelayMs: 200 }, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      const bridges = await scene.opened(count)
+      const answers = await Promise.all(bridges.map((bridge) => burst(bridge, calls)))
+      expect(answers).toEqual(bridges.map(() => echoes(calls)))
+      expectRefreshes(scene, 1)
+    }),
+  )
+
+  it('and whose renewal the server does not allow any more: one link for all', () =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      scene.remote.revokeGrants()
+      const bridges = await scene.opened(3)
+      const held = Promise.all(bridges.map((bridge) => bridge.request('tools/list')))
+      const [link = ''] = await Promise.all(bridges.map((bridge) => bridge.link()))
+      await visit(link)
+      for (const answer of await held) expect(textOf(answer)).not.toContain('error')
+      expect(scene.links()).toBe(1)
+      expect(scene.remote.counters).toMatchObject({ refreshesRefused: 1, codeGrants: 1, registrations: 0 })
+    }))
+})

@@ -1,0 +1,216 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { Remote } from '../remote/remote.ts'
+import type { BridgeChild } from './support/bridge-child.ts'
+import { muteServer } from './support/socket-server.ts'
+import { type Stage, staged, until } from './support/stage.ts'
+
+interface Reached {
+  bridge: BridgeChild
+  remote?: Remote
+}
+
+/** Brings a bridge into a phase of its life. */
+type Phase = (stage: Stage) => Promise<Reached>
+
+async function reachIdle(stage: Stage, flags: readonly string[] = []): Promise<Required<Reached>> {
+  const remote = await stage.remote({ era: 'legacy' })
+  const bridge = stage.bridge(remote.url, { flags })
+  await bridge.initialize()
+  await until('the stream of the session is open', () => remote.counters.streamsOpen === 1)
+  return { bridge, remote }
+}
+
+function started(bridge: BridgeChild): Promise<void> {
+  return until('the first line on stderr', () => bridge.stderr().includes('\n'))
+}
+
+const phases: Readonly<Record<string, Phase>> = {
+  'it has just started': async (stage) => {
+    const remote = await stage.remote()
+    const bridge = stage.bridge(remote.url)
+    await started(bridge)
+    return { bridge, remote }
+  },
+  'it connects to a mute server': async (stage) => {
+    const { url, sockets } = await muteServer(stage)
+    const bridge = stage.bridge(url)
+    void bridge.initialize().catch(() => {})
+    await until('a connection', () => sockets.size > 0)
+    return { bridge }
+  },
+  'it tries a server again that is not there': async (stage) => {
+    const remote = await stage.remote()
+    await remote.stop()
+    const bridge = stage.bridge(remote.url)
+    void bridge.initialize().catch(() => {})
+    await started(bridge)
+    await delay(150)
+    return { bridge }
+  },
+  'a sign-in is pending': async (stage) => {
+    const remote = await stage.remote({ auth: true, approval: 'wait' })
+    const bridge = stage.bridge(remote.url, { flags: ['--store', 'memory'] })
+    await bridge.initialize()
+    void bridge.call('echo', {}, 'waiting')
+    await until('the link', () => bridge.stderr().includes('response_type=code'))
+    return { bridge, remote }
+  },
+  'it is idle, and a stream is open': (stage) => reachIdle(stage),
+  'calls are in flight': async (stage) => {
+    const { bridge, remote } = await reachIdle(stage)
+    for (const key of ['a', 'b', 'c']) void bridge.call('slow', { ms: 60_000, key })
+    await until('the calls', () => ['a', 'b', 'c'].every((key) => remote.counters.calls[key] === 1))
+    return { bridge, remote }
+  },
+  'a call is translated': async (stage) => {
+    const remote = await stage.remote({ era: 'legacy' })
+    const bridge = stage.bridge(remote.url)
+    bridge.speakModern()
+    void bridge.call('slow', { ms: 60_000 })
+    await until('the call', () => remote.counters.calls['slow'] === 1)
+    return { bridge, remote }
+  },
+  'it subscribes to a server of 2026': async (stage) => {
+    const remote = await stage.remote({ era: 'modern' })
+    const bridge = stage.bridge(remote.url)
+    bridge.speakModern()
+    await bridge.ask('server/discover')
+    void bridge.ask('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    await until('the stream', () => remote.counters.streamsOpen === 1)
+    return { bridge, remote }
+  },
+}
+
+/** The ways in which hosts end their servers. */
+const endings: Readonly<Record<string, (bridge: BridgeChild) => void>> = {
+  'stdin ends': (bridge) => bridge.endInput(),
+  SIGTERM: (bridge) => bridge.kill('SIGTERM'),
+  SIGINT: (bridge) => bridge.kill('SIGINT'),
+  SIGHUP: (bridge) => bridge.kill('SIGHUP'),
+}
+
+async function endsInTime(bridge: BridgeChild, end: (bridge: BridgeChild) => void): Promise<void> {
+  const begin = performance.now()
+  end(bridge)
+  const { code, signal, at } = await bridge.over
+  expect({ code, signal }).toEqual({ code: 0, signal: null })
+  expect(at - begin).toBeLessThan(1000)
+}
+
+describe.concurrent.each(Object.keys(phases))('while %s', (phase) => {
+  it.each(Object.keys(endings))(
+    '%s ends it within a second, with exit code 0 and no session left',
+    (ending) =>
+      staged(async (stage) => {
+        const reach = phases[phase] as Phase
+        const { bridge, remote } = await reach(stage)
+        await endsInTime(bridge, endings[ending] as (bridge: BridgeChild) => void)
+        if (remote === undefined) return
+        expect(remote.counters.sessionsOpen).toBe(0)
+        expect(remote.counters.deletes).toBe(remote.counters.sessionsOpened)
+        await until('the streams are closed', () => remote.counters.streamsOpen === 0)
+      })(),
+  )
+})
+
+describe.concurrent('the end of a bridge', () => {
+  it.each(Object.keys(endings))(
+    'when the server answers nothing any more, %s ends it within a second all the same',
+    (ending) =>
+      staged(async (stage) => {
+        const { bridge, remote } = await reachIdle(stage)
+        void bridge.call('slow', { ms: 60_000 })
+        await until('the call', () => remote.counters.calls['slow'] === 1)
+        remote.set({ delayMs: 60_000 })
+        await endsInTime(bridge, endings[ending] as (bridge: BridgeChild) => void)
+        expect(remote.counters.requests['DELETE /mcp']).toBe(1)
+      })(),
+  )
+
+  it(
+    'comes when nobody reads its stdout any more',
+    staged(async (stage) => {
+      const { bridge, remote } = await reachIdle(stage)
+      await endsInTime(bridge, () => {
+        bridge.child.stdout?.destroy()
+        bridge.write({ jsonrpc: '2.0', id: 1, method: 'ping' })
+      })
+      expect(remote.counters.sessionsOpen).toBe(0)
+    }),
+  )
+
+  it(
+    'comes at once with stdin that was never open, and answers what was asked before it closed in the meantime',
+    staged(async (stage) => {
+      const remote = await stage.remote()
+      const bridge = stage.bridge(remote.url)
+      const begin = performance.now()
+      bridge.endInput()
+      expect(await bridge.over).toMatchObject({ code: 0, signal: null })
+      expect((await bridge.over).at - begin).toBeLessThan(3000)
+    }),
+  )
+
+  it(
+    'does not wait for a second signal, and a second one ends it at once',
+    staged(async (stage) => {
+      const { bridge, remote } = await reachIdle(stage)
+      remote.set({ delayMs: 60_000 })
+      bridge.kill('SIGTERM')
+      await until('DELETE', () => remote.counters.requests['DELETE /mcp'] === 1)
+      const begin = performance.now()
+      bridge.kill('SIGTERM')
+      expect(await bridge.over).toMatchObject({ code: 0, signal: null })
+      expect((await bridge.over).at - begin).toBeLessThan(300)
+    }),
+  )
+
+  it(
+    'comes when its parent is killed, although stdin stays open',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url, { throughShell: true })
+      await bridge.initialize()
+      expect(remote.counters.sessionsOpen).toBe(1)
+      bridge.kill('SIGKILL')
+      await until('the session is gone', () => remote.counters.sessionsOpen === 0)
+      expect(remote.counters.deletes).toBe(1)
+    }),
+  )
+
+  it(
+    'does not come because the server ended',
+    staged(async (stage) => {
+      const { bridge, remote } = await reachIdle(stage, ['--retry', 'off'])
+      await remote.stop()
+      expect(await bridge.call('echo', { text: 'x' })).toContain('error')
+      await remote.start()
+      expect(await bridge.call('echo', { text: 'back' })).toBe('back')
+    }),
+  )
+})
+
+describe('SIGKILL', () => {
+  it(
+    'leaves nothing behind that the next bridge stumbles over',
+    staged(async (stage) => {
+      const remote = await stage.remote()
+      for (const ms of [60, 90, 110, 130, 150, 180, 220, 300]) {
+        const bridge = stage.bridge(remote.url)
+        void bridge.initialize().catch(() => {})
+        void bridge.ask('tools/list')
+        await delay(ms)
+        bridge.kill('SIGKILL')
+        await bridge.over
+      }
+      for (const [name, text] of stage.files()) {
+        expect(name).toMatch(/^\.drawbridge\/servers\/[\w-]+\.json$/)
+        expect(() => void JSON.parse(text)).not.toThrow()
+      }
+      const last = stage.bridge(remote.url)
+      expect(await last.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
+      expect(await last.call('echo', { text: 'alive' })).toBe('alive')
+    }),
+  )
+})

@@ -1,0 +1,127 @@
+import { parseWwwAuthenticate } from '@drawbridge/shared/www-authenticate.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Credential } from '../../bridge/credentials/credential.ts'
+import type { HttpClient } from '../../bridge/network/http-client.ts'
+import type { SignInPrompt } from '../../bridge/oauth/login-port.ts'
+import type { OAuthConfig } from '../../bridge/oauth/oauth-config.ts'
+import { createSignInFlow } from '../../bridge/oauth/sign-in-flow.ts'
+import type { SignInRequest } from '../../bridge/oauth/sign-in-request.ts'
+import { createTestHttp, oauthConfig } from '../../bridge/oauth/testing/oauth-ports.ts'
+import { visit } from '../../bridge/oauth/testing/scripted-browser.ts'
+import { refreshTokens, revokeTokens } from '../../bridge/oauth/token-endpoint.ts'
+import { type Listener, listen } from '../../server/http/listener.ts'
+import { account, type DrawbridgeFixture, startDrawbridge } from '../../server/testing/drawbridge-fixture.ts'
+import { freePort } from '../e2e/free-port.ts'
+
+let drawbridge: DrawbridgeFixture
+let listener: Listener
+let http: HttpClient
+let serverUrl: string
+beforeAll(async () => {
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  serverUrl = `${baseUrl}/mcp`
+  drawbridge = await startDrawbridge({ baseUrl })
+  listener = await listen((...request) => drawbridge.app.fetch(...request), { host: '127.0.0.1', port })
+  http = createTestHttp()
+})
+afterAll(async () => {
+  http.close()
+  await listener.close()
+  await drawbridge.close()
+})
+
+interface SignedIn {
+  credential: Credential
+  page: { status: number; html: string } | undefined
+}
+
+/** Signs in as the person of the fixture. The clock is that of the server. */
+async function signIn(changes: Partial<OAuthConfig> = {}, request: SignInRequest = {}): Promise<SignedIn> {
+  const { runtime } = drawbridge
+  const flow = createSignInFlow(oauthConfig(serverUrl, changes), { http, runtime })
+  let page: Promise<SignedIn['page']> = Promise.resolve(undefined)
+  const prompted = (prompt: SignInPrompt): void => {
+    page = allow(prompt)
+    page.catch(() => undefined)
+  }
+  const credential = await flow(request, prompted, new AbortController().signal)
+  return { credential, page: await page }
+}
+
+async function allow(prompt: SignInPrompt): Promise<SignedIn['page']> {
+  const browser = drawbridge.browser()
+  const first = await browser.visit(prompt.url)
+  if (prompt.kind === 'device') {
+    const login = await browser.submit(first, 'user_code', { user_code: prompt.userCode })
+    const { html, response } = await browser.submit(login, 'password', account)
+    return { status: response?.status ?? 0, html }
+  }
+  const { url } = await browser.submit(first, 'password', account)
+  return await visit(url.href)
+}
+
+function authorized(credential: Credential): Promise<Response> {
+  const headers = { authorization: `Bearer ${credential.tokens?.accessToken}` }
+  return drawbridge.mcp({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, headers)
+}
+
+describe('the bridge at this authorization server', () => {
+  it('goes from the challenge to a token that /mcp takes', async () => {
+    const refused = await drawbridge.mcp({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    const [challenge] = parseWwwAuthenticate(refused.headers.get('www-authenticate') ?? '')
+    const resourceMetadata = challenge?.params.get('resource_metadata') ?? ''
+    const challengeScope = challenge?.params.get('scope') ?? ''
+    const { credential, page } = await signIn({}, { resourceMetadata, challengeScope })
+    expect(page).toMatchObject({ status: 200 })
+    expect(page?.html).toContain('You are signed in')
+    expect(credential).toMatchObject({
+      resource: serverUrl,
+      client: { origin: 'dynamic', tokenEndpointAuthMethod: 'none' },
+    })
+    expect(credential.tokens?.refreshToken).toBeTypeOf('string')
+    expect((await authorized(credential)).status).toBe(200)
+  })
+
+  it('renews, and gives everything back', async () => {
+    const { credential } = await signIn()
+    const ports = { http, runtime: drawbridge.runtime }
+    const config = oauthConfig(serverUrl)
+    const { answer } = await refreshTokens(credential, config, ports)
+    if (answer.kind !== 'issued') throw new Error(`The refresh was ${answer.kind}.`)
+    const renewed = { ...credential, tokens: answer.tokens }
+    expect((await authorized(renewed)).status).toBe(200)
+    expect(await revokeTokens(renewed, config, ports)).toBe(true)
+    expect((await authorized(renewed)).status).toBe(401)
+    expect((await refreshTokens(renewed, config, ports)).answer).toMatchObject({
+      kind: 'refused',
+      error: 'invalid_grant',
+    })
+  })
+
+  it('uses its registration again from another port', async () => {
+    const { credential } = await signIn()
+    drawbridge.runtime.advance(3600)
+    const { credential: again } = await signIn({}, { previous: credential })
+    expect(again.client.clientId).toBe(credential.client.clientId)
+  })
+
+  it('registers again when it was forgotten, and sends nobody to an error page', async () => {
+    const { credential } = await signIn()
+    const forgotten = { ...credential, client: { ...credential.client, clientId: 'forgotten' } }
+    const previous = { ...forgotten, signInNeeded: 'invalid_grant' }
+    const { credential: again, page } = await signIn({}, { previous })
+    expect(page?.status).toBe(200)
+    expect(again.client.clientId).not.toBe('forgotten')
+  })
+
+  it('comes back to localhost as well', async () => {
+    const { page } = await signIn({ callback: { host: 'localhost', port: undefined, path: '/callback' } })
+    expect(page?.status).toBe(200)
+  })
+
+  it('signs in with a code on another device', async () => {
+    const { credential } = await signIn({ grant: 'device_code' })
+    expect((await authorized(credential)).status).toBe(200)
+  })
+})

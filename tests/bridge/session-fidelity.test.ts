@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Remote } from '../remote/remote.ts'
+import { type BridgeChild, modernClaims, textOf } from './support/bridge-child.ts'
+import { echoedBy, startEchoServer } from './support/echo-server.ts'
+import { type Stage, staged, until } from './support/stage.ts'
+
+const eras = ['legacy', 'modern'] as const
+const pairs = eras.flatMap((client) => eras.map((server) => [client, server] as const))
+const all = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
+
+type Era = (typeof eras)[number]
+
+async function connected(
+  stage: Stage,
+  client: Era,
+  server: Era,
+  flags: readonly string[] = [],
+): Promise<{ bridge: BridgeChild; remote: Remote }> {
+  const remote = await stage.remote({ era: server })
+  const bridge = stage.bridge(remote.url, { flags })
+  await open(bridge, client)
+  return { bridge, remote }
+}
+
+async function open(bridge: BridgeChild, client: Era): Promise<JsonObject> {
+  if (client === 'legacy') return bridge.initialize(all)
+  bridge.speakModern(all)
+  return bridge.ask('server/discover')
+}
+
+function progressOf(bridge: BridgeChild, token: string): unknown[] {
+  return bridge.messages
+    .filter(({ method }) => method === 'notifications/progress')
+    .map(({ params }) => params as JsonObject)
+    .filter(({ progressToken }) => progressToken === token)
+    .map(({ progress }) => progress)
+}
+
+describe.concurrent.each(pairs)('a %s client of a %s server', (client, server) => {
+  it(
+    'gets all progress, under its own token, before the result',
+    staged(async (stage) => {
+      const { bridge } = await connected(stage, client, server)
+      const call = (token: string): Promise<JsonObject> =>
+        bridge.ask('tools/call', {
+          name: 'progress',
+          arguments: { n: 4, ms: 5 },
+          _meta: { progressToken: token },
+        })
+      const [one, two] = await Promise.all([call('token one'), call('token two')])
+      expect([textOf(one), textOf(two)]).toEqual(['done', 'done'])
+      expect(progressOf(bridge, 'token one')).toEqual([1, 2, 3, 4])
+      expect(progressOf(bridge, 'token two')).toEqual([1, 2, 3, 4])
+    }),
+  )
+
+  it(
+    'cancels upstream, hears no late answer, and can use its connection on',
+    staged(async (stage) => {
+      const { bridge, remote } = await connected(stage, client, server)
+      void bridge.ask('tools/call', { name: 'slow', arguments: { ms: 1500 } }, 'to cancel')
+      await until('the call', () => remote.counters.calls['slow'] === 1)
+      const params = { requestId: 'to cancel', reason: 'enough' }
+      bridge.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+      await until('the cancellation', () => remote.counters.cancelled.length === 1)
+      if (client === server) expect(remote.counters.cancelled).toEqual(['to cancel'])
+      expect(await bridge.call('slow', { ms: 1600, text: 'another' })).toBe('another')
+      expect(bridge.messages.filter(({ id }) => id === 'to cancel')).toEqual([])
+    }),
+  )
+
+  it(
+    'is told when tools change, and sees the new ones',
+    staged(async (stage) => {
+      const { bridge, remote } = await connected(stage, client, server)
+      if (client === 'modern') {
+        const notifications = { toolsListChanged: true }
+        void bridge.ask('subscriptions/listen', { notifications }, 'stream')
+      }
+      await until('the stream', () => remote.counters.streamsOpen === 1)
+      if (client === 'modern') {
+        await bridge.find(({ method }) => method === 'notifications/subscriptions/acknowledged')
+      }
+      await bridge.call('change')
+      await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
+      expect(JSON.stringify(await bridge.ask('tools/list'))).toContain('extra_1')
+    }),
+  )
+
+  it(
+    'sees and calls only the tools that the filter leaves',
+    staged(async (stage) => {
+      const flags = ['--allow-tool', 'e*', '--allow-tool', 'count', '--ignore-tool', 'elicit*']
+      const { bridge, remote } = await connected(stage, client, server, flags)
+      const { result } = await bridge.ask('tools/list')
+      const tools = isJsonObject(result) ? (result['tools'] as JsonObject[]) : []
+      expect(tools.map(({ name }) => name).toSorted()).toEqual(['count', 'echo'])
+      expect(await bridge.call('echo', { text: 'seen' })).toBe('seen')
+      for (const name of ['slow', 'elicit']) {
+        const refused = await bridge.call(name, { key: 'hidden' })
+        expect(refused).toContain('-32602')
+        expect(refused).toContain(name)
+      }
+      expect(remote.counters.calls['hidden']).toBeUndefined()
+    }),
+  )
+})
+
+describe.concurrent.each(eras)('a %s client of a server of its own era', (era) => {
+  it(
+    'reaches methods that nobody knows, and unknown members arrive as they were written',
+    staged(async (stage) => {
+      const echo = await startEchoServer(stage, era)
+      const bridge = stage.bridge(echo.url)
+      await open(bridge, era)
+      const _meta = { ...(era === 'modern' && modernClaims(all)), 'example.com/odd': { a: [1, null] } }
+      const params = { zzz: 1.5, nested: { '': [] }, _meta }
+      const line = `{"method" : "example/own" ,"id":"an id",  "params":${JSON.stringify(params)},"jsonrpc":"2.0"}`
+      bridge.write(line)
+      const answer = await bridge.find(({ id }) => id === 'an id')
+      expect(echoedBy(answer)).toEqual({ jsonrpc: '2.0', id: 'an id', method: 'example/own', params })
+      // Not a byte is changed on the way.
+      expect(echo.of('example/own').map(({ text }) => text)).toEqual([line])
+      bridge.write({ jsonrpc: '2.0', method: 'notifications/example', params: { x: 1 } })
+      await until('the notification', () => echo.of('notifications/example').length === 1)
+    }),
+  )
+
+  it(
+    'gets the errors of the server as the server says them',
+    staged(async (stage) => {
+      const { bridge } = await connected(stage, era, era)
+      const { error } = await bridge.ask('tools/call', { name: 'fail', arguments: { kind: 'error' } })
+      expect(error).toMatchObject({ message: 'failed as asked', data: { why: 'asked' } })
+      expect(await bridge.ask('example/unknown')).toHaveProperty('error.code', -32_601)
+    }),
+  )
+})
+
+describe.concurrent('ids and answers', () => {
+  it(
+    'come back as they were, whatever they look like',
+    staged(async (stage) => {
+      const { bridge } = await connected(stage, 'legacy', 'legacy')
+      const ids = [0, -1, 2 ** 53 - 1, '', '1', 'ä "quoted" \\ \u0000', 'x'.repeat(5000)]
+      const answers = ids.map((id) =>
+        bridge.ask('tools/call', { name: 'echo', arguments: { text: 'x' } }, id),
+      )
+      expect((await Promise.all(answers)).map(({ id }) => id)).toEqual(ids)
+    }),
+  )
+
+  it(
+    'come out of order, as the server finishes',
+    staged(async (stage) => {
+      const { bridge } = await connected(stage, 'legacy', 'legacy')
+      const order: string[] = []
+      const call = async (ms: number): Promise<void> =>
+        void order.push(await bridge.call('slow', { ms, text: `${ms}` }))
+      await Promise.all([call(600), call(300), call(1)])
+      expect(order).toEqual(['1', '300', '600'])
+    }),
+  )
+})
+
+describe.concurrent('the transport of 2024-11-05', () => {
+  it.each([
+    [
+      'by itself, when the server has nothing else',
+      [],
+      (remote: Remote) => remote.url.replace(/mcp$/, 'sse'),
+    ],
+    ['by flag', ['--transport', 'sse-only'], (remote: Remote) => remote.sseUrl],
+    ['by flag, first', ['--transport', 'sse-first'], (remote: Remote) => remote.sseUrl],
+  ])('is used %s', (_, flags, urlOf) =>
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy', transport: 'sse' })
+      for (const client of ['legacy', 'modern', 'legacy'] as const) {
+        const bridge = stage.bridge(urlOf(remote), { flags })
+        const before = remote.counters.sessionsOpened
+        await open(bridge, client)
+        bridge.answerWith({ 'roots/list': { roots: [] } })
+        expect(await bridge.call('echo', { text: 'over SSE' })).toBe('over SSE')
+        if (client === 'legacy') expect(await bridge.call('roots')).toBe('{"roots":[]}')
+        expect(remote.counters.sessionsOpened).toBe(before + 1)
+        bridge.endInput()
+        await bridge.over
+        await until('the stream is closed', () => remote.counters.streamsOpen === 0)
+      }
+    })(),
+  )
+
+  it(
+    'comes back after its stream broke: a call in flight fails by name, the next one works',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy', transport: 'sse' })
+      const bridge = stage.bridge(remote.sseUrl)
+      await bridge.initialize()
+      const call = bridge.ask('tools/call', { name: 'slow', arguments: { ms: 60_000 } })
+      await until('the call', () => remote.counters.calls['slow'] === 1)
+      remote.dropStreams()
+      expect(await call).toHaveProperty(
+        'error.data.code',
+        expect.stringMatching(/^(?:network_reset|server_lost)$/),
+      )
+      expect(await bridge.call('echo', { text: 'again' })).toBe('again')
+      expect(remote.counters.sessionsOpened).toBe(2)
+    }),
+  )
+})
+
+describe.concurrent('cookies of a balancer', () => {
+  it.each([
+    [[], 'on'],
+    [['--disable-cookies'], 'error'],
+  ])('with %j: a call says %s', (flags, said) =>
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy', cookies: true })
+      const bridge = stage.bridge(remote.url, { flags })
+      await bridge.initialize()
+      expect(await bridge.call('echo', { text: 'on' })).toContain(said)
+    })(),
+  )
+})

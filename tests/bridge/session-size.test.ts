@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { readText, sendJson } from '../remote/exchange-parts.ts'
+import { type BridgeChild, peakMegabytes, textOf } from './support/bridge-child.ts'
+import { echoedBy, startEchoServer } from './support/echo-server.ts'
+import { listenOn } from './support/socket-server.ts'
+import { type Stage, staged, until } from './support/stage.ts'
+
+const megabyte = 1024 * 1024
+
+/** Text that a lost, doubled or swapped chunk changes, with everything in it that JSON and UTF-8 make hard. */
+function longText(bytes: number): string {
+  const parts: string[] = []
+  for (let length = 0, n = 0; length < bytes; n += 1) {
+    const part = `${n} "quoted" \\ ä € 😀 \u2028 \n`
+    parts.push(part)
+    length += Buffer.byteLength(part)
+  }
+  return parts.join('')
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(String(value)).digest('hex')
+}
+
+/** Serves results with `text` as their content, in the era of the client; `slowMs` between taking a call and answering it. */
+async function startLongServer(
+  stage: Stage,
+  era: 'legacy' | 'modern',
+  text: string,
+  slowMs = 0,
+): Promise<{ url: string; calls(): number }> {
+  let calls = 0
+  const capabilities = { tools: {} }
+  const server = createServer((request, response) => {
+    void readText(request).then(async (body) => {
+      if (request.method !== 'POST') return void response.writeHead(405).end()
+      const { id, method } = JSON.parse(body) as JsonObject
+      if (id === undefined) return void response.writeHead(202).end()
+      const opening = {
+        protocolVersion: '2025-11-25',
+        capabilities,
+        serverInfo: { name: 'long', version: '1' },
+      }
+      if (method === 'tools/call') {
+        calls += 1
+        if (slowMs > 0) await delay(slowMs)
+        const content = { content: [{ type: 'text', text }] }
+        const result = era === 'modern' ? { resultType: 'complete', ...content } : content
+        return sendJson(response, 200, { jsonrpc: '2.0', id, result })
+      }
+      if (method === 'server/discover' && era === 'modern') {
+        const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities }
+        return sendJson(response, 200, { jsonrpc: '2.0', id, result })
+      }
+      if (method === 'initialize' && era === 'legacy') {
+        return sendJson(response, 200, { jsonrpc: '2.0', id, result: opening })
+      }
+      return sendJson(response, 404, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } })
+    })
+  })
+  const { port } = await listenOn(stage, server)
+  return { url: `http://127.0.0.1:${port}/mcp`, calls: () => calls }
+}
+
+async function open(bridge: BridgeChild, era: 'legacy' | 'modern'): Promise<void> {
+  if (era === 'modern') {
+    bridge.speakModern()
+    await bridge.ask('server/discover')
+  } else await bridge.initialize()
+}
+
+const pairs = [
+  ['legacy', 'legacy'],
+  ['legacy', 'modern'],
+  ['modern', 'legacy'],
+  ['modern', 'modern'],
+] as const
+
+describe.each(pairs)('a %s client of a %s server', (client, serverEra) => {
+  it(
+    'gets a result of 10 MB as it was sent, and memory stays bounded',
+    staged(async (stage) => {
+      const text = longText(10 * megabyte)
+      const { url } = await startLongServer(stage, serverEra, text)
+      const bridge = stage.bridge(url)
+      await open(bridge, client)
+      expect(digest(await bridge.call('long'))).toBe(digest(text))
+      if (client === serverEra) expect(peakMegabytes(bridge)).toBeLessThan(160)
+    }),
+  )
+
+  it(
+    'sends 5 MB of arguments as they were given',
+    staged(async (stage) => {
+      const echo = await startEchoServer(stage, serverEra)
+      const bridge = stage.bridge(echo.url)
+      await open(bridge, client)
+      const text = longText(5 * megabyte)
+      const answer = await bridge.ask('tools/call', { name: 'echo', arguments: { text, after: 1 } })
+      const params = echoedBy(answer)['params']
+      const args = isJsonObject(params) && isJsonObject(params['arguments']) ? params['arguments'] : {}
+      expect(digest(args['text'])).toBe(digest(text))
+      expect(args['after']).toBe(1)
+    }),
+  )
+})
+
+describe('backpressure', () => {
+  it(
+    'a client that reads nothing for a while: answers wait at the server, not in memory, and all of them arrive',
+    staged(async (stage) => {
+      const text = longText(5 * megabyte)
+      const { url, calls } = await startLongServer(stage, 'legacy', text)
+      const bridge = stage.bridge(url)
+      await open(bridge, 'legacy')
+      const count = 50
+      bridge.child.stdout?.pause()
+      const answers = Array.from({ length: count }, (_, n) =>
+        bridge.ask('tools/call', { name: 'long' }, `n${n}`),
+      )
+      await until('the server is asked', () => calls() > 0)
+      await delay(1500)
+      // 250 MB are waiting.
+      expect(peakMegabytes(bridge)).toBeLessThan(400)
+      bridge.child.stdout?.resume()
+      const expected = digest(text)
+      for (const answer of answers) expect(digest(textOf(await answer))).toBe(expected)
+    }),
+    60_000,
+  )
+
+  it(
+    'a client that asks faster than the server answers: its stdin is not read any further, and every call is answered',
+    staged(async (stage) => {
+      const { url, calls } = await startLongServer(stage, 'legacy', 'ok', 1200)
+      const bridge = stage.bridge(url)
+      await open(bridge, 'legacy')
+      const text = 'x'.repeat(megabyte)
+      const count = 200
+      const answers = Array.from({ length: count }, (_, n) => bridge.call('take', { text }, `n${n}`))
+      await until('the server is asked', () => calls() > 0)
+      await delay(600)
+      expect(calls()).toBeLessThan(count)
+      expect(new Set(await Promise.all(answers))).toEqual(new Set(['ok']))
+      expect(calls()).toBe(count)
+      expect(peakMegabytes(bridge)).toBeLessThan(400)
+    }),
+    60_000,
+  )
+
+  it(
+    'three thousand small calls at once are all answered',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url)
+      await open(bridge, 'legacy')
+      const all = Array.from({ length: 3000 }, (_, n) =>
+        bridge.call('echo', { text: `${n}`, key: 'many' }, n + 1000),
+      )
+      expect(await Promise.all(all)).toEqual(Array.from({ length: 3000 }, (_, n) => `${n}`))
+      expect(remote.counters.calls['many']).toBe(3000)
+    }),
+  )
+})

@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import {
+  type AuthScene,
+  burst,
+  call,
+  echoes,
+  inAuthScene,
+  textOf,
+  until,
+  visit,
+} from './testing/auth-scene.ts'
+import { type Browser, createBrowser } from './testing/browser.ts'
+
+async function withBrowser(
+  pauseMs: number | 'never',
+  work: (browser: Browser) => Promise<void>,
+): Promise<void> {
+  const browser = createBrowser(pauseMs)
+  try {
+    await work(browser)
+  } finally {
+    browser.remove()
+  }
+}
+
+/** The port of this machine that the browser is to come back to. */
+function callbackOf(link: string): URL {
+  return new URL(new URL(link).searchParams.get('redirect_uri') ?? '')
+}
+
+async function isOpen(url: URL): Promise<boolean> {
+  return await fetch(url).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function timeOf(work: Promise<unknown>): Promise<number> {
+  const begin = performance.now()
+  await work
+  return performance.now() - begin
+}
+
+function expectOneSignIn({ remote, links }: AuthScene): void {
+  expect(remote.counters).toMatchObject({ registrations: 1, codeGrants: 1, refreshesOk: 0 })
+  expect(links()).toBe(1)
+}
+
+describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
+  it.each([150, 0])('opens the browser once, and works when it is back after %i ms', (pauseMs) =>
+    inAuthScene({}, (scene) =>
+      withBrowser(pauseMs, async ({ environment, openings }) => {
+        const bridge = scene.bridge({ opens: true, environment })
+        await bridge.open()
+        expect(await burst(bridge, 5)).toEqual(echoes(5))
+        expect(openings()).toEqual([await bridge.link()])
+        expectOneSignIn(scene)
+        expect(scene.remote.counters.tabs).toBe(1)
+        // The second start needs nobody.
+        await bridge.close()
+        const [next] = await scene.opened(1, { opens: true, environment })
+        expect(await call(next as BridgeProcess)).toContain('clientId')
+        expect(openings()).toHaveLength(1)
+      }),
+    ),
+  )
+
+  it('of three bridges at once is one, in one tab', () =>
+    inAuthScene({}, (scene) =>
+      withBrowser(1200, async ({ environment, openings }) => {
+        const bridges = await scene.opened(3, { opens: true, environment })
+        const answers = await Promise.all(bridges.map((bridge) => burst(bridge, 5)))
+        expect(answers).toEqual(bridges.map(() => echoes(5)))
+        expect(openings()).toHaveLength(1)
+        expectOneSignIn(scene)
+      }),
+    ))
+
+  it('of bridges of both eras at once is one', () =>
+    inAuthScene({}, async (scene) => {
+      const bridges = [scene.bridge(), scene.bridge({ era: 'modern' })]
+      await Promise.all(bridges.map((bridge) => bridge.open()))
+      const held = Promise.all(bridges.map((bridge) => burst(bridge, 3)))
+      const [link = ''] = await Promise.all(bridges.map((bridge) => bridge.link()))
+      await visit(link)
+      expect(await held).toEqual(bridges.map(() => echoes(3)))
+      expectOneSignIn(scene)
+    }))
+
+  it('as two users of one server are two, beside each other', () =>
+    inAuthScene({}, async (scene) => {
+      const bridges = ['work', 'home'].map((profile) => scene.bridge({ flags: ['--profile', profile] }))
+      await Promise.all(bridges.map((bridge) => bridge.open()))
+      const held = Promise.all(bridges.map((bridge) => call(bridge)))
+      for (const bridge of bridges) await visit(await bridge.link())
+      const clients = await held
+      expect(new Set(clients.map((text) => (JSON.parse(text) as { clientId: string }).clientId)).size).toBe(2)
+      expect(scene.links()).toBe(2)
+      expect(await scene.store.list()).toHaveLength(2)
+    }))
+
+  it('by the command and by a bridge at once is one', () =>
+    inAuthScene({}, async (scene) => {
+      const [bridge] = await scene.opened(1)
+      const held = call(bridge as BridgeProcess)
+      const link = await (bridge as BridgeProcess).link()
+      const command = scene.command('login')
+      await until(() => command.said().includes(link), 'the link of the bridge at the command')
+      await visit(link)
+      expect(await held).toContain('clientId')
+      expect(await command.ended).toBe(0)
+      expectOneSignIn(scene)
+    }))
+
+  it('by the command serves a bridge that runs and waits', () =>
+    inAuthScene({}, async (scene) => {
+      const command = scene.command('login')
+      await until(() => /response_type=code/.test(command.said()), 'a link')
+      const [bridge] = await scene.opened(1)
+      const held = call(bridge as BridgeProcess)
+      const link = await (bridge as BridgeProcess).link()
+      expect(command.said()).toContain(link)
+      await visit(link)
+      expect(await command.ended).toBe(0)
+      expect(await held).toContain('clientId')
+      expectOneSignIn(scene)
+    }))
+})
+
+describe('a sign-in that nobody finishes', { concurrent: true, timeout: 60_000 }, () => {
+  it('does not keep a client from starting', () =>
+    inAuthScene({ approval: 'wait' }, (scene) =>
+      withBrowser('never', async ({ environment, openings }) => {
+        const bridge = scene.bridge({ opens: true, environment })
+        const took = await timeOf(bridge.open())
+        // One second is granted to a person; the start of a process on a busy machine is the rest.
+        expect(took).toBeLessThan(4000)
+        await bridge.link()
+        expect(textOf(await bridge.request('ping'))).toBe('')
+        await until(() => openings().length === 1, 'the browser')
+      }),
+    ))
+
+  it.each<[how: string, end: (bridge: BridgeProcess) => unknown]>([
+    ['the end of stdin', (bridge) => void bridge.close()],
+    ['SIGTERM', (bridge) => bridge.signal('SIGTERM')],
+    ['SIGINT', (bridge) => bridge.signal('SIGINT')],
+  ])('is over with %s: exit 0 within a second, and the port is free', (_how, end) =>
+    inAuthScene({ approval: 'wait' }, async (scene) => {
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      void call(bridge)
+      const back = callbackOf(await bridge.link())
+      expect(await isOpen(back)).toBe(true)
+      end(bridge)
+      expect(await timeOf(bridge.ended)).toBeLessThan(1500)
+      expect(await bridge.ended).toBe(0)
+      expect(await isOpen(back)).toBe(false)
+      expect(scene.remote.counters.codeGrants).toBe(0)
+    }),
+  )
+
+  it('goes on in another bridge when the one that began it is killed', () =>
+    inAuthScene({}, async (scene) => {
+      const [first, second] = (await scene.opened(2)) as [BridgeProcess, BridgeProcess]
+      void call(first)
+      const link = await first.link()
+      const held = call(second)
+      expect(await second.link()).toBe(link)
+      first.signal('SIGKILL')
+      await until(() => second.links() === 2, 'a link of its own')
+      await visit(second.allLinks().at(-1) ?? '')
+      expect(await held).toContain('clientId')
+      expect(scene.remote.counters.codeGrants).toBe(1)
+    }))
+})

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
+import {
+  type BridgeChild,
+  bridgeLauncher,
+  type BridgeOptions,
+  environmentOf,
+  startBridgeChild,
+} from './bridge-child.ts'
+
+/** What a command printed, and its exit code. */
+export interface CommandOutcome {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Everything that one test starts, ended with it: so tests may run side by side. */
+export interface Stage {
+  /** The home folder of the user who runs the bridges, empty at first. */
+  home: string
+  remote(options?: RemoteOptions): Promise<Remote>
+  bridge(url: string, options?: BridgeOptions): BridgeChild
+  /** Runs `drawbridge` with these words until it ends. Its stdin is empty. */
+  command(words: readonly string[], options?: BridgeOptions): Promise<CommandOutcome>
+  /** Writes a file of that name in the home folder, and returns its path. */
+  file(name: string, content: string): string
+  /** Text of every file in the home folder, by its path there. */
+  files(): Map<string, string>
+  /** Is done when the test is over, in reverse order. */
+  later(clean: () => unknown): void
+}
+
+const commandTimeoutMs = 25_000
+
+/** A test on a stage of its own. Fails when a bridge wrote something to stdout that is no message. */
+export function staged(test: (stage: Stage) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const home = mkdtempSync(join(tmpdir(), 'drawbridge-stage-'))
+    const bridges: BridgeChild[] = []
+    const cleanups: (() => unknown)[] = [() => rmSync(home, { recursive: true, force: true })]
+    const stage: Stage = {
+      home,
+      async remote(options) {
+        const remote = await startRemote(options)
+        cleanups.push(() => remote.close())
+        return remote
+      },
+      bridge(url, options = {}) {
+        const started = startBridgeChild(url, { home, ...options })
+        bridges.push(started)
+        cleanups.push(() => end(started))
+        return started
+      },
+      command: (words, options = {}) => runCommand(words, { home, ...options }),
+      file(name, content) {
+        const path = join(home, name)
+        mkdirSync(dirname(path), { recursive: true })
+        writeFileSync(path, content)
+        return path
+      },
+      files: () => filesIn(home),
+      later: (clean) => void cleanups.push(clean),
+    }
+    try {
+      await test(stage)
+      const stray = bridges.flatMap(({ strayLines }) => strayLines)
+      if (stray.length > 0) throw new Error(`On stdout: ${JSON.stringify(stray).slice(0, 1000)}`)
+    } finally {
+      for (const clean of cleanups.toReversed()) await clean()
+    }
+  }
+}
+
+async function end(bridge: BridgeChild): Promise<void> {
+  bridge.child.stdout?.resume()
+  bridge.endInput()
+  const timer = setTimeout(() => bridge.kill('SIGKILL'), 3000)
+  await bridge.over
+  clearTimeout(timer)
+}
+
+function runCommand(words: readonly string[], options: BridgeOptions): Promise<CommandOutcome> {
+  const { node = process.execPath, launcher = bridgeLauncher } = options
+  return new Promise((resolve) => {
+    const child = execFile(
+      node,
+      [launcher, ...words],
+      { env: environmentOf(options), timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
+    child.stdin?.end()
+  })
+}
+
+function filesIn(folder: string): Map<string, string> {
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return new Map(
+    found
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path.slice(folder.length + 1), readFileSync(path, 'latin1')]),
+  )
+}
+
+/** Resolves when it holds; rejects when it still does not after `patienceMs`. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  patienceMs = 10_000,
+): Promise<void> {
+  for (const end = performance.now() + patienceMs; performance.now() < end; await delay(10)) {
+    if (await holds()) return
+  }
+  throw new Error(`Never: ${what}`)
+}
