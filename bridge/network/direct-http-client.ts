@@ -1,11 +1,11 @@
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import type { Agent } from 'node:http'
 import { Exchange } from './exchange.ts'
 import type { Attempt, ExchangePlan } from './exchange.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import type { NetworkConfig } from './network-config.ts'
 import { requestHeaders } from './request-headers.ts'
 import { createTrustedAuthorities } from './trusted-authorities.ts'
+import { nodeHttp, nodeHttps } from './node-http.ts'
 
 /** Sends requests whose URL was checked before. */
 export interface UrlClient {
@@ -42,10 +42,10 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
   const trusted = createTrustedAuthorities(config.ca)
   const quickestTrips = new Map<string, number>()
   const open = new Set<Exchange>()
-  let agents: Map<string, HttpAgent> = new Map()
+  let agents: Map<string, Agent> = new Map()
   let lastFreedAt = 0
 
-  function agentFor(protocol: string): HttpAgent {
+  function agentFor(protocol: string): Agent {
     const known = agents.get(protocol)
     if (known !== undefined) return known
     const family = config.ipv4 ? { family: 4 } : {}
@@ -55,7 +55,7 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
       ...family,
       ...(secureContext === undefined ? {} : { secureContext }),
     }
-    const agent = protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options)
+    const agent = protocol === 'https:' ? new (nodeHttps().Agent)(options) : new nodeHttp.Agent(options)
     agent.on('free', () => (lastFreedAt = Date.now()))
     agents.set(protocol, agent)
     return agent

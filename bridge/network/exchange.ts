@@ -1,6 +1,4 @@
-import { request as httpRequest } from 'node:http'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { mayGoOutAgain } from './connection-race.ts'
@@ -10,6 +8,7 @@ import { isLoopbackName, loopbackLookup } from './loopback-lookup.ts'
 import { errorCode, networkError } from './network-fault.ts'
 import { isLoopbackHost } from './request-url.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
+import { nodeHttp, nodeHttps } from './node-http.ts'
 
 /** Where and how a request goes out. */
 export interface ExchangePlan {
@@ -72,7 +71,7 @@ export class Exchange {
 
   #start(): void {
     const { url, agent, headers } = this.#plan
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const send = url.protocol === 'https:' ? nodeHttps().request : nodeHttp.request
     const call = send({
       ...urlToHttpOptions(url),
       method: this.#request.method,

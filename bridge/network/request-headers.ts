@@ -1,6 +1,6 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { NetworkError } from './http-client.ts'
 import type { HttpRequest } from './http-client.ts'
+import { nodeHttp } from './node-http.ts'
 
 /**
  * The headers of a request as they go onto the wire: those given, `User-Agent` if there is none, and the length of the
@@ -35,8 +35,8 @@ export function requestHeaders(
 
 function isAllowed(name: string, value: string): boolean {
   try {
-    validateHeaderName(name)
-    validateHeaderValue(name, value)
+    nodeHttp.validateHeaderName(name)
+    nodeHttp.validateHeaderValue(name, value)
     return true
   } catch {
     return false

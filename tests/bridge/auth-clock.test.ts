@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import { type AuthScene, burst, call, echoes, inAuthScene, until, visit } from './testing/auth-scene.ts'
+
+const clock = new URL('testing/moving-clock.ts', import.meta.url).href
+const hours = 3600
+
+/** What a bridge is started with whose clock is wrong by so many seconds, and can be made to jump. */
+function clockOf(seconds: { ahead?: number; jump?: number }): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import ${clock}`,
+    CLOCK_AHEAD_SECONDS: String(seconds.ahead ?? 0),
+    CLOCK_JUMP_SECONDS: String(seconds.jump ?? 0),
+  }
+}
+
+/** Bridges with clocks, which have all called once. */
+async function warm(scene: AuthScene, clocks: readonly Record<string, string>[]): Promise<BridgeProcess[]> {
+  await scene.signedIn()
+  const bridges = clocks.map((environment) => scene.bridge({ environment }))
+  await Promise.all(bridges.map((bridge) => bridge.open()))
+  await Promise.all(bridges.map((bridge) => call(bridge)))
+  return bridges
+}
+
+function expectNobodySignedIn({ remote, links }: AuthScene, mostRefreshes: number): void {
+  expect(remote.counters).toMatchObject({ refreshesReused: 0, refreshesRefused: 0, tabs: 0 })
+  expect(remote.counters.refreshesOk).toBeLessThanOrEqual(mostRefreshes)
+  expect(links()).toBe(0)
+}
+
+async function jump(bridges: readonly BridgeProcess[]): Promise<void> {
+  for (const bridge of bridges) bridge.signal('SIGUSR2')
+  await delay(100)
+}
+
+describe('a clock', { concurrent: true, timeout: 60_000 }, () => {
+  it.each([
+    ['ahead', 2 * hours, 1],
+    ['back', -2 * hours, 0],
+    ['ahead by a year', 8760 * hours, 1],
+  ])('that jumps %s costs no call and at most one refresh, for three bridges', (_where, seconds, refreshes) =>
+    inAuthScene({}, async (scene) => {
+      const bridges = await warm(
+        scene,
+        [1, 2, 3].map(() => clockOf({ jump: seconds })),
+      )
+      await jump(bridges)
+      for (let round = 0; round < 2; round += 1) {
+        const answers = await Promise.all(bridges.map((bridge) => burst(bridge, 5)))
+        expect(answers).toEqual(bridges.map(() => echoes(5)))
+      }
+      expectNobodySignedIn(scene, refreshes)
+    }),
+  )
+
+  it('that jumps there and back, while tokens are revoked', () =>
+    inAuthScene({}, async (scene) => {
+      const [bridge] = (await warm(scene, [clockOf({ jump: 2 * hours })])) as [BridgeProcess]
+      await jump([bridge])
+      expect(await burst(bridge, 5)).toEqual(echoes(5))
+      scene.remote.revokeAccessTokens()
+      expect(await burst(bridge, 5)).toEqual(echoes(5))
+      expectNobodySignedIn(scene, 2)
+    }))
+
+  it('that jumps in the middle of a refresh does not make another bridge refresh too', () =>
+    inAuthScene({ tokenDelayMs: 1500 }, async (scene) => {
+      const [first, second] = (await warm(scene, [clockOf({}), clockOf({ jump: 2 * hours })])) as [
+        BridgeProcess,
+        BridgeProcess,
+      ]
+      scene.remote.revokeAccessTokens()
+      const going = burst(first, 5)
+      await until(() => scene.remote.counters.requests['POST /token'] === 1, 'a refresh')
+      await jump([second])
+      const others = burst(second, 5)
+      expect(await going).toEqual(echoes(5))
+      expect(await others).toEqual(echoes(5))
+      // For the one whose clock is ahead the new token has ended as well; it may ask for another.
+      expectNobodySignedIn(scene, 2)
+    }))
+
+  it.each([
+    ['a day ahead', 24 * hours],
+    ['a day behind', -24 * hours],
+    ['ten years behind', -87_600 * hours],
+  ])('that is %s from the start is no reason to sign in', (_where, ahead) =>
+    inAuthScene({}, async (scene) => {
+      const bridges = await warm(scene, [clockOf({ ahead }), clockOf({})])
+      for (let round = 0; round < 3; round += 1) {
+        const answers = await Promise.all(bridges.map((bridge) => burst(bridge, 3)))
+        expect(answers).toEqual(bridges.map(() => echoes(3)))
+      }
+      expectNobodySignedIn(scene, 3)
+    }),
+  )
+
+  it('that is wrong does not keep anybody from signing in', () =>
+    inAuthScene({}, async (scene) => {
+      for (const [index, ahead] of [48 * hours, -48 * hours].entries()) {
+        const flags = ['--profile', `p${index}`]
+        const bridge = scene.bridge({ environment: clockOf({ ahead }), flags })
+        await bridge.open()
+        const held = burst(bridge, 3)
+        await visit(await bridge.link())
+        expect(await held).toEqual(echoes(3))
+        expect(await burst(bridge, 3)).toEqual(echoes(3))
+        expect(bridge.links()).toBe(1)
+      }
+    }))
+})

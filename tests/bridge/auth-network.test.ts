@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import {
+  type AuthScene,
+  burst,
+  call,
+  echoes,
+  inAuthScene,
+  textOf,
+  until,
+  visit,
+} from './testing/auth-scene.ts'
+
+const slowMs = 400
+
+/** Resets every connection while the next request of that path is being answered. */
+async function cutDuring({ remote }: AuthScene, path: string, times = 1): Promise<void> {
+  const count = (): number => remote.counters.requests[path] ?? 0
+  remote.set({ delayMs: slowMs })
+  for (let cut = 0; cut < times; cut += 1) {
+    const before = count()
+    await until(() => count() > before, path)
+    remote.dropConnections()
+  }
+  remote.set({ delayMs: 0 })
+}
+
+/** Signs in as a person does who is not put off: opens the newest link, and asks for another one if it comes to that. */
+async function signInSomehow(bridge: BridgeProcess): Promise<void> {
+  await until(async () => {
+    const text = textOf(await bridge.request('tools/call', { name: 'sign_in', arguments: {} }))
+    if (text.startsWith('Signed in')) return true
+    const link = bridge.allLinks().at(-1)
+    if (link !== undefined) await visit(link).catch(() => undefined)
+    return false
+  }, 'a sign-in')
+}
+
+describe('a connection that breaks', { concurrent: true, timeout: 60_000 }, () => {
+  it.each([
+    'POST /mcp',
+    'GET /.well-known/oauth-protected-resource/mcp',
+    'GET /.well-known/oauth-authorization-server',
+    'POST /register',
+  ])('once in the first sign-in, at %s', (path) =>
+    inAuthScene({}, async (scene) => {
+      const bridge = scene.bridge()
+      const cut = cutDuring(scene, path)
+      const opened = bridge.open()
+      await cut
+      expect(await opened).toHaveProperty('result')
+      const first = call(bridge)
+      await signInSomehow(bridge)
+      expect(await first).toMatch(/clientId|^failed: /)
+      expect(await burst(bridge, 5)).toEqual(echoes(5))
+      expect(scene.remote.counters.codeGrants).toBe(1)
+      expect(scene.remote.counters.registrations).toBeLessThanOrEqual(2)
+      expect(scene.links()).toBeLessThanOrEqual(2)
+    }),
+  )
+
+  it('when the code is redeemed: the person is told, and the next sign-in works', () =>
+    inAuthScene({}, async (scene) => {
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      const held = call(bridge)
+      const link = await bridge.link()
+      const cut = cutDuring(scene, 'POST /token', 2)
+      const page = visit(link).then(
+        ({ page }) => page,
+        () => 'broken',
+      )
+      await cut
+      expect(await page).not.toContain('You are signed in')
+      expect(await held).toMatch(/^failed: .*the last one failed/)
+      await signInSomehow(bridge)
+      expect(await burst(bridge, 5)).toEqual(echoes(5))
+    }))
+
+  it.each([
+    ['before it is done', false, 0],
+    ['before it is done', false, 60],
+    ['after it was done', true, 60],
+  ])(
+    'in a refresh, %s (answer lost: %s, reuse grace %i s): nobody signs in',
+    (_when, tokenAnswerLost, graceSeconds) =>
+      inAuthScene(
+        { graceSeconds, tokenAnswerLost, tokenFault: 'reset', tokenFaultTimes: 1 },
+        async (scene) => {
+          await scene.signedIn({ agoSeconds: 4000 })
+          const bridges = [scene.bridge(), scene.bridge()]
+          for (const bridge of bridges)
+            await until(async () => 'result' in (await bridge.open()), 'an opening')
+          expect(await Promise.all(bridges.map((bridge) => burst(bridge, 5)))).toEqual([echoes(5), echoes(5)])
+          expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, tabs: 0 })
+          expect(scene.links()).toBe(0)
+        },
+      ),
+  )
+
+  it('in a refresh whose answer a strict server gives once: one link for all, no hang', () =>
+    inAuthScene(
+      { graceSeconds: 0, tokenAnswerLost: true, tokenFault: 'reset', tokenFaultTimes: 1 },
+      async (scene) => {
+        await scene.signedIn()
+        const bridges = await scene.opened(2)
+        scene.remote.revokeAccessTokens()
+        await Promise.all(bridges.map((bridge) => burst(bridge, 1)))
+        const held = Promise.all(bridges.map((bridge) => burst(bridge, 3)))
+        const [link = ''] = await Promise.all(bridges.map((bridge) => bridge.link()))
+        await visit(link)
+        expect(await held).toEqual([echoes(3), echoes(3)])
+        expect(scene.links()).toBe(1)
+      },
+    ))
+
+  it.each(['reset', 'cut'] as const)('in a call (%s): only that call may fail, and says so', (fault) =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn()
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      await call(bridge)
+      scene.remote.failNext(fault, 1, 'tools/call')
+      const answers = await burst(bridge, 5)
+      const failed = answers.filter((text) => text.startsWith('error'))
+      expect(failed).toHaveLength(1)
+      expect(failed[0]).toMatch(/127\.0\.0\.1|connection|broke/i)
+      // A question that changes nothing is asked again.
+      scene.remote.failNext(fault, 1, 'tools/list')
+      expect(await bridge.request('tools/list')).toHaveProperty('result')
+      expect(await burst(bridge, 5)).toEqual(echoes(5))
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 0, tabs: 0 })
+    }),
+  )
+
+  it('while tokens are renewed for many calls: all of them succeed', () =>
+    inAuthScene({ graceSeconds: 60, tokenDelayMs: 300 }, async (scene) => {
+      await scene.signedIn()
+      const bridges = await scene.opened(3)
+      await Promise.all(bridges.map((bridge) => call(bridge)))
+      scene.remote.revokeAccessTokens()
+      const going = bridges.map((bridge) => burst(bridge, 5))
+      await until(() => scene.remote.counters.refreshesOk === 1, 'a refresh')
+      scene.remote.dropConnections()
+      const answers = (await Promise.all(going)).flat()
+      for (const text of answers) expect(text).toMatch(/^(call \d|error -32603: .*cannot be renewed)/)
+      for (const bridge of bridges)
+        await until(async () => (await call(bridge)).includes('clientId'), 'a call that works')
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, tabs: 0 })
+      expect(scene.links()).toBe(0)
+    }))
+})

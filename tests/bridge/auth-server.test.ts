@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import type { RemoteOptions } from '../remote/remote.ts'
+import {
+  type AuthScene,
+  burst,
+  call,
+  echoes,
+  inAuthScene,
+  textOf,
+  until,
+  visit,
+} from './testing/auth-scene.ts'
+
+async function warm(scene: AuthScene, count = 1): Promise<BridgeProcess[]> {
+  await scene.signedIn()
+  const bridges = await scene.opened(count)
+  await Promise.all(bridges.map((bridge) => call(bridge)))
+  await Promise.all(bridges.map((bridge) => bridge.request('tools/list')))
+  scene.remote.resetCounters()
+  return bridges
+}
+
+describe('an authorization server that has forgotten', { concurrent: true, timeout: 60_000 }, () => {
+  it.each<[what: string, forget: (scene: AuthScene) => void, registrations: number]>([
+    ['the grants', ({ remote }) => remote.revokeGrants(), 0],
+    ['the client', ({ remote }) => remote.forgetClients(), 1],
+    [
+      'both',
+      ({ remote }) => {
+        remote.revokeGrants()
+        remote.forgetClients()
+      },
+      1,
+    ],
+  ])('%s costs one sign-in, at the first start', (_what, forget, registrations) =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      forget(scene)
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      const held = burst(bridge, 5)
+      expect((await visit(await bridge.link())).status).toBe(200)
+      expect(await held).toEqual(echoes(5))
+      expect(scene.links()).toBe(1)
+      expect(scene.remote.counters).toMatchObject({ registrations, codeGrants: 1 })
+      expect(scene.remote.counters.requests['POST /token']).toBe(2)
+    }),
+  )
+
+  it('client and grants under way costs one for all bridges', () =>
+    inAuthScene({}, async (scene) => {
+      const bridges = await warm(scene, 3)
+      scene.remote.revokeGrants()
+      scene.remote.forgetClients()
+      const held = Promise.all(bridges.map((bridge) => burst(bridge, 5)))
+      const [link = ''] = await Promise.all(bridges.map((bridge) => bridge.link()))
+      await visit(link)
+      expect(await held).toEqual(bridges.map(() => echoes(5)))
+      expect(scene.links()).toBe(1)
+      expect(scene.remote.counters).toMatchObject({ registrations: 1, codeGrants: 1 })
+    }))
+
+  it('the scope of a tool asks for that scope, once', () =>
+    inAuthScene({}, async (scene) => {
+      const [bridge] = (await warm(scene)) as [BridgeProcess]
+      const held = call(bridge, 'admin')
+      const link = await bridge.link()
+      expect(new URL(link).searchParams.get('scope')?.split(' ')).toEqual(
+        expect.arrayContaining(['mcp', 'mcp:admin']),
+      )
+      await visit(link)
+      expect(await held).toBe('you may')
+      expect(await call(bridge)).toContain('mcp:admin')
+      expect(scene.links()).toBe(1)
+    }))
+})
+
+describe('an authorization server that fails', { concurrent: true, timeout: 60_000 }, () => {
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([
+    ['temporarily_unavailable'],
+    [429],
+    [500],
+    [502],
+    ['html'],
+    ['reset'],
+    ['cut'],
+  ])('(%s) while tokens end: calls say so, nobody signs in, and it works when it does', (tokenFault) =>
+    inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      for (const text of await burst(bridge, 5)) expect(text).toMatch(/^error -32603: .*cannot be renewed/)
+      // As often as a process may, not as often as it is called.
+      expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(4)
+      scene.remote.set({ tokenFault: undefined })
+      await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
+      expect(scene.links()).toBe(0)
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
+    }),
+  )
+
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['temporarily_unavailable'], [400], ['reset']])(
+    '(%s) while tokens are still good: every call succeeds',
+    (tokenFault) =>
+      inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
+        await scene.signedIn({ agoSeconds: 3570 })
+        const bridges = await scene.opened(2)
+        const answers = await Promise.all(bridges.map((bridge) => burst(bridge, 5)))
+        expect(answers).toEqual([echoes(5), echoes(5)])
+        expect(scene.remote.counters.requests['POST /token']).toBeGreaterThan(0)
+        expect(scene.links()).toBe(0)
+      }),
+  )
+
+  it('never to answer: the call ends with a reason within 20 s, and the login is kept', () =>
+    inAuthScene({ tokenFault: 'hang', tokenFaultTimes: 1000 }, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      const begin = performance.now()
+      const bridge = scene.bridge()
+      expect(textOf(await bridge.open())).toMatch(/cannot be renewed/)
+      expect(performance.now() - begin).toBeLessThan(20_000)
+      scene.remote.set({ tokenFault: undefined })
+      await until(async () => 'result' in (await bridge.open()), 'an opening that works', 20_000)
+      expect(await call(bridge)).toContain('clientId')
+      expect(scene.links()).toBe(0)
+    }))
+})
+
+describe('a server that is away', { concurrent: true, timeout: 60_000 }, () => {
+  it('at the start is told to a client that knows nothing of it, and works when it is back', () =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn()
+      await scene.remote.stop()
+      const bridge = scene.bridge({ flags: ['--retry', '1s'] })
+      const answer = await bridge.open()
+      expect(textOf(answer)).toMatch(/error -32603: .*127\.0\.0\.1/)
+      await scene.remote.start()
+      expect(await bridge.open()).toHaveProperty('result')
+      expect(await burst(bridge, 5)).toEqual(echoes(5))
+      expect(scene.links()).toBe(0)
+    }))
+
+  it('at the start is waited for, if it comes back in time', () =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn()
+      await scene.remote.stop()
+      const bridge = scene.bridge()
+      const opened = bridge.open()
+      await until(() => bridge.stderr().includes('drawbridge'), 'the bridge')
+      setTimeout(() => void scene.remote.start(), 1500)
+      expect(await opened).toHaveProperty('result')
+      expect(await burst(bridge, 5)).toEqual(echoes(5))
+    }))
+
+  it('at the start, and was known: the client starts at once, and calls work when it is back', () =>
+    inAuthScene({}, async (scene) => {
+      const [first] = (await warm(scene)) as [BridgeProcess]
+      await first.close()
+      await scene.remote.stop()
+      const bridge = scene.bridge()
+      const begin = performance.now()
+      expect(await bridge.open()).toHaveProperty('result')
+      expect(performance.now() - begin).toBeLessThan(5000)
+      const held = burst(bridge, 5)
+      setTimeout(() => void scene.remote.start(), 1000)
+      expect(await held).toEqual(echoes(5))
+      expect(scene.links()).toBe(0)
+    }))
+
+  it('at the start with tokens that have ended: refreshed when it is back, once', () =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      await scene.remote.stop()
+      const bridges = [1, 2].map(() => scene.bridge({ flags: ['--retry', '1s'] }))
+      for (const answer of await Promise.all(bridges.map((bridge) => bridge.open())))
+        expect(textOf(answer)).toMatch(/^error -32603: /)
+      await scene.remote.start()
+      for (const bridge of bridges)
+        await until(async () => 'result' in (await bridge.open()), 'an opening that works')
+      expect(await Promise.all(bridges.map((bridge) => burst(bridge, 5)))).toEqual([echoes(5), echoes(5)])
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, tabs: 0 })
+      expect(scene.links()).toBe(0)
+    }))
+
+  it('at the first start of all, and nobody was signed in: one sign-in when it is back', () =>
+    inAuthScene({}, async (scene) => {
+      await scene.remote.stop()
+      const bridge = scene.bridge({ flags: ['--retry', '1s'] })
+      expect(textOf(await bridge.open())).toMatch(/^error -32603: /)
+      expect(scene.links()).toBe(0)
+      await scene.remote.start()
+      expect(await bridge.open()).toHaveProperty('result')
+      const held = burst(bridge, 5)
+      await visit(await bridge.link())
+      expect(await held).toEqual(echoes(5))
+      expect(scene.links()).toBe(1)
+    }))
+})

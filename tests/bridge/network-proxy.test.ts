@@ -1,0 +1,152 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Certificates, makeCertificates } from '../../bridge/network/testing/certificate-fixture.ts'
+import { type BridgeOptions, errorOf } from './support/bridge-child.ts'
+import { type ConnectProxy, startConnectProxy } from './support/connect-proxy.ts'
+import { closedPort } from './support/socket-server.ts'
+import { type Stage, staged } from './support/stage.ts'
+import { startTlsFront } from './support/tls-front.ts'
+
+const password = 'pass word/%7Esecret'
+const credentials = `somebody:${password}`
+
+let certificates: Certificates
+beforeAll(() => {
+  certificates = makeCertificates()
+})
+
+interface Scene {
+  proxy: ConnectProxy
+  /** The URL of the proxy, with user and password. */
+  proxyUrl: string
+  ca: string
+}
+
+/** A server at https://mcp.test/mcp, which only the proxy can find. */
+async function setScene(stage: Stage): Promise<Scene> {
+  const remote = await stage.remote()
+  const targetPort = await startTlsFront(stage, certificates.valid, remote.url)
+  const proxy = await startConnectProxy(stage, { targetPort, credentials })
+  const proxyUrl = `http://somebody:${encodeURIComponent(password)}@127.0.0.1:${proxy.port}`
+  return { proxy, proxyUrl, ca: stage.file('ca.pem', certificates.authority) }
+}
+
+const ways: Readonly<Record<string, (stage: Stage, scene: Scene) => BridgeOptions>> = {
+  'a flag': (_, { proxyUrl, ca }) => ({ flags: ['--proxy', proxyUrl, '--ca', ca] }),
+  HTTPS_PROXY: (_, { proxyUrl, ca }) => ({
+    flags: ['--ca', ca],
+    environment: { HTTPS_PROXY: proxyUrl, HTTP_PROXY: 'http://127.0.0.1:9' },
+  }),
+  https_proxy: (_, { proxyUrl, ca }) => ({ flags: ['--ca', ca], environment: { https_proxy: proxyUrl } }),
+  ALL_PROXY: (_, { proxyUrl, ca }) => ({ flags: ['--ca', ca], environment: { ALL_PROXY: proxyUrl } }),
+  DRAWBRIDGE_PROXY: (_, { proxyUrl, ca }) => ({
+    environment: { DRAWBRIDGE_PROXY: proxyUrl, DRAWBRIDGE_CA: ca, HTTPS_PROXY: 'http://127.0.0.1:9' },
+  }),
+  'the configuration file': (stage, { proxyUrl, ca }) => {
+    stage.file('.drawbridge/config.json', JSON.stringify({ proxy: proxyUrl, ca }))
+    return {}
+  },
+  'the section for the server': (stage, { proxyUrl, ca }) => {
+    const servers = { 'https://mcp.test/mcp': { proxy: proxyUrl, ca } }
+    stage.file('.drawbridge/config.json', JSON.stringify({ proxy: 'http://127.0.0.1:9', servers }))
+    return {}
+  },
+}
+
+describe.concurrent('a proxy with a password', () => {
+  it.each(Object.keys(ways))(
+    'named by %s carries everything, and its password is in no output and no file',
+    (way) =>
+      staged(async (stage) => {
+        const scene = await setScene(stage)
+        const options = ways[way]?.(stage, scene) ?? {}
+        const given = new Set(stage.files().keys())
+        const bridge = stage.bridge('https://mcp.test/mcp', {
+          ...options,
+          flags: [...(options.flags ?? []), '--debug'],
+        })
+        expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
+        expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
+        expect(await bridge.call('echo', { text: 'through' })).toBe('through')
+        expect(new Set(scene.proxy.lines)).toEqual(new Set(['CONNECT mcp.test:443']))
+        expect(new Set(scene.proxy.credentials)).toEqual(new Set([credentials]))
+        bridge.endInput()
+        expect(await bridge.over).toMatchObject({ code: 0 })
+
+        const written = [...stage.files()].filter(([name]) => !given.has(name))
+        expect(written.some(([name]) => name.includes('logs/'))).toBe(true)
+        const everything = [bridge.stderr(), JSON.stringify(bridge.messages), ...written.flat()].join('\n')
+        const encoded = Buffer.from(credentials).toString('base64')
+        for (const form of [password, encodeURIComponent(password), encoded, 'somebody']) {
+          expect(everything).not.toContain(form)
+        }
+      })(),
+  )
+
+  it(
+    'that is wrong: the client is told what to correct, and neither password is in what it is told',
+    staged(async (stage) => {
+      const { proxy, ca } = await setScene(stage)
+      const flags = ['--proxy', `http://somebody:wrongsecret@127.0.0.1:${proxy.port}`, '--ca', ca]
+      const bridge = stage.bridge('https://mcp.test/mcp', { flags: [...flags, '--retry', 'off', '--debug'] })
+      const { data, message } = errorOf(await bridge.initialize())
+      expect(data).toMatchObject({ code: 'network_proxy' })
+      expect(message).toContain('407')
+      expect(message).toContain('--proxy')
+      const files = [...stage.files().values()].join('\n')
+      expect(message + JSON.stringify(data) + bridge.stderr() + files).not.toContain('wrongsecret')
+    }),
+  )
+})
+
+describe.concurrent('a proxy', () => {
+  it(
+    'forwards plain http as well',
+    staged(async (stage) => {
+      const remote = await stage.remote()
+      const proxy = await startConnectProxy(stage, { targetPort: Number(new URL(remote.url).port) })
+      const flags = ['--allow-http', '--proxy', `http://127.0.0.1:${proxy.port}`]
+      const bridge = stage.bridge('http://mcp.test/mcp', { flags })
+      await bridge.initialize()
+      expect(await bridge.call('echo', { text: 'plain' })).toBe('plain')
+      expect(proxy.lines.length).toBeGreaterThan(2)
+      expect(new Set(proxy.lines).size).toBeLessThanOrEqual(2)
+      expect(proxy.lines[0]).toMatch(/^(?:POST http:\/\/mcp\.test\/mcp|CONNECT mcp\.test:80)$/)
+    }),
+  )
+
+  it.each([
+    ['NO_PROXY names the host', { NO_PROXY: 'mcp.test' }, []],
+    ['it is switched off', {}, ['--no-proxy']],
+  ])('is not used when %s', (_, environment, flags) =>
+    staged(async (stage) => {
+      const { proxy, proxyUrl, ca } = await setScene(stage)
+      const bridge = stage.bridge('https://mcp.test/mcp', {
+        flags: ['--ca', ca, '--retry', 'off', ...flags],
+        environment: { HTTPS_PROXY: proxyUrl, ...environment },
+      })
+      expect(errorOf(await bridge.initialize()).data).toMatchObject({ code: 'network_dns' })
+      expect(proxy.lines).toEqual([])
+    })(),
+  )
+
+  it(
+    'is never asked for this computer',
+    staged(async (stage) => {
+      const remote = await stage.remote()
+      const environment = { HTTP_PROXY: `http://127.0.0.1:${await closedPort()}` }
+      const bridge = stage.bridge(remote.url, { environment })
+      expect(await bridge.initialize()).toHaveProperty('result')
+    }),
+  )
+
+  it(
+    'that is not there: the client is told what to correct',
+    staged(async (stage) => {
+      const proxy = `http://127.0.0.1:${await closedPort()}`
+      const bridge = stage.bridge('https://mcp.test/mcp', { flags: ['--proxy', proxy, '--retry', 'off'] })
+      const { data, message } = errorOf(await bridge.initialize())
+      expect(data).toMatchObject({ code: 'network_proxy' })
+      expect(message).toContain('--no-proxy')
+    }),
+  )
+})
