@@ -71,6 +71,16 @@ describe('a failed command', () => {
     expect(failure.exit).toBe(exitCode.signInNeeded)
   })
 
+  it.each([
+    ['the login has ended', 'The login has ended.'],
+    ['mcp.example.com refused the connection', 'mcp.example.com refused the connection.'],
+    ['localhost has no address', 'localhost has no address.'],
+    ['https://mcp.example.com sent no response', 'https://mcp.example.com sent no response.'],
+  ])('makes a sentence of %j, and leaves names as they are', (message, said) => {
+    const failure = describeError(new OAuthFailure('expired', message), { serverUrl })
+    expect(failure.sentences).toEqual([said])
+  })
+
   it('tells every fault of a configuration', () => {
     const failure = describeError(new ConfigError(['a: bad.', 'b: bad.']), { serverUrl: undefined })
     expect(failureText('', failure)).toBe(

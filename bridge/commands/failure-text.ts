@@ -112,8 +112,9 @@ export function placeOf(error: unknown): string {
   return place === undefined ? error.name : `${error.name} at ${place}`
 }
 
+/** Commands, flags and the names of hosts stay as they are written. */
 function sentence(text: string): string {
-  const capital = /^(?:drawbridge |https?:|--)/.test(text)
+  const capital = /^(?:drawbridge |--|localhost\b|\S+[.:]\S)/.test(text)
     ? text
     : text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?]$/.test(capital) ? capital : `${capital}.`

@@ -13,8 +13,20 @@ const mostCookiesOfOrigin = 50
  */
 export function withCookies(client: HttpClient, now: () => number = systemSeconds): HttpClient {
   const jar = new Map<string, StoredCookie[]>()
+  let latest: URL | undefined
+  let latestText = ''
+
+  /** Nearly all requests are for the same URL. */
+  function urlOf(text: string): URL | undefined {
+    if (latest !== undefined && latestText === text) return latest
+    if (!URL.canParse(text)) return undefined
+    latest = new URL(text)
+    latestText = text
+    return latest
+  }
 
   function withHeader(request: HttpRequest, url: URL): HttpRequest {
+    if (jar.size === 0) return request
     const kept = (jar.get(url.origin) ?? []).filter((cookie) => !isExpired(cookie, now()))
     const sent = kept.filter((cookie) => isFor(cookie, url))
     if (sent.length === 0) return request
@@ -41,7 +53,7 @@ export function withCookies(client: HttpClient, now: () => number = systemSecond
 
   return {
     async send(request) {
-      const url = URL.canParse(request.url) ? new URL(request.url) : undefined
+      const url = urlOf(request.url)
       if (url === undefined) return client.send(request)
       const response = await client.send(withHeader(request, url))
       store(response, url)

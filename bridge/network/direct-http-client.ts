@@ -1,4 +1,6 @@
 import type { Agent } from 'node:http'
+import { exchangeAddress } from './exchange-address.ts'
+import type { ExchangeAddress } from './exchange-address.ts'
 import { Exchange } from './exchange.ts'
 import type { Attempt, ExchangePlan } from './exchange.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
@@ -42,6 +44,7 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
   const trusted = createTrustedAuthorities(config.ca)
   const quickestTrips = new Map<string, number>()
   const open = new Set<Exchange>()
+  const addresses = new WeakMap<URL, ExchangeAddress>()
   let agents: Map<string, Agent> = new Map()
   let lastFreedAt = 0
 
@@ -62,9 +65,12 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
   }
 
   function attempt(request: HttpRequest, url: URL): Promise<Attempt> {
+    const address = addresses.get(url) ?? exchangeAddress(url)
+    addresses.set(url, address)
     const plan: ExchangePlan = {
       url,
-      headers: requestHeaders(request, config.userAgent, url.origin),
+      address,
+      headers: requestHeaders(request, config.userAgent, address.origin),
       agent: agentFor(url.protocol),
       connectTimeoutMs: config.connectTimeoutMs,
       headersTimeoutMs: request.headersTimeoutMs ?? config.headersTimeoutMs,

@@ -1,10 +1,9 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { urlToHttpOptions } from 'node:url'
 import { mayGoOutAgain } from './connection-race.ts'
+import type { ExchangeAddress } from './exchange-address.ts'
 import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
-import { isLoopbackName, loopbackLookup } from './loopback-lookup.ts'
 import { errorCode, networkError } from './network-fault.ts'
 import { isLoopbackHost } from './request-url.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
@@ -13,6 +12,7 @@ import { nodeHttp, nodeHttps } from './node-http.ts'
 /** Where and how a request goes out. */
 export interface ExchangePlan {
   url: URL
+  address: ExchangeAddress
   headers: Record<string, string>
   agent: Agent
   connectTimeoutMs: number
@@ -66,26 +66,26 @@ export class Exchange {
 
   /** Ends the exchange with the fault `aborted`, at whatever point it is. */
   cancel(): void {
-    this.#end('aborted', `the request to ${this.#plan.url.origin} was cancelled`)
+    this.#end('aborted', `the request to ${this.#plan.address.origin} was cancelled`)
   }
 
   #start(): void {
-    const { url, agent, headers } = this.#plan
-    const send = url.protocol === 'https:' ? nodeHttps().request : nodeHttp.request
+    const { address, agent, headers } = this.#plan
+    const { origin, isTls } = address
+    const send = isTls ? nodeHttps().request : nodeHttp.request
     const call = send({
-      ...urlToHttpOptions(url),
+      ...address.options,
       method: this.#request.method,
       agent,
       headers,
       maxHeaderSize: mostHeadBytes,
       joinDuplicateHeaders: true,
-      ...(isLoopbackName(url.hostname) ? { lookup: loopbackLookup } : {}),
     })
     this.#call = call
     call.on('socket', (socket) => this.#onSocket(socket))
     call.on('finish', () => (this.#written = true))
     call.on('response', (response) => this.#onResponse(response))
-    call.on('upgrade', () => this.#end('protocol', `${url.origin} wants to leave HTTP, unasked`))
+    call.on('upgrade', () => this.#end('protocol', `${origin} wants to leave HTTP, unasked`))
     call.on('error', (error) => this.#onError(error))
     call.on('close', () => this.#onError(undefined))
     call.end(this.#request.body)
@@ -93,10 +93,10 @@ export class Exchange {
 
   #onSocket(socket: Socket): void {
     if (this.#call?.reusedSocket === true) return this.#onConnected()
-    const { connectTimeoutMs, url } = this.#plan
+    const { connectTimeoutMs, url, address } = this.#plan
     this.#arm(connectTimeoutMs, 'connect_timeout', `${url.host} could not be connected to`)
     this.#measureConnect(socket)
-    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.#onConnected())
+    socket.once(address.isTls ? 'secureConnect' : 'connect', () => this.#onConnected())
   }
 
   #measureConnect(socket: Socket): void {
@@ -106,22 +106,25 @@ export class Exchange {
   }
 
   #noteTrip(since: number): void {
-    const { quickestTrips, url } = this.#plan
+    const { quickestTrips, address } = this.#plan
     const took = performance.now() - since
-    quickestTrips.set(url.origin, Math.min(took, quickestTrips.get(url.origin) ?? took))
+    if (took < (quickestTrips.get(address.origin) ?? Infinity)) quickestTrips.set(address.origin, took)
   }
 
   #onConnected(): void {
     this.#connected = true
     this.#writingSince = performance.now()
-    this.#arm(this.#plan.headersTimeoutMs, 'headers_timeout', `${this.#plan.url.origin} sent no response`)
+    this.#arm(this.#plan.headersTimeoutMs, 'headers_timeout', `${this.#plan.address.origin} sent no response`)
   }
 
   #onResponse(response: IncomingMessage): void {
     clearTimeout(this.#timer)
     this.#noteTrip(this.#writingSince)
     this.#response = response
-    this.#watchSilence(response)
+    // What has come whole with its head cannot fall silent.
+    queueMicrotask(() => {
+      if (!response.complete && !response.destroyed) this.#watchSilence(response)
+    })
     this.#translateErrors(response)
     response.once('end', () => {
       // An early answer to a body that nobody reads: the rest of it would block the connection for ever.

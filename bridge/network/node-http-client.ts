@@ -5,6 +5,13 @@ import type { NetworkConfig } from './network-config.ts'
 import { chooseProxy } from './proxy-choice.ts'
 import { readRequestUrl } from './request-url.ts'
 
+/** Where a URL leads. */
+interface Route {
+  text: string
+  url: URL
+  proxyUrl: string | undefined
+}
+
 /**
  * The client that everything in the bridge sends with. Straight over node:http; through undici, which is loaded then and
  * not before, for URLs that have to go through a proxy. After `close` it can be used again: that is how connections that
@@ -13,6 +20,15 @@ import { readRequestUrl } from './request-url.ts'
 export function createHttpClient(config: NetworkConfig): HttpClient {
   const direct = createDirectClient(config)
   const proxied = new Map<string, Promise<UrlClient>>()
+  let latest: Route | undefined
+
+  /** Nearly all requests are for the same URL: it is read and judged once. */
+  function routeOf(text: string): Route {
+    if (latest?.text === text) return latest
+    const url = readRequestUrl(text, config.allowHttp)
+    latest = { text, url, proxyUrl: chooseProxy(url, config.proxy) }
+    return latest
+  }
 
   async function proxiedClient(proxyUrl: string): Promise<UrlClient> {
     const { createProxiedClient } = await import('./proxied-http-client.ts')
@@ -21,8 +37,7 @@ export function createHttpClient(config: NetworkConfig): HttpClient {
 
   return {
     async send(request) {
-      const url = readRequestUrl(request.url, config.allowHttp)
-      const proxyUrl = chooseProxy(url, config.proxy)
+      const { url, proxyUrl } = routeOf(request.url)
       if (proxyUrl === undefined) return direct.send(request, url)
       let client = proxied.get(proxyUrl)
       if (client === undefined) proxied.set(proxyUrl, (client = proxiedClient(proxyUrl)))

@@ -14,6 +14,8 @@ import {
 const earlyWaitMs = 2000
 /** A pause of this length is waited for; before a longer one the call fails, and says how long. */
 const longestWaitMs = 2000
+/** So long a call tries again: an authorization server that is started anew is back by then. */
+const patienceMs = 5000
 
 /** How one process renews tokens: one request at a time, and none too soon. */
 export interface LoginRenewal {
@@ -27,8 +29,10 @@ export interface LoginRenewal {
   /** Rejects like {@link LoginRenewal.renew} while the authorization server has to be left alone. */
   pause(issuer: string | undefined): Promise<void>
   failed(): void
-  /** Counts a renewal that a refusal asks for, before it is sent. False when there were too many. */
+  /** Whether refused tokens may be replaced. Not if that has helped nothing too often of late. */
   mayFollowRefusal(): boolean
+  /** Counts refused tokens that were replaced in another way than by {@link LoginRenewal.renew}. */
+  followedRefusal(): void
   /** The renewal whose request may be on the wire, if any. One that still waits for its lock has nothing to lose. */
   underway(): Promise<unknown> | undefined
 }
@@ -69,6 +73,7 @@ export function createLoginRenewal(
       pace.failed(outcome.retryAfterSeconds)
     } else {
       pace.succeeded()
+      if (outcome.kind === 'renewed' && need === 'refused') pace.followedRefusal()
     }
     return outcome
   }
@@ -80,7 +85,8 @@ export function createLoginRenewal(
 
   function unavailable(issuer: string | undefined): OAuthFailure {
     const pauseMs = pace.pauseMs()
-    return new OAuthFailure('unavailable', 'The token has ended and cannot be renewed now.', {
+    const reason = lastCause instanceof Error ? `: ${lastCause.message.replace(/\.$/, '')}` : ''
+    return new OAuthFailure('unavailable', `The token has ended and cannot be renewed now${reason}.`, {
       cause: lastCause,
       ...(issuer === undefined ? {} : { issuer }),
       ...(pauseMs === 0 ? {} : { retryAfterSeconds: Math.ceil(pauseMs / 1000) }),
@@ -95,10 +101,13 @@ export function createLoginRenewal(
 
   return {
     async renew(credential, need) {
-      if (flight === undefined) await pause(credential.issuer)
-      const outcome = await fly(credential, need)
-      if (outcome.kind === 'unavailable') throw unavailable(credential.issuer)
-      return outcome.credential
+      const giveUpAt = performance.now() + patienceMs
+      for (;;) {
+        if (flight === undefined) await pause(credential.issuer)
+        const outcome = await fly(credential, need)
+        if (outcome.kind !== 'unavailable') return outcome.credential
+        if (performance.now() > giveUpAt) throw unavailable(credential.issuer)
+      }
     },
     async renewEarly(credential) {
       if (flight === undefined && pace.pauseMs() > 0) return credential
@@ -113,6 +122,7 @@ export function createLoginRenewal(
     pause,
     failed: () => pace.failed(undefined),
     mayFollowRefusal: pace.mayFollowRefusal,
+    followedRefusal: pace.followedRefusal,
     underway: () => (isSent ? flight : undefined),
   }
 }

@@ -274,13 +274,40 @@ describe('a renewal that the server cannot do now', () => {
     expect((await store.read(id))?.signInNeeded).toBeUndefined()
   })
 
-  it('works again when the server does', async () => {
+  it('is asked again for a while, and told of when that does not help', async () => {
     await expired()
     server.rules.failWith = { status: 500 }
-    const login = create()
-    await expect(login.authorization()).rejects.toMatchObject({ fault: 'unavailable' })
+    const failed = create().authorization()
+    await expect(failed).rejects.toMatchObject({
+      fault: 'unavailable',
+      retryAfterSeconds: expect.any(Number),
+    })
+    expect(server.counts.refused).toBe(3)
+  })
+
+  it('works again when the server does: calls that wait do not even notice', async () => {
+    await expired()
+    server.rules.failWith = { status: 500 }
+    const asked = calls(create(), 5)
+    await expect.poll(() => server.counts.refused).toBe(1)
     server.rules.failWith = undefined
-    expect(await call(server.url, login)).toBe(200)
+    expect(await asked).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.refreshed).toBe(1)
+  })
+
+  it('is never taken for a refusal, however often tokens are refused meanwhile', async () => {
+    await signedIn()
+    const login = create()
+    await login.authorization()
+    server.revokeAccessTokens()
+    server.rules.failWith = { status: 500 }
+    for (const end = performance.now() + 8000; performance.now() < end; await systemRuntime.sleep(200)) {
+      await expect(call(server.url, login)).rejects.toMatchObject({ fault: 'unavailable' })
+    }
+    expect(server.counts.refused).toBeGreaterThan(3)
+    server.rules.failWith = undefined
+    expect((await store.read(id))?.signInNeeded).toBeUndefined()
+    expect(await create().authorization()).toBeDefined()
   })
 
   it('leaves no mark when the request was never sent', async () => {

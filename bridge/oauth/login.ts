@@ -88,6 +88,7 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
     refusedSignIn = { signInId: replaced?.signInId }
     try {
       await signIn().done
+      if (isRefused) renewal.followedRefusal()
       return true
     } catch (error) {
       renewal.failed()

@@ -52,7 +52,9 @@ describe('the pace of renewals', () => {
     )
     return times.filter((at) => {
       now = at
-      return pace.mayFollowRefusal()
+      if (!pace.mayFollowRefusal()) return false
+      pace.followedRefusal()
+      return true
     })
   }
   const every = (ms: number, times: number): number[] => Array.from({ length: times }, (_, n) => n * ms)
@@ -64,6 +66,14 @@ describe('the pace of renewals', () => {
   it('follows twelve refusals a minute: tokens of five seconds need that, and not more', () => {
     expect(followed(every(5000, 100))).toHaveLength(100)
     expect(followed(every(4000, 100)).filter((at) => at < 60_000)).toHaveLength(12)
+  })
+
+  it('counts only what was followed', () => {
+    const pace = createRefreshPace(
+      () => 0,
+      () => 0,
+    )
+    for (let round = 0; round < 20; round++) expect(pace.mayFollowRefusal()).toBe(true)
   })
 
   it('does not stop for good', () => {

@@ -16,15 +16,17 @@ export interface RefreshPace {
   succeeded(): void
   /** The server could not say, or nothing came of it. `retryAfterSeconds` is what it asked for. */
   failed(retryAfterSeconds: number | undefined): void
-  /** Counts a renewal that a refusal asks for, before it is sent. False when there were too many. */
+  /** Whether a refused token may be renewed. Not if that has helped nothing too often of late. */
   mayFollowRefusal(): boolean
+  /** Counts a refused token that was renewed. What was not answered does not count: pauses are enough for that. */
+  followedRefusal(): void
 }
 
 /** Doubling pauses from a second to a minute, each between half and whole. `chance` answers 0 to 1, `clock` milliseconds. */
 export function createRefreshPace(chance: () => number, clock: () => number): RefreshPace {
   let failures = 0
   let notBefore = 0
-  let refusals: number[] = []
+  let followed: number[] = []
   return {
     pauseMs: () => Math.max(0, notBefore - clock()),
     succeeded() {
@@ -37,12 +39,15 @@ export function createRefreshPace(chance: () => number, clock: () => number): Re
       const jittered = pause * (0.5 + chance() / 2)
       notBefore = clock() + Math.max(jittered, (retryAfterSeconds ?? 0) * 1000)
     },
-    mayFollowRefusal() {
-      const now = clock()
-      const within = (windowMs: number): number[] => refusals.filter((at) => at > now - windowMs)
-      if (refusalLimits.some(({ most, windowMs }) => within(windowMs).length >= most)) return false
-      refusals = [...within(60_000), now]
-      return true
+    mayFollowRefusal: () =>
+      refusalLimits.every(({ most, windowMs }) => followedWithin(windowMs).length < most),
+    followedRefusal() {
+      followed = [...followedWithin(60_000), clock()]
     },
+  }
+
+  function followedWithin(windowMs: number): number[] {
+    const since = clock() - windowMs
+    return followed.filter((at) => at > since)
   }
 }

@@ -98,7 +98,9 @@ async function refreshHeld(
 async function ask(pending: Credential, ports: RefreshTurnPorts): Promise<RefreshAnswer> {
   try {
     return await ports.refresh(pending, AbortSignal.timeout(requestMs))
-  } catch (cause) {
+  } catch (error) {
+    // What was thrown may quote anything.
+    const cause = new Error('something unexpected happened', { cause: error })
     return { answer: { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: true }, quirks: {} }
   }
 }

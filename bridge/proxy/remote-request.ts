@@ -36,6 +36,10 @@ const mostReplays = 3
 const firstWaitMs = 100
 const longestWaitMs = 1000
 
+/**
+ * Creates what sends the requests of a leg: with its authorization, again after a refusal or where that is safe, and with
+ * everything that is no response for the leg as an error.
+ */
 export function createRemoteRequester(config: LegConfig, ports: LegPorts): RemoteRequester {
   const base = withoutReserved(config.headers)
   const configuredAuthorization = Object.keys(base).filter((name) => name.toLowerCase() === 'authorization')

@@ -147,6 +147,31 @@ it('tells the client when sign-ins do not help', async () => {
   expect(begun).toBe(2)
 })
 
+it('knows its tool when it was named in a failure only, also once somebody has signed in', async () => {
+  const { ask, allow, sent } = create((method) => method !== 'initialize')
+  await ask('initialize')
+  expect((await ask('tools/call', { name: 'echo' }))['result'].isError).toBe(true)
+  allow()
+  await expect.poll(async () => (await ask('ping'))['result'].real).toBe(true)
+  expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('Signed in')
+  expect(sent.filter((method) => method === 'tools/call')).toHaveLength(1)
+})
+
+it('begins no second sign-in when the tool is called again after one that came late', async () => {
+  const { ask, allow, pending, sent } = create(() => true)
+  await ask('initialize')
+  pending.fail(new Error('broken'))
+  await expect.poll(async () => (await ask('ping'))['result']).toEqual({})
+  expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('https://')
+  allow()
+  for (const _time of [1, 2, 3]) {
+    const called = await ask('tools/call', { name: 'sign_in' })
+    expect(called['result'].content[0].text).toContain('Signed in')
+  }
+  expect(pending.begun()).toBe(2)
+  expect(sent.at(-1)).toBe('initialize')
+})
+
 it('knows its tool though it did not list it in this process', async () => {
   const { ask, pending } = create((method) => method !== 'initialize')
   await ask('initialize')

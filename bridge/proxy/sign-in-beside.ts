@@ -203,9 +203,8 @@ export function createSignInBeside(
   ): Promise<void> {
     const { envelope } = message
     const method = envelope.kind === 'request' ? envelope.method : ''
+    offerOwnTool()
     if (method === 'tools/list') {
-      ownTool = toolName()
-      ports.offered(ownTool)
       return deliver(options, answerTo(message, toolsWithSignIn(ports.memory()?.tools ?? [], era)))
     }
     const failure = signIns.lastFailure()
@@ -224,16 +223,19 @@ export function createSignInBeside(
     return deliver(options, toWireMessage(error))
   }
 
+  /** From now on a call of that name is for us: the client was told of it, if only in the text of a failure. */
+  function offerOwnTool(): void {
+    ownTool = toolName()
+    ports.offered(ownTool)
+  }
+
   /** The tool that hands out the link. Calling it is a person's doing, so it may begin a sign-in at any time. */
   async function callOwnTool(message: WireMessage, options: SendOptions, isRefused: boolean): Promise<void> {
     const say = (text: string, isError: boolean): Promise<void> =>
       deliver(options, answerTo(message, toolText(text, isError, era)))
-    const isNeeded =
-      isRefused ||
-      signIns.pending() !== undefined ||
-      opening.isMissing() ||
-      signIns.lastFailure() !== undefined
-    const attempt = isNeeded ? signIns.begin(true) : undefined
+    offerOwnTool()
+    const attempt =
+      signIns.pending() ?? (isRefused || (await isRefusedNow()) ? signIns.begin(true) : undefined)
     if (attempt === undefined) return say('Signed in. The tools of the server can be used.', false)
     const waitMs = attempt.isHandedOut ? config.toolWaitMs : config.waitMs
     const { signal } = options
@@ -246,6 +248,18 @@ export function createSignInBeside(
     const place = await placeOf(attempt, placeWaitMs, signal)
     attempt.isHandedOut = place !== undefined
     return say(signInText(place, undefined, toolName()), place === undefined)
+  }
+
+  /** A session that is missing may be missing only because nobody wanted it since somebody signed in. */
+  async function isRefusedNow(): Promise<boolean> {
+    if (signIns.lastFailure() !== undefined) return true
+    try {
+      if (opening.isMissing()) await opening.made()
+      return false
+    } catch (error) {
+      if (!isSignInNeeded(error)) throw error
+      return true
+    }
   }
 
   function isOwnTool(message: WireMessage): boolean {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
 import type { RemoteOptions } from '../remote/remote.ts'
@@ -108,6 +109,24 @@ describe('an authorization server that fails', { concurrent: true, timeout: 60_0
         expect(answers).toEqual([echoes(5), echoes(5)])
         expect(scene.remote.counters.requests['POST /token']).toBeGreaterThan(0)
         expect(scene.links()).toBe(0)
+      }),
+  )
+
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['reset'], [500]])(
+    '(%s) for ten seconds, while tokens are refused: however often a client calls, nobody signs in',
+    (tokenFault) =>
+      inAuthScene({}, async (scene) => {
+        const [bridge] = (await warm(scene)) as [BridgeProcess]
+        scene.remote.set({ tokenFault, tokenFaultTimes: 1000 })
+        scene.remote.revokeAccessTokens()
+        for (const end = performance.now() + 10_000; performance.now() < end; await delay(300)) {
+          expect(await call(bridge)).toMatch(/^error -32603: .*cannot be renewed/)
+        }
+        expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(8)
+        scene.remote.set({ tokenFault: undefined })
+        await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
+        expect(scene.links()).toBe(0)
+        expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
       }),
   )
 

@@ -5,6 +5,7 @@ import {
   type Identity,
   makeCertificates,
 } from '../../bridge/network/testing/certificate-fixture.ts'
+import type { Remote } from '../remote/remote.ts'
 import { errorOf } from './support/bridge-child.ts'
 import { listenOn } from './support/socket-server.ts'
 import { type Stage, staged } from './support/stage.ts'
@@ -15,9 +16,10 @@ beforeAll(() => {
   certificates = makeCertificates()
 })
 
-async function secureUrl(stage: Stage, identity: Identity): Promise<string> {
+async function secure(stage: Stage, identity: Identity): Promise<{ url: string; remote: Remote }> {
   const remote = await stage.remote()
-  return `https://localhost:${await startTlsFront(stage, identity, remote.url)}/mcp`
+  const url = `https://localhost:${await startTlsFront(stage, identity, remote.url)}/mcp`
+  return { url, remote }
 }
 
 describe.concurrent('a server of a private authority', () => {
@@ -27,7 +29,7 @@ describe.concurrent('a server of a private authority', () => {
     ['NODE_EXTRA_CA_CERTS', (ca: string) => ({ environment: { NODE_EXTRA_CA_CERTS: ca } })],
   ])('is trusted by %s', (_, optionsFor) =>
     staged(async (stage) => {
-      const url = await secureUrl(stage, certificates.valid)
+      const { url } = await secure(stage, certificates.valid)
       const bridge = stage.bridge(url, optionsFor(stage.file('ca.pem', certificates.authority)))
       expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
       expect(await bridge.call('echo', { text: 'safe' })).toBe('safe')
@@ -43,7 +45,7 @@ describe.concurrent('a server of a private authority', () => {
     'that %s: the client is told so at once, nothing is sent, and the bridge lives',
     (_, identity, isKnown) =>
       staged(async (stage) => {
-        const url = await secureUrl(stage, identity())
+        const { url, remote } = await secure(stage, identity())
         const flags = isKnown ? ['--ca', stage.file('ca.pem', certificates.authority)] : []
         const bridge = stage.bridge(url, { flags })
         const begin = performance.now()
@@ -56,6 +58,7 @@ describe.concurrent('a server of a private authority', () => {
         const login = await stage.command(['login', url, '--no-open', '--store', 'memory', ...flags])
         expect(login).toMatchObject({ code: 4, stdout: '' })
         expect(login.stderr).toContain('--ca FILE')
+        expect(remote.counters.requests).toEqual({})
       })(),
   )
 })
@@ -75,7 +78,7 @@ describe.concurrent('the wrong scheme', () => {
   it(
     'http where https is spoken',
     staged(async (stage) => {
-      const url = await secureUrl(stage, certificates.valid)
+      const { url } = await secure(stage, certificates.valid)
       const bridge = stage.bridge(url.replace('https:', 'http:'), { flags: ['--retry', 'off'] })
       const { data } = errorOf(await bridge.initialize())
       expect(String(data['code'])).toMatch(/^network_(?:reset|protocol)$/)

@@ -22,6 +22,7 @@ export interface LegacyServer extends HttpPeer {
   log(): string[]
 }
 
+/** Starts one on loopback. */
 export async function startLegacyServer(): Promise<LegacyServer> {
   let opened = 0
   const peer = await startPeer((request) => {

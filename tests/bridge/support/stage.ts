@@ -12,7 +12,7 @@ import {
   startBridgeChild,
 } from './bridge-child.ts'
 
-/** What a command printed, and its exit code. */
+/** What a command printed, and its exit code; -1 if it had to be ended. */
 export interface CommandOutcome {
   code: number
   stdout: string
@@ -91,7 +91,8 @@ function runCommand(words: readonly string[], options: BridgeOptions): Promise<C
       node,
       [launcher, ...words],
       { env: environmentOf(options), timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 },
-      (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
     )
     child.stdin?.end()
   })

@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Remote } from '../remote/remote.ts'
+import { type BridgeChild, errorOf } from './support/bridge-child.ts'
+import { type Stage, staged, until } from './support/stage.ts'
+
+const parseError = -32_700
+const invalidRequest = -32_600
+
+async function opened(stage: Stage): Promise<{ bridge: BridgeChild; remote: Remote }> {
+  const remote = await stage.remote({ era: 'legacy' })
+  const bridge = stage.bridge(remote.url)
+  await bridge.initialize()
+  await until('the session is open', () => remote.counters.streamsOpen === 1)
+  return { bridge, remote }
+}
+
+/** What comes for a line that is no request: an error that names no id, or that of the line. */
+async function errorFor(bridge: BridgeChild, line: string): Promise<JsonObject> {
+  const from = bridge.messages.length
+  bridge.write(line)
+  let seen = 0
+  return bridge.find((message) => (seen += 1) > from && 'error' in message)
+}
+
+const deep = '['.repeat(100_000)
+
+describe.concurrent('a line that is no message', () => {
+  it.each([
+    ['words', 'hello there', null, parseError],
+    ['half a message', '{"jsonrpc":"2.0","id":1', null, parseError],
+    ['a bracket that opens and opens', deep, null, parseError],
+    ['two messages in one line', '{"jsonrpc":"2.0","id":1,"method":"ping"} {"a":1}', null, parseError],
+    ['a text', '"hello"', null, invalidRequest],
+    ['a number', '17', null, invalidRequest],
+    ['null', 'null', null, invalidRequest],
+    ['an empty object', '{}', null, invalidRequest],
+    ['no version', '{"id":7,"method":"ping"}', 7, invalidRequest],
+    ['another version', '{"jsonrpc":"1.0","id":7,"method":"ping"}', 7, invalidRequest],
+    ['a method that is no text', '{"jsonrpc":"2.0","id":"x","method":5}', 'x', invalidRequest],
+    ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', null, invalidRequest],
+    ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', null, invalidRequest],
+    ['params that are a text', '{"jsonrpc":"2.0","id":7,"method":"ping","params":"x"}', 7, invalidRequest],
+    [
+      'a batch, which this revision has not',
+      '[{"jsonrpc":"2.0","id":7,"method":"ping"}]',
+      null,
+      invalidRequest,
+    ],
+    ['a line end in a text', '{"jsonrpc":"2.0","id":7,"method":"a\nb"}', null, parseError],
+    ['a shell that greets', '\u001B[32mWelcome to bash\u001B[0m', null, parseError],
+  ])('%s: an error with a sentence, nothing upstream, and the next line is served', (_, line, id, code) =>
+    staged(async (stage) => {
+      const { bridge, remote } = await opened(stage)
+      const before = remote.counters.requests['POST /mcp']
+      const answer = await errorFor(bridge, line)
+      expect(answer).toMatchObject({ jsonrpc: '2.0', id })
+      const { code: said, message } = errorOf(answer)
+      expect(said).toBe(code)
+      expect(message).toMatch(/^[A-Z].*\.$/)
+      expect(remote.counters.requests['POST /mcp']).toBe(before)
+      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
+    })(),
+  )
+})
+
+describe.concurrent('a line', () => {
+  it(
+    'of 70 MB is dropped with an error, whatever is in it, and the next one is served',
+    staged(async (stage) => {
+      const { bridge } = await opened(stage)
+      const text = 'x'.repeat(70 * 1024 * 1024)
+      const answer = await errorFor(
+        bridge,
+        `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"text":"${text}"}}`,
+      )
+      expect(answer).toMatchObject({ id: null, error: { code: invalidRequest } })
+      expect(errorOf(answer).message).toContain('64 MB')
+      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
+    }),
+  )
+
+  it(
+    'may be empty, end in CRLF, begin with blanks, and come in pieces of a byte',
+    staged(async (stage) => {
+      const { bridge } = await opened(stage)
+      bridge.write('\n\r\n   \n')
+      bridge.write('  {"jsonrpc":"2.0","id":"crlf","method":"ping"}\r')
+      await bridge.find(({ id }) => id === 'crlf')
+      const line = `${JSON.stringify({ jsonrpc: '2.0', id: 'ä€😀', method: 'ping' })}\n`
+      for (const byte of Buffer.from(line)) bridge.child.stdin?.write(Buffer.from([byte]))
+      expect(await bridge.find(({ id }) => id === 'ä€😀')).toHaveProperty('result')
+      expect(bridge.messages.filter(({ error }) => error !== undefined)).toEqual([])
+    }),
+  )
+
+  it(
+    'with bytes that are no UTF-8 is refused, and the next one is served',
+    staged(async (stage) => {
+      const { bridge } = await opened(stage)
+      const from = bridge.messages.length
+      bridge.child.stdin?.write(
+        Buffer.concat([
+          Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'),
+          Buffer.from([0xff, 0xfe]),
+          Buffer.from('"}\n'),
+        ]),
+      )
+      await until('an answer', () => bridge.messages.length > from)
+      expect(bridge.messages[from]).toHaveProperty('error')
+      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
+    }),
+  )
+
+  it(
+    'without an end is served when stdin ends behind it',
+    staged(async (stage) => {
+      const { bridge, remote } = await opened(stage)
+      bridge.child.stdin?.end('{"jsonrpc":"2.0","method":"notifications/last"}')
+      expect(await bridge.over).toMatchObject({ code: 0 })
+      expect(remote.counters.sessionsOpen).toBe(0)
+    }),
+  )
+
+  it(
+    'with an id that is in use is refused, and the call that has it goes on',
+    staged(async (stage) => {
+      const { bridge, remote } = await opened(stage)
+      const first = bridge.call('slow', { ms: 400, text: 'first', key: 'one' }, 'same')
+      await until('the call', () => remote.counters.calls['one'] === 1)
+      const message = { jsonrpc: '2.0', id: 'same', method: 'tools/call', params: { name: 'echo' } }
+      bridge.write(message)
+      // Whoever waits for that id gets the refusal; the result comes under the same id.
+      expect(await first).toContain('no answer yet')
+      await bridge.find(({ id, result }) => id === 'same' && result !== undefined)
+      expect(remote.counters.calls['echo']).toBeUndefined()
+    }),
+  )
+
+  it(
+    'that answers or cancels what nobody asked is of no effect',
+    staged(async (stage) => {
+      const { bridge, remote } = await opened(stage)
+      bridge.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'nobody' } })
+      bridge.write({ jsonrpc: '2.0', method: 'notifications/cancelled' })
+      bridge.write({ jsonrpc: '2.0', id: 99, result: {} })
+      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
+      expect(remote.counters.cancelled).toEqual([])
+      expect(bridge.messages.filter(({ error }) => error !== undefined)).toEqual([])
+    }),
+  )
+})
+
+describe.concurrent('a client in the wrong order', () => {
+  it(
+    'that calls before it has opened gets an answer',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url)
+      expect(Object.keys(await bridge.ask('tools/list'))).toContain('error')
+      expect(await bridge.initialize()).toHaveProperty('result')
+      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
+    }),
+  )
+
+  it(
+    'that opens twice has one session',
+    staged(async (stage) => {
+      const { bridge, remote } = await opened(stage)
+      expect(await bridge.initialize()).toHaveProperty('result')
+      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
+      await until('the first one is gone', () => remote.counters.sessionsOpen === 1)
+    }),
+  )
+
+  it(
+    'of 2025-03-26 may send batches, and every request in one is answered',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url)
+      await bridge.ask('initialize', { protocolVersion: '2025-03-26', capabilities: {} })
+      bridge.write({ jsonrpc: '2.0', method: 'notifications/initialized' })
+      const call = (id: string): JsonObject => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'tools/call',
+        params: { name: 'echo', arguments: { text: id } },
+      })
+      bridge.write(JSON.stringify([call('a'), { jsonrpc: '2.0', method: 'notifications/x' }, call('b')]))
+      await bridge.find(({ id, result }) => id === 'a' && result !== undefined)
+      await bridge.find(({ id, result }) => id === 'b' && result !== undefined)
+    }),
+  )
+})

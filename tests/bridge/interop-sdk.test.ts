@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { answers, type SdkHost, startLegacyHost, startModernHost } from './support/sdk-host.ts'
+import { type SdkServer, startLegacySdkServer, startModernSdkServer } from './support/sdk-server.ts'
+import { type Stage, staged, until } from './support/stage.ts'
+
+/** Local clients, by SDK and by what they speak. */
+const hosts: Readonly<Record<string, (stage: Stage, url: string) => Promise<SdkHost>>> = {
+  'SDK v1': startLegacyHost,
+  'SDK v2, legacy': (stage, url) => startModernHost(stage, url, 'legacy'),
+  'SDK v2, modern': (stage, url) => startModernHost(stage, url, { pin: '2026-07-28' }),
+  'SDK v2, as it finds': (stage, url) => startModernHost(stage, url, 'auto'),
+}
+
+async function handWritten(stage: Stage, era: 'legacy' | 'modern'): Promise<SdkServer> {
+  const remote = await stage.remote({ era })
+  return {
+    url: remote.url,
+    cancelled: remote.counters.cancelled as string[],
+    changeTools: () => remote.changeTools(),
+  }
+}
+
+const servers: Readonly<Record<string, (stage: Stage) => Promise<SdkServer>>> = {
+  'SDK v1': startLegacySdkServer,
+  'SDK v2, modern': (stage) => startModernSdkServer(stage, { only: true }),
+  'SDK v2, both eras': (stage) => startModernSdkServer(stage, { only: false }),
+  'hand-written, legacy': (stage) => handWritten(stage, 'legacy'),
+  'hand-written, modern': (stage) => handWritten(stage, 'modern'),
+}
+
+const pairs = Object.keys(hosts).flatMap((host) =>
+  Object.keys(servers).map((server) => [host, server] as const),
+)
+
+/** That server has no sessions for clients of 2025: it neither asks nor tells them anything by itself. */
+function mayBegin(serverName: string, { era }: SdkHost): boolean {
+  return serverName !== 'SDK v2, both eras' || era === 'modern'
+}
+
+async function answersEverything(host: SdkHost): Promise<void> {
+  expect(JSON.parse(await host.call('elicit'))).toMatchObject(answers.elicit)
+  expect(JSON.parse(await host.call('sample'))).toMatchObject(answers.sample)
+  expect(JSON.parse(await host.call('roots'))).toMatchObject(answers.roots)
+  const many = await Promise.all(Array.from({ length: 5 }, () => host.call('elicit')))
+  for (const one of many) expect(JSON.parse(one)).toMatchObject(answers.elicit)
+}
+
+async function hearsOfTools(host: SdkHost, server: SdkServer): Promise<void> {
+  // The stream that carries it may still be on its way.
+  await until('the change is told', async () => {
+    if (host.changes() === 0) await server.changeTools()
+    return host.changes() > 0
+  })
+  expect(await host.tools()).toContain('extra_1')
+}
+
+describe.concurrent('a client of one SDK and a server of another', () => {
+  it.each(pairs)('%s and %s: everything that either side may ask or tell', (hostName, serverName) =>
+    staged(async (stage) => {
+      const server = (await servers[serverName]?.(stage)) as SdkServer
+      const host = (await hosts[hostName]?.(stage, server.url)) as SdkHost
+      expect(host.era).toBe(/modern|finds/.test(hostName) ? 'modern' : 'legacy')
+      expect(host).toMatchObject({ serverName: 'remote', instructions: 'Call echo.' })
+      expect(await host.tools()).toEqual(expect.arrayContaining(['echo', 'elicit', 'slow']))
+      expect(await host.call('echo', { text: 'there and back' })).toBe('there and back')
+
+      if (mayBegin(serverName, host)) await answersEverything(host)
+
+      // An SDK forgets its listener with the result: what it reads together with that is lost.
+      const seen: number[] = []
+      const onprogress = ({ progress }: { progress: number }): void => void seen.push(progress)
+      expect(await host.call('progress', { n: 4, ms: 30 }, { onprogress })).toBe('done')
+      expect(seen).toEqual([1, 2, 3, 4])
+
+      const cancel = new AbortController()
+      const cancelled = host.call('slow', { ms: 60_000 }, { signal: cancel.signal })
+      cancelled.catch(() => {})
+      setTimeout(() => cancel.abort(), 200)
+      await expect(cancelled).rejects.toThrow()
+      await until('the call is cancelled', () => server.cancelled.length === 1)
+
+      if (mayBegin(serverName, host)) await hearsOfTools(host, server)
+      expect(await host.call('echo', { text: 'still here' })).toBe('still here')
+      expect(host.errors).toEqual([])
+      await host.close()
+    })(),
+  )
+})
