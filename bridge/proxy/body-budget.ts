@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 
 /** Bounds what the answers that arrive at the same time, and those that wait for a slow client, hold in memory. */
 export interface BodyBudget {
-  /** Counts what comes out of `body` from now on. */
-  follow(body: Readable): BodyShare
+  /** Counts what comes out of `body` from now on. `announced` is how much that is, -1 if nobody knows. */
+  follow(body: Readable, announced: number): BodyShare
 }
 
 /** What of one body is in memory. */
@@ -14,6 +14,8 @@ export interface BodyShare {
 
 /** Less is not worth counting: most answers are shorter, and there are not that many calls at once. */
 const smallBytes = 64 * 1024
+
+const uncounted: BodyShare = { release() {} }
 
 const usualMostBytes = 32 * 1024 * 1024
 
@@ -59,7 +61,8 @@ export function createBodyBudget(mostBytes: number = usualMostBytes): BodyBudget
   }
 
   return {
-    follow(body) {
+    follow(body, announced) {
+      if (announced >= 0 && announced <= smallBytes) return uncounted
       const held: Held = { body, bytes: 0, isPaused: false }
       body.on('data', (chunk: Buffer) => count(held, chunk.length))
       return { release: () => release(held) }

@@ -36,11 +36,16 @@ export function createOpenExchanges(serverUrl: string): OpenExchanges {
       return new Promise((resolve, reject) => {
         const abort = (): void => reject(abortedError(true))
         running.add(abort)
-        work(signal)
-          .finally(() => running.delete(abort))
-          .then(resolve, (error: unknown) =>
-            reject(signal.aborted && !isAborted(error) ? abortedError(true) : error),
-          )
+        work(signal).then(
+          () => {
+            running.delete(abort)
+            resolve()
+          },
+          (error: unknown) => {
+            running.delete(abort)
+            reject(signal.aborted && !isAborted(error) ? abortedError(true) : error)
+          },
+        )
       })
     },
     watch(response) {

@@ -5,7 +5,7 @@ import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
 import type { EventStreamEnd } from './event-stream.ts'
-import { collectBody, readMessage } from './message-body.ts'
+import { announcedBytes, collectBody, readMessage } from './message-body.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { SendOptions } from './remote-leg.ts'
 import { SseError } from './sse-parser.ts'
@@ -71,7 +71,7 @@ export function createPostExchange(
         discard(response.body)
         return undefined
       }
-      const share = budget.follow(response.body)
+      const share = budget.follow(response.body, announcedBytes(response))
       try {
         if (isEventStream(response)) {
           const end = await readEventStream(response.body, {

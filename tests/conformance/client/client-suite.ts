@@ -12,7 +12,7 @@ import {
 import type { LocalEra } from './local-client.ts'
 
 /** The pair that no set of requirements names: a server of 2025-03-26 that is its own authorization server. */
-export const firstRevisionScenarios: readonly string[] = [
+const firstRevisionScenarios: readonly string[] = [
   'auth/2025-03-26-oauth-metadata-backcompat',
   'auth/2025-03-26-oauth-endpoint-fallback',
 ]
