@@ -44,11 +44,7 @@ export function databaseOf(site: DrawbridgeSite): string {
  * Starts the built server with its defaults, as users run it: SQLite, everything it logs kept in a file. `nodeOptions` is
  * what NODE_OPTIONS says.
  */
-export function startDrawbridge(
-  site: DrawbridgeSite,
-  name = 'Drawbridge',
-  nodeOptions = '',
-): Promise<Child> {
+export function startDrawbridge(site: DrawbridgeSite, name = 'Drawbridge', nodeOptions = ''): Promise<Child> {
   return startChild({
     name,
     script: site.launcher,
