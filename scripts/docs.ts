@@ -9,6 +9,7 @@ import { settings as bridgeSettings } from '../bridge/setting-table.ts'
 import { flagOf, variablePrefix } from '../server/setting.ts'
 import { settings } from '../server/setting-table.ts'
 import { httpErrors } from '../server/http/http-error.ts'
+import { requestFaults } from '../server/http/request-fault.ts'
 import { type LogEvent, logEvents } from '../server/log-event.ts'
 import { metricTable } from '../server/metrics.ts'
 import { signInMessages } from '../server/http/sign-in-message.ts'
@@ -152,6 +153,15 @@ ${table(
       nextStep,
     ]),
   ],
+)}
+
+## Requests that are refused for their form
+
+All of them are \`invalid_request\`, and most are refused before anything else is looked at.
+
+${table(
+  ['status', 'description'],
+  Object.values(requestFaults).map(({ status, description }) => [String(status), description]),
 )}
 `,
 )

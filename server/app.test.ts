@@ -1,4 +1,6 @@
+import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { RawRequest } from './http/guarded-server.ts'
 import {
   account,
   type DrawbridgeFixture,
@@ -28,4 +30,49 @@ describe('the whole way, in one process', () => {
     expect(added.text).toMatch(/^Added note /)
     expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
   })
+})
+
+describe('which good answers prove an Authorization header, for the time of a flood', () => {
+  /** Whether the header of a good request to `path` is let in while its address floods. */
+  async function passes(
+    path: string,
+    form: Record<string, string>,
+    id: string,
+    secret: string,
+  ): Promise<boolean> {
+    const authorization = `Basic ${btoa(`${encodeURIComponent(id)}:${secret}`)}`
+    const { status } = await drawbridge.postForm(path, form, { authorization })
+    expect(status).toBe(200)
+    const { gate } = drawbridge.app
+    const socket = { remoteAddress: '203.0.113.1' } as Socket
+    const asked = (headers: RawRequest['headers'] = {}): RawRequest => ({
+      method: 'POST',
+      url: path,
+      headers,
+      socket,
+    })
+    gate.answered(asked({ authorization }), status)
+    for (let count = 0; count < 200; count += 1) gate.answered(asked(), 401)
+    expect(gate.refuse(asked())?.status).toBe(429)
+    return gate.refuse(asked({ authorization })) === undefined
+  }
+
+  it('the header that a client with a secret asks about tokens with', async () => {
+    drawbridge = await startDrawbridge()
+    const { client_id: id, client_secret: secret = '' } = await drawbridge.register({
+      token_endpoint_auth_method: 'client_secret_basic',
+    })
+    expect(await passes('/oauth/introspect', { token: 'unknown' }, id, secret)).toBe(true)
+  })
+
+  it.each(['/oauth/revoke', '/oauth/device_authorization'])(
+    'not %s: a public client gets a good answer there with a secret that it made up',
+    async (path) => {
+      drawbridge = await startDrawbridge()
+      const { client_id: id } = await drawbridge.register({
+        grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+      })
+      expect(await passes(path, { token: 'unknown' }, id, 'made-up')).toBe(false)
+    },
+  )
 })

@@ -140,6 +140,8 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     runtime,
     report,
     tokenPath,
+    // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
+    // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
     provingPaths: ['/mcp', '/oauth/token', '/oauth/introspect'].map((path) => urls.basePath + path),
   })
   const router = createRouter(endpoints, {

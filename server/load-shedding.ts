@@ -5,6 +5,7 @@ import { createRateLimit, type Rate, type RateLimit } from './core/rate-limit.ts
 import { hashSecret } from './core/seal.ts'
 import type { AddressChain } from './http/client-address.ts'
 import type { RawRequest, RequestGate } from './http/guarded-server.ts'
+import { httpErrors } from './http/http-error.ts'
 import { type RawAnswer, rawRefusal } from './http/raw-answer.ts'
 
 // Generous: the users of a hosted assistant, or of an office, share an address, and a client that has lost its way
@@ -135,26 +136,17 @@ function createCredentialMemory(): CredentialMemory {
   }
 }
 
-const wait = 'Wait for the seconds that Retry-After names'
-const retryAfter = ['Retry-After', retrySeconds]
+const tooManyOfAddress = shed('too_many_requests', httpErrors.too_many_requests.message)
 
-const tooManyOfAddress = rawRefusal(
-  429,
-  {
-    code: 'too_many_requests',
-    description: `Too many requests from your address had to be refused. ${wait}, and see what the earlier answers say.`,
-  },
-  retryAfter,
+const tooManyOfEveryone = shed(
+  'temporarily_unavailable',
+  'The server is flooded with requests that it has to refuse.',
 )
 
-const tooManyOfEveryone = rawRefusal(
-  503,
-  {
-    code: 'temporarily_unavailable',
-    description: `The server is flooded with requests that it has to refuse. ${wait}, then try again.`,
-  },
-  retryAfter,
-)
+function shed(code: 'too_many_requests' | 'temporarily_unavailable', message: string): RawAnswer {
+  const { status, nextStep } = httpErrors[code]
+  return rawRefusal(status, { code, description: `${message} ${nextStep}` }, ['Retry-After', retrySeconds])
+}
 
 function pathOf({ url = '' }: RawRequest): string {
   const query = url.indexOf('?')

@@ -126,6 +126,6 @@ export const providerSettings: readonly Setting[] = [
     variable: 'SIGN_IN_LIMIT',
     parse: parseCount,
     defaultText: '20',
-    doc: 'Sign-in attempts per minute, all instances together; a social sign-in counts twice, leaving and coming back. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
+    doc: 'Sign-in attempts per minute, all instances together. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
   },
 ]

@@ -1,9 +1,7 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { repeatedParameter } from '../core/authorization-request.ts'
-
-/** Enough for any form or registration a client sends. */
-const maxFormBytes = 64 * 1024
+import { maxFormBytes, type RequestFault, requestFaults } from './request-fault.ts'
 
 /** What reading a body found; `text` is strict UTF-8. */
 export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
@@ -40,7 +38,7 @@ export function mediaType(request: Request): string {
 
 /** The parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, 413 or 415 included. */
 export async function readForm(request: Request): Promise<URLSearchParams> {
-  const text = await readText(request, 'application/x-www-form-urlencoded')
+  const text = await readText(request, 'application/x-www-form-urlencoded', requestFaults.body_no_form)
   const parameters = new URLSearchParams(text)
   const repeated = repeatedParameter(parameters)
   if (repeated !== undefined) {
@@ -51,7 +49,7 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
 
 /** The value of a JSON body. Throws `invalid_request`, 413 or 415 included. */
 export async function readJson(request: Request): Promise<unknown> {
-  const text = await readText(request, 'application/json')
+  const text = await readText(request, 'application/json', requestFaults.body_no_json)
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -59,19 +57,19 @@ export async function readJson(request: Request): Promise<unknown> {
   }
 }
 
-async function readText(request: Request, type: string): Promise<string> {
-  if (mediaType(request) !== type) {
-    throw new OAuthError('invalid_request', `Send the body as ${type}.`, { status: 415 })
-  }
+async function readText(request: Request, type: string, otherType: RequestFault): Promise<string> {
+  if (mediaType(request) !== type) throw refusalOf(otherType)
   const body = await readBody(request, maxFormBytes)
   switch (body.kind) {
     case 'text':
       return body.text
     case 'too_large':
-      throw new OAuthError('invalid_request', `The body is larger than ${maxFormBytes} bytes.`, {
-        status: 413,
-      })
+      throw refusalOf(requestFaults.body_too_large)
     case 'not_utf8':
       throw new OAuthError('invalid_request', 'The body is not valid UTF-8.')
   }
+}
+
+function refusalOf({ status, description }: RequestFault): OAuthError {
+  return new OAuthError('invalid_request', description, { status })
 }

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-answer.ts'
-import { formFaultOf, mostHeaders } from './request-form.ts'
+import { maxHeaderBytes, mostHeaders, type RequestFault, requestFaults } from './request-fault.ts'
+import { formFaultOf } from './request-form.ts'
 
-/** All headers of one request: a session cookie may be 128 KiB, and Node's default refuses it at six chunks. */
-const maxHeaderBytes = 144 * 1024
 /** A refused body up to here is read and dropped, so that the connection can go on. */
 const mostDroppedBytes = 64 * 1024
 const dropReportMs = 60_000
@@ -91,7 +90,11 @@ function formRefusalOf(request: IncomingMessage, gate: RequestGate | undefined):
   const fault = formFaultOf(request)
   if (!fault) return undefined
   gate?.answered(request, fault.status)
-  return rawRefusal(fault.status, { code: 'invalid_request', description: fault.description })
+  return refusalOf(fault)
+}
+
+function refusalOf({ status, description }: RequestFault): RawAnswer {
+  return rawRefusal(status, { code: 'invalid_request', description })
 }
 
 /** Whether the connection is better ended: its framing is doubtful, or what is left of the body is large. */
@@ -119,22 +122,15 @@ export function reportDrops(
   })
 }
 
-const expectationRefusal = rawRefusal(417, {
-  code: 'invalid_request',
-  description: 'Of all expectations only 100-continue is met.',
-})
+const expectationRefusal = refusalOf(requestFaults.expectation)
 
-const connectRefusal = rawRefusal(501, { code: 'invalid_request', description: 'This is no proxy.' })
+const connectRefusal = refusalOf(requestFaults.proxy)
 
-const malformed: readonly [status: number, description: string] = [400, 'This is not a valid HTTP request.']
-
-const statusByFault: Readonly<Record<string, readonly [status: number, description: string]>> = {
-  HPE_HEADER_OVERFLOW: [
-    431,
-    `The headers are larger than ${maxHeaderBytes} bytes. Clear old cookies and try again.`,
-  ],
-  HPE_INVALID_VERSION: [505, 'Of all versions HTTP/1.1 and HTTP/1.0 are implemented.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+/** What Node says is wrong; all else is `malformed`. */
+const faultByCode: Readonly<Record<string, RequestFault>> = {
+  HPE_HEADER_OVERFLOW: requestFaults.headers_too_large,
+  HPE_INVALID_VERSION: requestFaults.version,
+  ERR_HTTP_REQUEST_TIMEOUT: requestFaults.too_slow,
 }
 
 interface ClientError extends NodeJS.ErrnoException {
@@ -144,13 +140,13 @@ interface ClientError extends NodeJS.ErrnoException {
 /** A request line of HTTP/1 with a method that Node does not know; a longer one is none that anybody means. */
 const requestLinePattern = /^[\w!#$%&'*+\-.^`|~]{1,64} \S{1,200} HTTP\/1\.[01]\r\n/
 
-function faultOf({ code, rawPacket }: ClientError): readonly [status: number, description: string] {
+function faultOf({ code, rawPacket }: ClientError): RequestFault {
   if (code === 'HPE_INVALID_METHOD') {
     const line = rawPacket?.subarray(0, 300).toString('latin1') ?? ''
     // RFC 9110 section 9.1. TLS, and whatever else is no HTTP, begins with an unknown method too.
-    return requestLinePattern.test(line) ? [501, 'This method is not implemented.'] : malformed
+    return requestLinePattern.test(line) ? requestFaults.method_unknown : requestFaults.malformed
   }
-  return statusByFault[code ?? ''] ?? malformed
+  return faultByCode[code ?? ''] ?? requestFaults.malformed
 }
 
 /** Answers what Node could not parse as HTTP. The connection is closed: where the next request starts is unknown. */
@@ -160,8 +156,8 @@ function answerClientError(error: ClientError, socket: Socket, gate: RequestGate
   const owes = Reflect.get(socket, '_httpMessage') != null
   const gone = !socket.writable || error.code === 'ECONNRESET'
   const silent = owes || gone || gate?.refuse(request) !== undefined
-  const [status, description] = faultOf(error)
-  gate?.answered(request, status)
+  const fault = faultOf(error)
+  gate?.answered(request, fault.status)
   if (silent) socket.destroy()
-  else sendToSocket(socket, rawRefusal(status, { code: 'invalid_request', description }))
+  else sendToSocket(socket, refusalOf(fault))
 }

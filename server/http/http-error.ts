@@ -10,6 +10,7 @@ export type HttpErrorCode =
   | 'method_not_allowed'
   | 'unsupported_media_type'
   | 'content_too_large'
+  | 'too_many_requests'
   | 'temporarily_unavailable'
   | 'server_error'
 
@@ -70,6 +71,12 @@ export const httpErrors: Readonly<Record<HttpErrorCode, HttpErrorText>> = {
     title: 'This is too large',
     message: 'The message is larger than 4 MiB.',
     nextStep: 'Send less at once.',
+  },
+  too_many_requests: {
+    status: 429,
+    title: 'Too many requests were refused',
+    message: 'Too many requests from your address had to be refused.',
+    nextStep: 'Wait for the seconds that Retry-After names, and see what the earlier answers say.',
   },
   temporarily_unavailable: {
     status: 503,

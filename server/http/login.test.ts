@@ -156,24 +156,27 @@ describe('the limit of sign-ins', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('a return with a code over it: 429 with Retry-After, and reloading later goes on', async () => {
+  it('a further return with a code over it: 429 with Retry-After, and reloading later goes on', async () => {
     const callback = 'http://localhost:8787/oauth/callback?code=social'
     let finished = 0
     const given: SessionProvider = {
       ...provider(),
       async socialFinish() {
         finished += 1
+        if (finished <= 2) throw new ProviderError('expired', 'made up')
         return signedIn()
       },
     }
     const { login, browser, page } = await open(given, { limitPerMinute: 2 })
     await browser.submit(page, 'provider', { provider: 'google' })
     await browser.submit(page, 'provider', { provider: 'google' })
+    expect((await browser.visit(callback)).response?.status).toBe(400)
+    expect(finished).toBe(2)
     const refused = await browser.visit(callback)
     expect(refused.response?.status).toBe(429)
     expect(refused.response?.headers.get('retry-after')).toBe('60')
     expect(refused.html).toContain('reload this page')
-    expect(finished).toBe(0)
+    expect(finished).toBe(2)
     login.runtime.advance(60)
     expect((await browser.visit(callback)).url.searchParams.has('code')).toBe(true)
   })

@@ -1,5 +1,4 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import { writeSessionCookies } from '@drawbridge/shared/session-cookie.ts'
 import { tokenKey } from '../core/token-issue.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -10,6 +9,7 @@ import {
   startDrawbridge,
 } from '../testing/drawbridge-fixture.ts'
 import { successorSample } from '../testing/grant-sample.ts'
+import { sessionCookieHeader, signInToWebApp, type WebAppSession } from '../testing/web-app-session.ts'
 
 const cookieName = 'sb-localhost-auth-token'
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
@@ -21,31 +21,10 @@ beforeEach(async () => {
 })
 afterEach(() => drawbridge.close())
 
-interface ProviderSession extends Record<string, unknown> {
-  access_token: string
-}
-
-/** A session as the web app has it after signing in. */
-async function providerSession(email: string = account.email): Promise<ProviderSession> {
-  const response = await drawbridge.app.embedded?.fetch(
-    new Request(`${appUrl}/auth/v1/token?grant_type=password`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ...account, email }),
-    }),
-  )
-  if (!response) throw new Error('There is no embedded provider.')
-  return (await response.json()) as ProviderSession
-}
+const providerSession = (email?: string): Promise<WebAppSession> => signInToWebApp(drawbridge, email)
 
 function without(claims: Record<string, unknown>, ...names: string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => !names.includes(name)))
-}
-
-function cookieHeader(session: object): string {
-  return writeSessionCookies(session, { name: cookieName })
-    .map(({ name, value }) => `${name}=${value}`)
-    .join('; ')
 }
 
 async function toolList(response: Response): Promise<string[]> {
@@ -265,12 +244,16 @@ describe('credential (b): an access token of the provider', () => {
     },
   )
 
-  it('SESSION_TOKENS=off refuses it, and the cookie too', async () => {
-    const other = await startDrawbridge({ sessionTokens: 'off' })
-    const { access_token: token, ...session } = await providerSession()
-    expect((await other.mcp(listTools, { authorization: `Bearer ${token}` })).status).toBe(401)
-    const cookie = cookieHeader({ access_token: token, ...session })
-    expect((await other.mcp(listTools, { cookie, origin: appUrl })).status).toBe(401)
+  it.each<[setting: 'on' | 'off', verb: string, status: number]>([
+    ['on', 'accepts', 200],
+    ['off', 'refuses', 401],
+  ])('SESSION_TOKENS=%s %s it, and the cookie too', async (sessionTokens, _verb, status) => {
+    const other = await startDrawbridge({ sessionTokens })
+    const session = await signInToWebApp(other)
+    const authorization = `Bearer ${session.access_token}`
+    expect((await other.mcp(listTools, { authorization })).status).toBe(status)
+    const cookie = sessionCookieHeader(session)
+    expect((await other.mcp(listTools, { cookie, origin: appUrl })).status).toBe(status)
     await other.close()
   })
 })
@@ -281,12 +264,14 @@ describe('credential (c): the session cookie', () => {
     ['from this origin', { origin: baseUrl, 'sec-fetch-site': 'same-origin' }],
     ['by hand, without any origin', {}],
   ])('requirement 5.3: is used when there is no Authorization header, %s', async (_name, headers) => {
-    const cookie = cookieHeader(await providerSession())
+    const cookie = sessionCookieHeader(await providerSession())
     expect(await toolList(await drawbridge.mcp(listTools, { cookie, ...headers }))).toEqual(toolNames)
   })
 
   it('reads a session that is split over several cookies, in any order', async () => {
-    const cookies = cookieHeader({ ...(await providerSession()), padding: 'x'.repeat(40_000) }).split('; ')
+    const cookies = sessionCookieHeader({ ...(await providerSession()), padding: 'x'.repeat(40_000) }).split(
+      '; ',
+    )
     expect(cookies.length).toBeGreaterThan(10)
     const cookie = cookies.toSorted().join('; ')
     expect(await toolList(await drawbridge.mcp(listTools, { cookie, origin: appUrl }))).toEqual(toolNames)
@@ -294,7 +279,7 @@ describe('credential (c): the session cookie', () => {
   })
 
   it('a trusted origin may read the answer with credentials, and nobody else', async () => {
-    const cookie = cookieHeader(await providerSession())
+    const cookie = sessionCookieHeader(await providerSession())
     const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
     expect(response.headers.get('access-control-allow-origin')).toBe(appUrl)
     expect(response.headers.get('access-control-allow-credentials')).toBe('true')
@@ -317,7 +302,7 @@ describe('credential (c): the session cookie', () => {
     ['a navigation', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }],
     ['a no-cors request', { origin: appUrl, 'sec-fetch-mode': 'no-cors' }],
   ])('refuses %s with 403', async (_name, headers) => {
-    const cookie = cookieHeader(await providerSession())
+    const cookie = sessionCookieHeader(await providerSession())
     const response = await drawbridge.mcp(listTools, { cookie, ...headers })
     expect(response.status).toBe(403)
     const readable = headers['origin'] === appUrl ? 'true' : null
@@ -329,12 +314,12 @@ describe('credential (c): the session cookie', () => {
     ['an empty header', ''],
     ['Basic', 'Basic YTpi'],
   ])('never helps a bad header: %s is 401', async (_name, authorization) => {
-    const cookie = cookieHeader(await providerSession())
+    const cookie = sessionCookieHeader(await providerSession())
     expect((await drawbridge.mcp(listTools, { cookie, authorization, origin: appUrl })).status).toBe(401)
   })
 
   it('only JSON by POST: other types are 415, GET is 405', async () => {
-    const cookie = cookieHeader(await providerSession())
+    const cookie = sessionCookieHeader(await providerSession())
     const text = await drawbridge.mcp(listTools, { cookie, origin: appUrl, 'content-type': 'text/plain' })
     expect(text.status).toBe(415)
     const get = await drawbridge.fetch('/mcp', { headers: { cookie } })
@@ -343,7 +328,7 @@ describe('credential (c): the session cookie', () => {
   })
 
   it('an expired one is 401, and the provider is not asked to refresh it', async () => {
-    const cookie = cookieHeader(await providerSession())
+    const cookie = sessionCookieHeader(await providerSession())
     const admin = drawbridge.app.embedded?.provider.admin
     admin?.resetCounters()
     drawbridge.runtime.advance(3700)
@@ -365,7 +350,7 @@ describe('credential (c): the session cookie', () => {
   })
 
   it("another project's cookie is not looked at", async () => {
-    const cookie = cookieHeader(await providerSession()).replaceAll('sb-localhost', 'sb-other')
+    const cookie = sessionCookieHeader(await providerSession()).replaceAll('sb-localhost', 'sb-other')
     const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).not.toContain('error=')

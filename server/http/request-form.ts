@@ -1,3 +1,5 @@
+import { longestTarget, mostHeaders, type RequestFault, requestFaults } from './request-fault.ts'
+
 /** The head of a request as Node parsed it, before anything is made of it. */
 export interface RequestHead {
   method?: string | undefined
@@ -6,18 +8,6 @@ export interface RequestHead {
   rawHeaders: readonly string[]
   headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
-
-/** Why a request is refused for its form alone. */
-export interface FormFault {
-  status: number
-  description: string
-}
-
-/** Header lines of one request. A browser behind two proxies sends forty. */
-export const mostHeaders = 200
-
-// RFC 9110 section 4.1 asks for 8000 at least; an authorization request carries its state in the URL.
-const longestTarget = 16 * 1024
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
@@ -35,16 +25,14 @@ const queryPattern = /^[!$-~]*$/
  * What is wrong with the form of a request, beyond what Node refuses by itself; undefined when nothing is. A server that
  * reads a request otherwise than the proxy before it would answer what the proxy never let through (RFC 9112 section 11.2).
  */
-export function formFaultOf(head: RequestHead): FormFault | undefined {
+export function formFaultOf(head: RequestHead): RequestFault | undefined {
   // RFC 9110 section 9.1: TRACE, and whatever else only Node knows, is not implemented here.
-  if (!methods.has(head.method ?? '')) return { status: 501, description: 'This method is not implemented.' }
+  if (!methods.has(head.method ?? '')) return requestFaults.method_unknown
   return targetFaultOf(head.url ?? '') ?? headerFaultOf(head)
 }
 
-function targetFaultOf(target: string): FormFault | undefined {
-  if (target.length > longestTarget) {
-    return { status: 414, description: `The address is longer than ${longestTarget} bytes.` }
-  }
+function targetFaultOf(target: string): RequestFault | undefined {
+  if (target.length > longestTarget) return requestFaults.target_too_long
   // RFC 9112 section 3.2.2: a server takes the absolute form too. Whether its host is ours is seen later.
   const local = target.startsWith('/') ? target : absolutePattern.exec(target)?.[1]
   const [path = '', ...queries] = (local ?? '').split('?')
@@ -53,24 +41,20 @@ function targetFaultOf(target: string): FormFault | undefined {
     pathPattern.test(path) &&
     !ambiguousPattern.test(path) &&
     queryPattern.test(queries.join('?'))
-  return sound ? undefined : { status: 400, description: 'Host or path are not valid.' }
+  return sound ? undefined : requestFaults.target_invalid
 }
 
-function headerFaultOf({ rawHeaders, headers, httpVersionMinor }: RequestHead): FormFault | undefined {
-  if (rawHeaders.length > 2 * mostHeaders) {
-    return { status: 431, description: `There are more than ${mostHeaders} headers.` }
-  }
+function headerFaultOf({ rawHeaders, headers, httpVersionMinor }: RequestHead): RequestFault | undefined {
+  if (rawHeaders.length > 2 * mostHeaders) return requestFaults.headers_too_many
   // RFC 9112 section 3.2: none or two of them are 400, in HTTP/1.0 too as far as we are concerned.
-  if (countOf('host', rawHeaders) !== 1) return { status: 400, description: 'Send one Host header.' }
+  if (countOf('host', rawHeaders) !== 1) return requestFaults.host_not_once
   const coding = headers['transfer-encoding']
   if (coding !== undefined && (String(coding).toLowerCase() !== 'chunked' || httpVersionMinor === 0)) {
     // RFC 9112 section 6.1: where such a body ends is anybody's guess.
-    return { status: 501, description: 'Of the transfer codings only chunked is implemented.' }
+    return requestFaults.transfer_coding
   }
   const content = headers['content-encoding'] ?? 'identity'
-  return String(content).toLowerCase() === 'identity'
-    ? undefined
-    : { status: 415, description: 'Send the body without a Content-Encoding.' }
+  return String(content).toLowerCase() === 'identity' ? undefined : requestFaults.body_encoded
 }
 
 function countOf(name: string, rawHeaders: readonly string[]): number {

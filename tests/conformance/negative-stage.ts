@@ -1,3 +1,4 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
 import {
   account,
   baseUrl,
@@ -5,6 +6,7 @@ import {
   redirectUri,
   type Tokens,
 } from '../../server/testing/drawbridge-fixture.ts'
+import { sessionCookieHeader, signInToWebApp } from '../../server/testing/web-app-session.ts'
 
 /** What a row of a table may name in braces, as in `{refresh_token}`. Each is made when a row first asks for it. */
 export interface Stage {
@@ -19,14 +21,16 @@ export interface Stage {
 type Values = Record<string, (get: (name: string) => Promise<string>) => Promise<string>>
 
 /** Names whose values nobody but their owner may learn. */
-const secretNames = /^(?:code|refresh_token|access_token|client_secret|device_code|web_\w+_token)$/
+const secretNames =
+  /^(?:code|refresh_token|access_token|client_secret|device_code|assertion|session_cookie|web_\w+_token)$/
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 const deviceGrants = ['authorization_code', 'refresh_token', deviceGrant]
 
 /**
- * The cast of one case: `client` and `other` are public, `web` has a secret, `code_only` registered one grant
- * type; `code`, `refresh_token` and `access_token` belong to `client`, `device_code` to `device`.
+ * The cast of one case: `client` and `other` are public, `web` has a secret, `keyed` a key, `code_only` registered one
+ * grant type; `code`, `refresh_token` and `access_token` belong to `client`, `device_code` to `device`, `assertion` to
+ * `keyed`. `session_cookie` is what a browser sends whose user is signed in to the web app.
  */
 export function createStage(drawbridge: DrawbridgeFixture): Stage {
   const values = new Map<string, Promise<string>>()
@@ -39,6 +43,8 @@ export function createStage(drawbridge: DrawbridgeFixture): Stage {
     if (response.status !== 200) throw new Error(`The stage got ${response.status} for a good code.`)
     return (await response.json()) as Tokens
   }
+
+  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
   const makers: Values = {
     origin: async () => baseUrl,
@@ -55,9 +61,14 @@ export function createStage(drawbridge: DrawbridgeFixture): Stage {
     device: registered({ grant_types: deviceGrants }),
     other_device: registered({ grant_types: deviceGrants }),
     two_uris: registered({ redirect_uris: [redirectUri, 'https://client.example/callback'] }),
+    keyed: registered({
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [key.publicKey.export({ format: 'jwk' })] },
+    }),
     code: async (get) => drawbridge.code(await get('client')),
     other_code: async (get) => drawbridge.code(await get('other')),
     web_code: async (get) => drawbridge.code(await get('web')),
+    keyed_code: async (get) => drawbridge.code(await get('keyed')),
     code_only_code: async (get) => drawbridge.code(await get('code_only')),
     web: async () => {
       const { client_id: id, client_secret: secret = '' } = await drawbridge.register({
@@ -70,6 +81,18 @@ export function createStage(drawbridge: DrawbridgeFixture): Stage {
       await get('web')
       return (await values.get('client_secret')) ?? ''
     },
+    assertion: async (get) => {
+      const id = await get('keyed')
+      const now = drawbridge.runtime.now()
+      const claims = { iss: id, sub: id, aud: baseUrl, jti: 'one', iat: now, exp: now + 300 }
+      const text = [{ alg: 'ES256' }, claims].map(encodeJson).join('.')
+      const signature = sign('sha256', Buffer.from(text), {
+        key: key.privateKey,
+        dsaEncoding: 'ieee-p1363',
+      })
+      return `${text}.${signature.toString('base64url')}`
+    },
+    session_cookie: async () => sessionCookieHeader(await signInToWebApp(drawbridge)),
     basic: async (get) => basic(await get('web'), await get('client_secret')),
     basic_wrong: async (get) => basic(await get('web'), 'wrong'),
     basic_public: async (get) => basic(await get('client'), ''),
@@ -137,4 +160,8 @@ export function createStage(drawbridge: DrawbridgeFixture): Stage {
 
 function basic(id: string, secret: string): string {
   return `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
+}
+
+function encodeJson(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
