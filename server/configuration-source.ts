@@ -1,3 +1,4 @@
+import { bridgeVariables } from './bridge-variable.ts'
 import { flagOf, type Setting, type Settings, variablePrefix } from './setting.ts'
 import { settings } from './setting-table.ts'
 
@@ -10,7 +11,7 @@ export interface SettingSources {
 
 /**
  * Settings from flags over environment. A variable with our prefix that names no setting is a fault, with the nearest
- * name beside it: a misspelt setting must not be silently ignored.
+ * name beside it: a misspelt setting must not be silently ignored. The settings of the bridge are none of ours.
  */
 export function readSettings(
   flags: Readonly<Record<string, string | undefined>>,
@@ -33,6 +34,7 @@ export function readSettings(
       ...Object.keys(environment)
         .filter((variable) => variable.startsWith(variablePrefix))
         .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
+        .filter((variable) => !bridgeVariables.has(variable.slice(variablePrefix.length)))
         .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`),
     ],
   }

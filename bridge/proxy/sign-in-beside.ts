@@ -2,7 +2,6 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import { cachedOpening } from './cached-answer.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
@@ -27,6 +26,7 @@ import {
 } from './sign-in-message.ts'
 import { createSilentOpening } from './silent-opening.ts'
 import type { DescribeFailure } from './translator.ts'
+import { isAccepted, offersUrlElicitation } from './url-elicitation.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** Times in milliseconds. */
@@ -130,7 +130,7 @@ export function createSignInBeside(
     if ((await settledWithin(attempt.done, leftMs, { signal })) === 'done')
       return pass(message, options, round + 1)
     if (signIns.pending() !== attempt) return refuse(message, options, undefined)
-    const canElicit = era === 'legacy' ? isUrlCapable : declaresUrl(request)
+    const canElicit = era === 'legacy' ? isUrlCapable : offersUrlElicitation(request)
     const place = await placeOf(attempt, canElicit ? placeWaitMs : config.waitMs, signal)
     if (!canElicit || place === undefined) return refuse(message, options, place)
     return elicit(request, options, { attempt, place, round, message })
@@ -268,7 +268,8 @@ export function createSignInBeside(
 
   function request(message: WireMessage, method: string, options: SendOptions): Promise<void> {
     if (method === 'initialize' || method === 'server/discover') {
-      if (method === 'initialize') isUrlCapable = clientDeclaresUrl(message)
+      if (method === 'initialize')
+        isUrlCapable = offersUrlElicitation(parseWireMessage(message) as JsonRpcRequest)
       return opening.open(message, options)
     }
     if (method === 'tools/list') ownTool = undefined
@@ -349,24 +350,6 @@ function toolNameOf(message: WireMessage): unknown {
   return (parseWireMessage(message) as JsonRpcRequest).params?.['name']
 }
 
-function clientDeclaresUrl(initialize: WireMessage): boolean {
-  return offersUrl((parseWireMessage(initialize) as JsonRpcRequest).params?.['capabilities'])
-}
-
-function declaresUrl({ params }: JsonRpcRequest): boolean {
-  const meta = params?.['_meta']
-  return isJsonObject(meta) && offersUrl(meta[mcpMetaKey.clientCapabilities])
-}
-
-function offersUrl(capabilities: unknown): boolean {
-  const elicitation = isJsonObject(capabilities) ? capabilities['elicitation'] : undefined
-  return isJsonObject(elicitation) && isJsonObject(elicitation['url'])
-}
-
 function isAcknowledgement({ envelope }: WireMessage): boolean {
   return envelope.kind === 'notification' && envelope.method === acknowledgedMethod
-}
-
-function isAccepted(answer: unknown): boolean {
-  return isJsonObject(answer) && answer['action'] === 'accept'
 }
