@@ -16,7 +16,7 @@ function bodies(mostBytes: number, count: number): Body[] {
   const budget = createBodyBudget(mostBytes)
   return Array.from({ length: count }, () => {
     const stream = new PassThrough({ highWaterMark: 16 * 1024 * 1024 })
-    const share = budget.follow(stream)
+    const share = budget.follow(stream, -1)
     let read = 0
     stream.on('data', () => (read += 1))
     return { stream, share, read: () => read }
@@ -71,12 +71,19 @@ describe('the budget', () => {
     const read: number[] = []
     for (let n = 0; n < 5; n += 1) {
       const stream = new PassThrough()
-      budget.follow(stream)
+      budget.follow(stream, -1)
       stream.on('data', () => read.push(n))
       stream.write('short')
     }
     await turn()
     expect(read).toEqual([0, 1, 2, 3, 4])
+  })
+
+  it('does not count what is announced to be short', async () => {
+    const budget = createBodyBudget(0)
+    const stream = new PassThrough()
+    budget.follow(stream, 1000)
+    expect(stream.listenerCount('data')).toBe(0)
   })
 
   it('may be told of the end of a body twice', async () => {

@@ -48,6 +48,13 @@ const phases: Readonly<Record<string, Phase>> = {
     await delay(150)
     return { bridge }
   },
+  'the server takes its time with initialize': async (stage) => {
+    const remote = await stage.remote({ era: 'legacy', delayMs: 250 })
+    const bridge = stage.bridge(remote.url)
+    void bridge.initialize().catch(() => {})
+    await until('initialize', () => remote.counters.requests['POST /mcp'] === 1)
+    return { bridge, remote }
+  },
   'a sign-in is pending': async (stage) => {
     const remote = await stage.remote({ auth: true, approval: 'wait' })
     const bridge = stage.bridge(remote.url, { flags: ['--store', 'memory'] })
@@ -107,6 +114,7 @@ describe.concurrent.each(Object.keys(phases))('while %s', (phase) => {
         const { bridge, remote } = await reach(stage)
         await endsInTime(bridge, endings[ending] as (bridge: BridgeChild) => void)
         if (remote === undefined) return
+        await delay(350)
         expect(remote.counters.sessionsOpen).toBe(0)
         expect(remote.counters.deletes).toBe(remote.counters.sessionsOpened)
         await until('the streams are closed', () => remote.counters.streamsOpen === 0)

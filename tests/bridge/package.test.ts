@@ -98,7 +98,7 @@ describe('the package, installed without what is optional', () => {
   )
 })
 
-describe.concurrent.skipIf(node20 === undefined)('the package on Node 20', () => {
+describe.skipIf(node20 === undefined)('the package on Node 20', () => {
   it.each([
     ['legacy', 'legacy'],
     ['legacy', 'modern'],

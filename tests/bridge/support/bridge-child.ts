@@ -131,7 +131,8 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
     child.once('exit', (code, signal) => resolve({ code, signal, at: performance.now() }))
   })
   let isOver = false
-  void over.then(() => {
+  // After that nothing more comes from stdout.
+  child.once('close', () => {
     isOver = true
     for (const look of waiting) look()
   })

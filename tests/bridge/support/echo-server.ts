@@ -39,11 +39,11 @@ export async function startEchoServer(stage: Stage, era: 'legacy' | 'modern'): P
         return sendJson(response, 404, { jsonrpc: '2.0', id, error })
       }
       const serverInfo = { name: 'echo', version: '1' }
-      const answers: Record<string, JsonObject> = {
+      const answers: Readonly<Record<string, JsonObject>> = {
         initialize: { protocolVersion: '2025-11-25', capabilities, serverInfo },
         'server/discover': { supportedVersions: ['2026-07-28'], capabilities },
       }
-      const result = answers[String(method)] ?? { echoed: message }
+      const result = (typeof method === 'string' ? answers[method] : undefined) ?? { echoed: message }
       const complete = era === 'modern' ? { resultType: 'complete', ...result } : result
       return sendJson(response, 200, { jsonrpc: '2.0', id, result: complete })
     })

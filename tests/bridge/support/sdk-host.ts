@@ -73,7 +73,7 @@ export async function startLegacyHost(stage: Stage, url: string): Promise<SdkHos
   client.setRequestHandler(ListRootsRequestSchema, () => answers.roots)
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1))
   stage.later(() => client.close())
-  await client.connect(new StdioClientTransport(command(stage, url)) as Parameters<Client['connect']>[0])
+  await client.connect(new StdioClientTransport(command(stage, url)))
   return {
     era: 'legacy',
     serverName: client.getServerVersion()?.name,

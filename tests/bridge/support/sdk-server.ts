@@ -109,7 +109,7 @@ export async function startLegacySdkServer(stage: Stage): Promise<SdkServer> {
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (opened) => void transports.set(opened, transport),
     })
-    await create().connect(transport as Parameters<LegacySdkServer['connect']>[0])
+    await create().connect(transport)
     return transport
   }
 
@@ -138,7 +138,7 @@ export async function startModernSdkServer(stage: Stage, { only }: { only: boole
     const server = new Server(serverInfo, { capabilities, instructions })
     server.setRequestHandler('tools/list', () => ({ tools: listed(extra) }))
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-      const answers = mcpReq.inputResponses as Record<string, unknown> | undefined
+      const answers = mcpReq.inputResponses
       switch (params.name) {
         case 'elicit':
           if (answers !== undefined) return text(answers['answer'])
@@ -175,7 +175,8 @@ export async function startModernSdkServer(stage: Stage, { only }: { only: boole
   }
 
   const handler = createMcpHandler(create, only ? { legacy: 'reject' } : {})
-  const server = createServer(getRequestListener((request) => handler.fetch(request)))
+  const listener = getRequestListener((request) => handler.fetch(request))
+  const server = createServer((...exchange) => void listener(...exchange))
   stage.later(() => handler.close())
   const { port } = await listenOn(stage, server)
   return {

@@ -48,7 +48,7 @@ export interface BridgeOptions {
   /** Whether it may open a browser. */
   opens?: boolean
   era?: 'legacy' | 'modern'
-  /** Beside `--debug` and a key in a file. */
+  /** Beside `--debug` and, unless they say otherwise, a key in a file. */
   flags?: readonly string[]
   environment?: Readonly<Record<string, string>>
 }
@@ -101,7 +101,7 @@ function createScene(
   function bridge({ flags = [], ...options }: BridgeOptions = {}): BridgeProcess {
     const started = startBridge(remote.url, home, {
       ...options,
-      flags: ['--store', 'file', '--debug', ...flags],
+      flags: ['--debug', ...(flags.includes('--store') ? [] : ['--store', 'file']), ...flags],
     })
     bridges.push(started)
     return started
@@ -159,6 +159,7 @@ function storedLogin(remote: Remote, agoSeconds: number): Credential {
     profile: 'default',
     issuer: remote.issuer,
     tokenEndpoint: `${remote.issuer}/token`,
+    revocationEndpoint: `${remote.issuer}/revoke`,
     resource: remote.url,
     client: {
       clientId: issued.client_id,

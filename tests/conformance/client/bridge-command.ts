@@ -48,7 +48,7 @@ function ourFlags({ scenario, revision, context, home }: ScenarioSetting): strin
     '20s',
   ]
   if (scenario === 'auth/basic-cimd') flags.push('--client-metadata-url', metadataUrl)
-  const { client_id: id, client_secret: secret, private_key_pem: pem, signing_algorithm: algorithm } = context
+  const { client_id: id, client_secret: secret, private_key_pem: pem } = context
   if (id !== undefined) {
     const client = join(home, 'client.json')
     writeFileSync(
@@ -61,7 +61,7 @@ function ourFlags({ scenario, revision, context, home }: ScenarioSetting): strin
   if (typeof pem === 'string') {
     const key = join(home, 'key.pem')
     writeFileSync(key, pem, { mode: 0o600 })
-    flags.push('--private-key', key, '--signing-algorithm', String(algorithm))
+    flags.push('--private-key', key)
   }
   return flags
 }

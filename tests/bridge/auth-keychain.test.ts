@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import {
+  type KeyringSession,
+  missingPackages,
+  type SecretService,
+  startKeyringSession,
+} from '../keychain/session.ts'
+import { type AuthScene, burst, call, echoes, inAuthScene, textOf, visit } from './testing/auth-scene.ts'
+
+const missing = missingPackages()
+const isSkipped = missing.length > 0 && process.env['CI'] !== 'true'
+const withoutBus = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent', XDG_RUNTIME_DIR: '/nonexistent' }
+
+/** Runs `work` with sessions whose keychains are such. */
+async function withSessions(
+  services: readonly SecretService[],
+  work: (...environments: Record<string, string>[]) => Promise<void>,
+): Promise<void> {
+  const sessions: KeyringSession[] = []
+  try {
+    for (const service of services) sessions.push(await startKeyringSession(service))
+    await work(
+      ...sessions.map(({ environment }) => ({
+        DBUS_SESSION_BUS_ADDRESS: environment['DBUS_SESSION_BUS_ADDRESS'] ?? '',
+        XDG_RUNTIME_DIR: environment['XDG_RUNTIME_DIR'] ?? '',
+      })),
+    )
+  } finally {
+    await Promise.all(sessions.map((session) => session.close()))
+  }
+}
+
+function start(scene: AuthScene, environment: Record<string, string>): BridgeProcess {
+  return scene.bridge({ flags: ['--store', 'keychain'], environment })
+}
+
+async function signIn(scene: AuthScene, environment: Record<string, string>): Promise<BridgeProcess> {
+  const bridge = start(scene, environment)
+  await bridge.open()
+  const held = burst(bridge, 3)
+  await visit(await bridge.link())
+  expect(await held).toEqual(echoes(3))
+  return bridge
+}
+
+describe('a keychain', { concurrent: true, timeout: 60_000 }, () => {
+  it('that is asked for and absent: the reason, before anybody signs in for nothing', () =>
+    inAuthScene({}, async (scene) => {
+      const bridge = start(scene, withoutBus)
+      await bridge.open()
+      expect(await call(bridge)).toMatch(/^failed: .*keychain/i)
+      expect(scene.links()).toBe(0)
+      expect(scene.remote.counters.registrations).toBe(0)
+    }))
+})
+
+describe.skipIf(isSkipped)('a login in a keychain', { concurrent: true, timeout: 60_000 }, () => {
+  it.each<[SecretService, RegExp]>([
+    ['none', /keychain/i],
+    ['mute', /keychain/i],
+    ['no-collection', /keychain/i],
+  ])(
+    'waits for a keychain that is %s, without a second store, and is there when it is back',
+    (service, says) =>
+      inAuthScene({}, (scene) =>
+        withSessions(['unlocked', service], async (good = {}, bad = {}) => {
+          await (await signIn(scene, good)).close()
+          const without = start(scene, bad)
+          const begin = performance.now()
+          expect(textOf(await without.open())).toMatch(says)
+          expect(performance.now() - begin).toBeLessThan(6000)
+          expect(await call(without)).toMatch(says)
+          expect(existsSync(join(scene.home.path, '.drawbridge', 'credentials', 'key'))).toBe(false)
+          const again = start(scene, good)
+          await again.open()
+          expect(await burst(again, 3)).toEqual(echoes(3))
+          expect(scene.links()).toBe(1)
+        }),
+      ),
+  )
+
+  it('that disappears does not stop a bridge that runs, also when tokens are renewed', () =>
+    inAuthScene({}, async (scene) => {
+      let running: BridgeProcess | undefined
+      await withSessions(['unlocked'], async (good = {}) => {
+        running = await signIn(scene, good)
+      })
+      scene.remote.revokeAccessTokens()
+      expect(await burst(running as BridgeProcess, 3)).toEqual(echoes(3))
+      expect(scene.links()).toBe(1)
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, codeGrants: 1 })
+    }))
+})
