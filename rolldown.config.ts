@@ -35,7 +35,7 @@ export default defineConfig([
     output: { ...output, dir: 'server/dist', minify: false },
   },
   {
-    input: { main: 'bridge/main.ts', 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
+    input: { main: 'bridge/main.ts' },
     platform: 'node',
     // Native and optional: what is installed beside the bundle is loaded, when a key is read.
     external: ['keytar'],
@@ -48,5 +48,12 @@ export default defineConfig([
       minify: true,
       codeSplitting: { groups: [{ name: createStartGroup('bridge/main.ts'), debugName: 'start' }] },
     },
+  },
+  {
+    // By itself: with a file in common it would load that of main, and so run a second bridge.
+    input: { 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
+    platform: 'node',
+    external: ['keytar'],
+    output: { ...output, dir: 'bridge/dist', cleanDir: false, minify: true, codeSplitting: false },
   },
 ])

@@ -6,6 +6,7 @@ import type { Attempt, ExchangePlan } from './exchange.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import type { NetworkConfig } from './network-config.ts'
 import { requestHeaders } from './request-headers.ts'
+import { createRoster } from './roster.ts'
 import { createTrustedAuthorities } from './trusted-authorities.ts'
 import { nodeHttp, nodeHttps } from './node-http.ts'
 
@@ -43,7 +44,7 @@ const connectionOptions = {
 export function createDirectClient(config: NetworkConfig): UrlClient {
   const trusted = createTrustedAuthorities(config.ca)
   const quickestTrips = new Map<string, number>()
-  const open = new Set<Exchange>()
+  const open = createRoster<Exchange>()
   const addresses = new WeakMap<URL, ExchangeAddress>()
   let agents: Map<string, Agent> = new Map()
   let lastFreedAt = 0
@@ -108,7 +109,7 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
       throw second.error
     },
     close() {
-      for (const exchange of open) exchange.cancel()
+      for (const exchange of open.items()) exchange.cancel()
       for (const agent of agents.values()) agent.destroy()
       agents = new Map()
     },

@@ -6,6 +6,7 @@ import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
 import { errorCode, networkError } from './network-fault.ts'
 import { isLoopbackHost } from './request-url.ts'
+import type { Roster } from './roster.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
 import { nodeHttp, nodeHttps } from './node-http.ts'
 
@@ -47,18 +48,18 @@ export class Exchange {
   #verdict: NetworkError | undefined
 
   /** `open` holds it until it is over, body included. */
-  constructor(request: HttpRequest, plan: ExchangePlan, open: Set<Exchange>) {
+  constructor(request: HttpRequest, plan: ExchangePlan, open: Roster<Exchange>) {
     this.#request = request
     this.#plan = plan
     const { promise, resolve } = deferred<Attempt>()
     this.attempt = promise
     this.#settle = resolve
     const onAbort = (): void => this.cancel()
+    const leave = open.add(this)
     this.#whenOver = () => {
       request.signal?.removeEventListener('abort', onAbort)
-      open.delete(this)
+      leave()
     }
-    open.add(this)
     request.signal?.addEventListener('abort', onAbort)
     if (request.signal?.aborted === true) this.cancel()
     else this.#start()
@@ -122,7 +123,7 @@ export class Exchange {
     this.#noteTrip(this.#writingSince)
     this.#response = response
     // What has come whole with its head cannot fall silent.
-    queueMicrotask(() => {
+    process.nextTick(() => {
       if (!response.complete && !response.destroyed) this.#watchSilence(response)
     })
     this.#translateErrors(response)

@@ -26,7 +26,7 @@ export function requestHeaders(
       )
     }
     headers[name] = value
-    if (name.length === 10 && name.toLowerCase() === 'user-agent') named = true
+    if (name.toLowerCase() === 'user-agent') named = true
   }
   if (!named) headers['User-Agent'] = userAgent
   if (request.body !== undefined) headers['Content-Length'] = String(Buffer.byteLength(request.body))

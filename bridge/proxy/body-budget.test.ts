@@ -71,7 +71,7 @@ describe('the budget', () => {
     const read: number[] = []
     for (let n = 0; n < 5; n += 1) {
       const stream = new PassThrough()
-      budget.follow(stream, -1)
+      budget.follow(stream, n - 1)
       stream.on('data', () => read.push(n))
       stream.write('short')
     }

@@ -38,11 +38,11 @@ export function collectBody(response: HttpResponse): Promise<Buffer> {
 
     if (announced > mostBodyBytes) return tooLarge()
     // Most answers are here with their head: they are taken at once, not piece by piece a few ticks later.
-    if (body.readableLength === announced && announced > 0) {
+    if (announced > 0 && body.readableLength === announced && !body.destroyed) {
       body.on('error', () => {})
-      const bytes: unknown = body.read()
+      resolve(body.read() as Buffer)
       body.resume()
-      return bytes instanceof Buffer ? resolve(bytes) : resolve(Buffer.alloc(0))
+      return undefined
     }
     body.on('data', (chunk: Buffer) => {
       const start = length

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { NetworkError } from '../network/http-client.ts'
 import type { HttpResponse } from '../network/http-client.ts'
+import { createRoster } from '../network/roster.ts'
 
 /** The exchanges of a leg that are under way, so that closing it ends them. */
 export interface OpenExchanges {
@@ -21,8 +22,8 @@ export interface OpenExchanges {
  */
 export function createOpenExchanges(serverUrl: string): OpenExchanges {
   const closing = new AbortController()
-  const running = new Set<() => void>()
-  const bodies = new Set<Readable>()
+  const running = createRoster<() => void>()
+  const bodies = createRoster<Readable>()
   const { origin } = new URL(serverUrl)
 
   function abortedError(sent: boolean): NetworkError {
@@ -35,14 +36,14 @@ export function createOpenExchanges(serverUrl: string): OpenExchanges {
       if (signal.aborted || closing.signal.aborted) return Promise.reject(abortedError(false))
       return new Promise((resolve, reject) => {
         const abort = (): void => reject(abortedError(true))
-        running.add(abort)
+        const leave = running.add(abort)
         work(signal).then(
           () => {
-            running.delete(abort)
-            resolve()
+            leave()
+            return resolve()
           },
           (error: unknown) => {
-            running.delete(abort)
+            leave()
             reject(signal.aborted && !isAborted(error) ? abortedError(true) : error)
           },
         )
@@ -54,14 +55,13 @@ export function createOpenExchanges(serverUrl: string): OpenExchanges {
         body.destroy()
         throw abortedError(true)
       }
-      bodies.add(body)
-      body.once('close', () => bodies.delete(body))
+      body.once('close', bodies.add(body))
       return response
     },
     abortAll() {
       closing.abort()
-      for (const abort of running) abort()
-      for (const body of bodies) body.destroy()
+      for (const abort of running.items()) abort()
+      for (const body of bodies.items()) body.destroy()
     },
   }
 }

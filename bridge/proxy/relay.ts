@@ -10,6 +10,7 @@ import { createLiveness } from './liveness.ts'
 import type { Liveness } from './liveness.ts'
 import type { LocalClient } from './local-client.ts'
 import { createLocalEnd } from './local-end.ts'
+import { createOpeningQueue } from './opening-queue.ts'
 import { createReadingLimit } from './reading-limit.ts'
 import type { RelayConfig } from './relay-config.ts'
 import { createRemoteConnection } from './remote-connection.ts'
@@ -64,7 +65,9 @@ const pingWaitMs = 5000
  *   stdin -> stdio -> intake -> connection -+-> leg for its era, bytes untouched -----------+-> HTTP
  *            lines    ids,      era of the  +-> translator -> leg for the other era --------+
  *            to       filter,   server
- *            messages in-flight             each leg: sign-in beside > observed > corrected > HTTP leg
+ *            messages in-flight,            each leg: sign-in beside > observed > corrected > HTTP leg
+ *                     nothing before
+ *                     initialize
  *
  *   stdout <- stdio <- local end <--- answers and messages of the server, of legs and translators
  *                      one answer for each call in flight, filter
@@ -96,7 +99,10 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       describeFailure,
       note,
       write,
-      answered: () => limit.check(),
+      answered(call) {
+        limit.check()
+        queue.answered(call)
+      },
     })
     const signIns = createSignIns({
       signIn: ports.signIn,
@@ -136,11 +142,12 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       note,
       randomId,
     })
+    const queue = createOpeningQueue(connection, inFlight)
     const intake = createIntake({
       inFlight,
       local,
       client,
-      connection,
+      connection: queue,
       filter,
       opened: () => limit.check(),
       replied: () => limit.replied(),

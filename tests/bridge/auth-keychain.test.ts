@@ -46,7 +46,7 @@ async function signIn(scene: AuthScene, environment: Record<string, string>): Pr
   return bridge
 }
 
-describe('a keychain', { concurrent: true, timeout: 60_000 }, () => {
+describe.skipIf(process.platform !== 'linux')('a keychain', { concurrent: true, timeout: 60_000 }, () => {
   it('that is asked for and absent: the reason, before anybody signs in for nothing', () =>
     inAuthScene({}, async (scene) => {
       const bridge = start(scene, withoutBus)

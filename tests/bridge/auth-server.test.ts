@@ -22,6 +22,72 @@ async function warm(scene: AuthScene, count = 1): Promise<BridgeProcess[]> {
   return bridges
 }
 
+describe('an authorization server that fails', { concurrent: true, timeout: 60_000 }, () => {
+  // Those that take longest come first: so many run at once.
+  it('never to answer: the call ends with a reason within 20 s, and the login is kept', () =>
+    inAuthScene({ tokenFault: 'hang', tokenFaultTimes: 1000 }, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      const begin = performance.now()
+      const bridge = scene.bridge()
+      expect(textOf(await bridge.open())).toMatch(/cannot be renewed/)
+      expect(performance.now() - begin).toBeLessThan(20_000)
+      scene.remote.set({ tokenFault: undefined })
+      await until(async () => 'result' in (await bridge.open()), 'an opening that works', 20_000)
+      expect(await call(bridge)).toContain('clientId')
+      expect(scene.links()).toBe(0)
+    }))
+
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['reset'], [500]])(
+    '(%s) for seven seconds, while tokens are refused: however often a client calls, nobody signs in',
+    (tokenFault) =>
+      inAuthScene({}, async (scene) => {
+        const [bridge] = (await warm(scene)) as [BridgeProcess]
+        scene.remote.set({ tokenFault, tokenFaultTimes: 1000 })
+        scene.remote.revokeAccessTokens()
+        for (const end = performance.now() + 7000; performance.now() < end; await delay(300)) {
+          expect(await call(bridge)).toMatch(/^error -32603: .*cannot be renewed/)
+        }
+        expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(8)
+        scene.remote.set({ tokenFault: undefined })
+        await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
+        expect(scene.links()).toBe(0)
+        expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
+      }),
+  )
+
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([
+    ['temporarily_unavailable'],
+    [429],
+    ['html'],
+    ['cut'],
+  ])('(%s) while tokens end: calls say so, nobody signs in, and it works when it does', (tokenFault) =>
+    inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      for (const text of await burst(bridge, 5)) expect(text).toMatch(/^error -32603: .*cannot be renewed/)
+      // As often as a process may, not as often as it is called.
+      expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(4)
+      scene.remote.set({ tokenFault: undefined })
+      await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
+      expect(scene.links()).toBe(0)
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
+    }),
+  )
+
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['temporarily_unavailable'], [400], ['reset']])(
+    '(%s) while tokens are still good: every call succeeds',
+    (tokenFault) =>
+      inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
+        await scene.signedIn({ agoSeconds: 3570 })
+        const bridges = await scene.opened(2)
+        const answers = await Promise.all(bridges.map((bridge) => burst(bridge, 5)))
+        expect(answers).toEqual([echoes(5), echoes(5)])
+        expect(scene.remote.counters.requests['POST /token']).toBeGreaterThan(0)
+        expect(scene.links()).toBe(0)
+      }),
+  )
+})
+
 describe('an authorization server that has forgotten', { concurrent: true, timeout: 60_000 }, () => {
   it.each<[what: string, forget: (scene: AuthScene) => void, registrations: number]>([
     ['the grants', ({ remote }) => remote.revokeGrants(), 0],
@@ -73,74 +139,6 @@ describe('an authorization server that has forgotten', { concurrent: true, timeo
       expect(await held).toBe('you may')
       expect(await call(bridge)).toContain('mcp:admin')
       expect(scene.links()).toBe(1)
-    }))
-})
-
-describe('an authorization server that fails', { concurrent: true, timeout: 60_000 }, () => {
-  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([
-    ['temporarily_unavailable'],
-    [429],
-    [500],
-    [502],
-    ['html'],
-    ['reset'],
-    ['cut'],
-  ])('(%s) while tokens end: calls say so, nobody signs in, and it works when it does', (tokenFault) =>
-    inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      for (const text of await burst(bridge, 5)) expect(text).toMatch(/^error -32603: .*cannot be renewed/)
-      // As often as a process may, not as often as it is called.
-      expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(4)
-      scene.remote.set({ tokenFault: undefined })
-      await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
-      expect(scene.links()).toBe(0)
-      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
-    }),
-  )
-
-  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['temporarily_unavailable'], [400], ['reset']])(
-    '(%s) while tokens are still good: every call succeeds',
-    (tokenFault) =>
-      inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
-        await scene.signedIn({ agoSeconds: 3570 })
-        const bridges = await scene.opened(2)
-        const answers = await Promise.all(bridges.map((bridge) => burst(bridge, 5)))
-        expect(answers).toEqual([echoes(5), echoes(5)])
-        expect(scene.remote.counters.requests['POST /token']).toBeGreaterThan(0)
-        expect(scene.links()).toBe(0)
-      }),
-  )
-
-  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['reset'], [500]])(
-    '(%s) for ten seconds, while tokens are refused: however often a client calls, nobody signs in',
-    (tokenFault) =>
-      inAuthScene({}, async (scene) => {
-        const [bridge] = (await warm(scene)) as [BridgeProcess]
-        scene.remote.set({ tokenFault, tokenFaultTimes: 1000 })
-        scene.remote.revokeAccessTokens()
-        for (const end = performance.now() + 10_000; performance.now() < end; await delay(300)) {
-          expect(await call(bridge)).toMatch(/^error -32603: .*cannot be renewed/)
-        }
-        expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(8)
-        scene.remote.set({ tokenFault: undefined })
-        await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
-        expect(scene.links()).toBe(0)
-        expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
-      }),
-  )
-
-  it('never to answer: the call ends with a reason within 20 s, and the login is kept', () =>
-    inAuthScene({ tokenFault: 'hang', tokenFaultTimes: 1000 }, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      const begin = performance.now()
-      const bridge = scene.bridge()
-      expect(textOf(await bridge.open())).toMatch(/cannot be renewed/)
-      expect(performance.now() - begin).toBeLessThan(20_000)
-      scene.remote.set({ tokenFault: undefined })
-      await until(async () => 'result' in (await bridge.open()), 'an opening that works', 20_000)
-      expect(await call(bridge)).toContain('clientId')
-      expect(scene.links()).toBe(0)
     }))
 })
 

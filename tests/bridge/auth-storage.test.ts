@@ -49,6 +49,62 @@ const damages: readonly [what: string, damage: (scene: AuthScene) => void, says:
   ['an index that is cut off', (scene) => writeFileSync(at(scene, 'index.json'), '{"version":1'), /logout/],
 ]
 
+describe('what others have left behind', { concurrent: true, timeout: 60_000 }, () => {
+  it.each([
+    ['long ago', -3600],
+    ['just now', 0],
+    ['in the future', 3600],
+  ])('a lock of %s does not hold a refresh for long', (_when, seconds) =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn({ agoSeconds: 4000 })
+      const lock = at(scene, 'locks', `${scene.id}.lock`)
+      mkdirSync(lock, { recursive: true, mode: 0o700 })
+      const touched = Date.now() / 1000 + seconds
+      utimesSync(lock, touched, touched)
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      expect(await burst(bridge, 3)).toEqual(echoes(3))
+      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
+    }),
+  )
+
+  it('the link of a sign-in that was killed is replaced by one that works', () =>
+    inAuthScene({}, async (scene) => {
+      const [first] = (await scene.opened(1)) as [BridgeProcess]
+      void call(first)
+      const dead = await first.link()
+      first.signal('SIGKILL')
+      await first.ended
+      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+      const held = burst(bridge, 3)
+      await until(() => bridge.allLinks().some((link) => link !== dead), 'a link of its own')
+      await visit(bridge.allLinks().at(-1) ?? '')
+      expect(await held).toEqual(echoes(3))
+      expect(scene.links()).toBe(2)
+    }))
+
+  it('a memory of the server that is damaged is not believed', () =>
+    inAuthScene({}, async (scene) => {
+      await scene.signedIn()
+      const [first] = (await scene.opened(1)) as [BridgeProcess]
+      await first.request('tools/list')
+      const folder = join(scene.home.path, '.drawbridge', 'servers')
+      await until(() => readdirSync(folder).length === 1, 'the memory')
+      await first.close()
+      for (const text of [
+        '',
+        '{"version":1',
+        '[]',
+        '{"version":1,"era":"modern","transport":"sse","tools":7}',
+      ]) {
+        for (const name of readdirSync(folder)) writeFileSync(join(folder, name), text)
+        const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+        expect(await call(bridge)).toContain('clientId')
+        await bridge.close()
+      }
+      expect(scene.links()).toBe(0)
+    }))
+})
+
 describe('stored logins that are damaged', { concurrent: true, timeout: 60_000 }, () => {
   it.each(damages)(
     '%s: the reason and the next step, no tab, and nothing is overwritten',
@@ -134,62 +190,6 @@ describe('stored logins that are gone', { concurrent: true, timeout: 60_000 }, (
       expect(await call(bridge)).toMatch(/^failed: .*Nothing can be written to .*\.drawbridge/)
       expect(scene.links()).toBe(0)
       expect(scene.remote.counters).toMatchObject({ registrations: 0, tabs: 0 })
-    }))
-})
-
-describe('what others have left behind', { concurrent: true, timeout: 60_000 }, () => {
-  it.each([
-    ['long ago', -3600],
-    ['just now', 0],
-    ['in the future', 3600],
-  ])('a lock of %s does not hold a refresh for long', (_when, seconds) =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      const lock = at(scene, 'locks', `${scene.id}.lock`)
-      mkdirSync(lock, { recursive: true, mode: 0o700 })
-      const touched = Date.now() / 1000 + seconds
-      utimesSync(lock, touched, touched)
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      expect(await burst(bridge, 3)).toEqual(echoes(3))
-      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
-    }),
-  )
-
-  it('the link of a sign-in that was killed is replaced by one that works', () =>
-    inAuthScene({}, async (scene) => {
-      const [first] = (await scene.opened(1)) as [BridgeProcess]
-      void call(first)
-      const dead = await first.link()
-      first.signal('SIGKILL')
-      await first.ended
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      const held = burst(bridge, 3)
-      await until(() => bridge.allLinks().some((link) => link !== dead), 'a link of its own')
-      await visit(bridge.allLinks().at(-1) ?? '')
-      expect(await held).toEqual(echoes(3))
-      expect(scene.links()).toBe(2)
-    }))
-
-  it('a memory of the server that is damaged is not believed', () =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn()
-      const [first] = (await scene.opened(1)) as [BridgeProcess]
-      await first.request('tools/list')
-      const folder = join(scene.home.path, '.drawbridge', 'servers')
-      await until(() => readdirSync(folder).length === 1, 'the memory')
-      await first.close()
-      for (const text of [
-        '',
-        '{"version":1',
-        '[]',
-        '{"version":1,"era":"modern","transport":"sse","tools":7}',
-      ]) {
-        for (const name of readdirSync(folder)) writeFileSync(join(folder, name), text)
-        const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-        expect(await call(bridge)).toContain('clientId')
-        await bridge.close()
-      }
-      expect(scene.links()).toBe(0)
     }))
 })
 

@@ -23,6 +23,8 @@ async function errorFor(bridge: BridgeChild, line: string): Promise<JsonObject> 
   return bridge.find((message) => (seen += 1) > from && 'error' in message)
 }
 
+const eras = ['legacy', 'modern'] as const
+const servers = ['legacy', 'modern', 'sse'] as const
 const deep = '['.repeat(100_000)
 
 describe.concurrent('a line that is no message', () => {
@@ -161,6 +163,29 @@ describe.concurrent('a client in the wrong order', () => {
       expect(await bridge.initialize()).toHaveProperty('result')
       expect(await bridge.call('echo', { text: 'next' })).toBe('next')
     }),
+  )
+
+  it.each(eras.flatMap((client) => servers.map((server) => [client, server] as const)))(
+    'that waits for no answer at all (%s client, %s server): all are answered',
+    (client, server) =>
+      staged(async (stage) => {
+        const remote = await stage.remote(
+          server === 'sse' ? { era: 'legacy', transport: 'sse' } : { era: server },
+        )
+        const bridge = stage.bridge(server === 'sse' ? remote.sseUrl : remote.url)
+        const params = { protocolVersion: '2025-11-25', capabilities: {} }
+        const opening = client === 'legacy' ? bridge.ask('initialize', params) : undefined
+        if (client === 'legacy') bridge.write({ jsonrpc: '2.0', method: 'notifications/initialized' })
+        else bridge.speakModern()
+        const answers = [bridge.ask('tools/list'), bridge.ask('tools/call', { name: 'echo', arguments: {} })]
+        for (const answer of [opening, ...answers]) {
+          if (answer !== undefined) expect(await answer).toHaveProperty('result')
+        }
+        expect(remote.counters.sessionsOpened).toBe(server === 'modern' ? 0 : 1)
+        if (client === 'modern') return
+        if (server !== 'modern') expect(remote.counters.methods['notifications/initialized']).toBe(1)
+        await until('the stream', () => remote.counters.streamsOpen === 1)
+      })(),
   )
 
   it(

@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Remote } from '../remote/remote.ts'
-import type { BridgeChild } from './support/bridge-child.ts'
+import { type BridgeChild, bridgeLauncher, environmentOf } from './support/bridge-child.ts'
 import { muteServer } from './support/socket-server.ts'
 import { type Stage, staged, until } from './support/stage.ts'
 
@@ -114,7 +115,6 @@ describe.concurrent.each(Object.keys(phases))('while %s', (phase) => {
         const { bridge, remote } = await reach(stage)
         await endsInTime(bridge, endings[ending] as (bridge: BridgeChild) => void)
         if (remote === undefined) return
-        await delay(350)
         expect(remote.counters.sessionsOpen).toBe(0)
         expect(remote.counters.deletes).toBe(remote.counters.sessionsOpened)
         await until('the streams are closed', () => remote.counters.streamsOpen === 0)
@@ -178,11 +178,24 @@ describe.concurrent('the end of a bridge', () => {
     'comes when its parent is killed, although stdin stays open',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url, { throughShell: true })
-      await bridge.initialize()
-      expect(remote.counters.sessionsOpen).toBe(1)
-      bridge.kill('SIGKILL')
+      const capabilities = {}
+      const params = { protocolVersion: '2025-11-25', capabilities }
+      const lines = [
+        { jsonrpc: '2.0', id: 1, method: 'initialize', params },
+        { jsonrpc: '2.0', method: 'notifications/initialized' },
+      ].map((message) => JSON.stringify(message))
+      // The shell is the parent of both sides, and the other side holds stdin open.
+      const script = '(echo "$1"; echo "$2"; exec sleep 8) | { shift 2; exec "$@"; }'
+      const words = [process.execPath, bridgeLauncher, remote.url, '--no-open']
+      const shell = spawn('/bin/sh', ['-c', script, 'sh', ...lines, ...words], {
+        env: environmentOf({ home: stage.home }),
+        stdio: 'ignore',
+      })
+      await until('the session', () => remote.counters.streamsOpen === 1)
+      shell.kill('SIGKILL')
+      const begin = performance.now()
       await until('the session is gone', () => remote.counters.sessionsOpen === 0)
+      expect(performance.now() - begin).toBeLessThan(5000)
       expect(remote.counters.deletes).toBe(1)
     }),
   )

@@ -5,10 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type LocalClient, type LocalEra, startLocalClient } from '../conformance/client/local-client.ts'
 
-const folder = process.env['BT_BRIDGE'] ?? fileURLToPath(new URL('../../bridge', import.meta.url)) // XXX
 /** What is started as `drawbridge`. */
-export const launcher: string = join(folder, 'launcher.cjs')
-const bundle = join(folder, 'dist/main.mjs')
+export const launcher: string = fileURLToPath(new URL('../../bridge/launcher.cjs', import.meta.url))
+const bundle = fileURLToPath(new URL('../../bridge/dist/main.mjs', import.meta.url))
 const linkTimeoutMs = 20_000
 
 /** The home folder of one user of the bridge: logins live in it. */

@@ -19,8 +19,6 @@ export interface BridgeOptions {
   /** The Node that runs it; this one when left out. */
   node?: string
   launcher?: string
-  /** Makes it the child of a shell, which is the `shell` of the child then. */
-  throughShell?: boolean
 }
 
 /** How a process ended. */
@@ -64,12 +62,8 @@ export function startBridgeChild(url: string, options: BridgeOptions): BridgeChi
   if (launcher === bridgeLauncher && !existsSync(bundle)) {
     throw new Error('There is no built bridge. Run npm run build first.')
   }
-  const argv = [node, launcher, url, '--no-open', ...flags]
-  // The shell goes on with another command, so that it does not become the bridge.
-  const [command = '', ...words] = options.throughShell
-    ? ['/bin/sh', '-c', '"$@"; exit $?', 'sh', ...argv]
-    : argv
-  const child = spawn(command, words, { env: environmentOf(options), stdio: ['pipe', 'pipe', 'pipe'] })
+  const words = [launcher, url, '--no-open', ...flags]
+  const child = spawn(node, words, { env: environmentOf(options), stdio: ['pipe', 'pipe', 'pipe'] })
   return talkTo(child)
 }
 
