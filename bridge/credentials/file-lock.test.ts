@@ -193,7 +193,7 @@ describe('a lock whose holder is gone', { concurrent: true }, () => {
     mkdirSync(path('stale'))
     utimesSync(path('stale'), 1_700_000_000, 1_700_000_000)
     const answers = await Promise.all(
-      children.map((each) => each.ask({ do: 'hold', name: 'stale', waitMs: 4500 })),
+      children.map((each) => each.ask({ do: 'hold', name: 'stale', waitMs: 10_000 })),
     )
     expect(answers.filter(({ value }) => value === true)).toHaveLength(1)
     expect(answers.filter(({ fault }) => fault === 'busy')).toHaveLength(3)

@@ -59,8 +59,10 @@ describe('the pace of renewals', () => {
   }
   const every = (ms: number, times: number): number[] => Array.from({ length: times }, (_, n) => n * ms)
 
-  it('follows three refusals in ten seconds', () => {
-    expect(followed([0, 0, 1, 2, 9999, 10_000, 10_000, 10_000])).toEqual([0, 0, 1, 10_000, 10_000])
+  it('follows five refusals in ten seconds', () => {
+    expect(followed([0, 0, 1, 2, 3, 4, 9999, 10_000, 10_000, 10_000])).toEqual([
+      0, 0, 1, 2, 3, 10_000, 10_000,
+    ])
   })
 
   it('follows twelve refusals a minute: tokens of five seconds need that, and not more', () => {

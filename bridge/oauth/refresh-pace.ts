@@ -5,7 +5,7 @@ const longestPauseMs = 60_000
  * what tokens of five seconds need whose end nobody told.
  */
 const refusalLimits = [
-  { most: 3, windowMs: 10_000 },
+  { most: 5, windowMs: 10_000 },
   { most: 12, windowMs: 60_000 },
 ] as const
 

@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import { type BridgeProcess, launcher } from '../e2e/bridge-process.ts'
 import {
   type KeyringSession,
   missingPackages,
@@ -45,6 +46,14 @@ async function signIn(scene: AuthScene, environment: Record<string, string>): Pr
   expect(await held).toEqual(echoes(3))
   return bridge
 }
+
+describe('the helper that asks the keychain', () => {
+  it('is in the build as a program of its own, and says nothing but its answer', () => {
+    const helper = join(dirname(launcher), 'dist', 'keychain-helper.mjs')
+    const said = execFileSync(process.execPath, [helper], { input: '{}', encoding: 'utf8' })
+    expect(JSON.parse(said)).toEqual({ kind: 'failed', message: 'no request' })
+  })
+})
 
 describe.skipIf(process.platform !== 'linux')('a keychain', { concurrent: true, timeout: 60_000 }, () => {
   it('that is asked for and absent: the reason, before anybody signs in for nothing', () =>

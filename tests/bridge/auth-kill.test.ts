@@ -18,10 +18,10 @@ interface Moment {
 
 const moments: readonly Moment[] = [
   {
-    name: 'before the request is written',
-    hold: () => {},
+    name: 'written down, and the request is under way',
+    hold: ({ remote }) => remote.set({ delayMs: 500 }),
     isReached: async ({ store, id }) => (await store.read(id))?.pendingRefresh !== undefined,
-    release: () => {},
+    release: ({ remote }) => remote.set({ delayMs: 0 }),
   },
   {
     name: 'sent, and nothing was done about it',
