@@ -12,6 +12,8 @@ RUN npm ci --no-audit --no-fund
 COPY rolldown.config.ts tsconfig.base.json ./
 COPY shared/ shared/
 COPY server/ server/
+# The one build makes both programs.
+COPY bridge/ bridge/
 RUN npm run build
 
 FROM ${NODE_IMAGE}
