@@ -13,7 +13,7 @@ function system(options: Partial<InstallSystem>): InstallSystem {
     platform: 'linux',
     home: '/home/ada',
     environment: {},
-    projectFolder: '/work',
+    projectFolder: '/project',
     list: () => [],
     exists: () => false,
     ...options,
@@ -124,7 +124,7 @@ describe('the file of a project', () => {
     if (file === undefined) {
       expect(() => clientFile(client, 'project', linux)).toThrow('has no file for one project')
     } else {
-      expect(clientFile(client, 'project', linux)).toBe(`/work/${file}`)
+      expect(clientFile(client, 'project', linux)).toBe(`/project/${file}`)
       expect(clientFile(client, 'project', windows)).toBe(`C:\\work\\${file.replaceAll('/', '\\')}`)
     }
   })
@@ -185,7 +185,7 @@ describe('the overview', () => {
   afterEach(() => fixture.remove())
 
   it('says of each client whether there is a file, and our entries in it', () => {
-    const launcher = '/work/bridge-of-mine/launcher.cjs'
+    const launcher = '/project/bridge-of-mine/launcher.cjs'
     fixture.file(
       findClient('cursor'),
       JSON.stringify({

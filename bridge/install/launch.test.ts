@@ -163,7 +163,7 @@ describe('an entry of ours', () => {
       },
       url,
     ],
-    [{ type: 'local', command: ['node', '/work/bridge/launcher.cjs', url] }, url],
+    [{ type: 'local', command: ['node', '/project/bridge/launcher.cjs', url] }, url],
     [{ command: 'npx', args: ['-y', 'mcp-drawbridge@1.2.3', url] }, url],
     [{ command: 'drawbridge', args: [url] }, url],
     [{ command: String.raw`C:\npm\drawbridge.cmd`, args: [] }, undefined],
