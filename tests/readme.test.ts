@@ -101,7 +101,7 @@ describe('the README', () => {
   })
 
   it('gives a reason for every dependency', () => {
-    const workspaces = [manifest, ...['server', 'shared'].map((name) => readManifest(name))]
+    const workspaces = [manifest, ...['server', 'shared', 'bridge'].map((name) => readManifest(name))]
     const packages = new Set(workspaces.flatMap(({ devDependencies }) => Object.keys(devDependencies)))
     for (const name of packages) {
       if (!name.startsWith('@types/') && !name.startsWith('@drawbridge/'))
