@@ -115,7 +115,9 @@ async function acquire(
         lost = true
       },
       fs: {
-        mkdir,
+        mkdir: (folder: string, done: (error: Error | null) => void) => {
+          mkdir(folder, { mode: 0o700 }, done)
+        },
         realpath,
         stat,
         utimes,

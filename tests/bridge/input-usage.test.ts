@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { closedPort } from './support/socket-server.ts'
+import { freePort } from '../e2e/free-port.ts'
 import { staged } from './support/stage.ts'
 
 const url = 'https://mcp.example.com/mcp'
@@ -115,7 +115,7 @@ describe.concurrent('exit codes', () => {
     ['doctor', []],
   ])('%s at a server that is not there: 4', (command, flags) =>
     staged(async (stage) => {
-      const gone = `http://127.0.0.1:${await closedPort()}/mcp`
+      const gone = `http://127.0.0.1:${await freePort()}/mcp`
       const { code, stdout, stderr } = await stage.command([command, gone, ...flags])
       expect(code).toBe(4)
       expect(stdout + stderr).toContain('refused')
@@ -137,7 +137,7 @@ describe.concurrent('exit codes', () => {
   it(
     '--json says the same to programs',
     staged(async (stage) => {
-      const gone = `http://127.0.0.1:${await closedPort()}/mcp`
+      const gone = `http://127.0.0.1:${await freePort()}/mcp`
       const { code, stdout } = await stage.command(['login', gone, '--no-open', '--store', 'file', '--json'])
       expect(code).toBe(4)
       expect(JSON.parse(stdout)).toMatchObject({

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Certificates, makeCertificates } from '../../bridge/network/testing/certificate-fixture.ts'
 import { type BridgeOptions, errorOf } from './support/bridge-child.ts'
 import { type ConnectProxy, startConnectProxy } from './support/connect-proxy.ts'
-import { closedPort } from './support/socket-server.ts'
+import { freePort } from '../e2e/free-port.ts'
 import { type Stage, staged } from './support/stage.ts'
 import { startTlsFront } from './support/tls-front.ts'
 
@@ -133,7 +133,7 @@ describe.concurrent('a proxy', () => {
     'is never asked for this computer',
     staged(async (stage) => {
       const remote = await stage.remote()
-      const environment = { HTTP_PROXY: `http://127.0.0.1:${await closedPort()}` }
+      const environment = { HTTP_PROXY: `http://127.0.0.1:${await freePort()}` }
       const bridge = stage.bridge(remote.url, { environment })
       expect(await bridge.initialize()).toHaveProperty('result')
     }),
@@ -142,7 +142,7 @@ describe.concurrent('a proxy', () => {
   it(
     'that is not there: the client is told what to correct',
     staged(async (stage) => {
-      const proxy = `http://127.0.0.1:${await closedPort()}`
+      const proxy = `http://127.0.0.1:${await freePort()}`
       const bridge = stage.bridge('https://mcp.test/mcp', { flags: ['--proxy', proxy, '--retry', 'off'] })
       const { data, message } = errorOf(await bridge.initialize())
       expect(data).toMatchObject({ code: 'network_proxy' })

@@ -26,9 +26,18 @@ export function createBridgeHome(): BridgeHome {
     files: () =>
       readdirSync(path, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
-        .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+        .map((entry) => readIfThere(join(entry.parentPath, entry.name)))
         .join('\n'),
     remove: () => rmSync(path, { recursive: true, force: true }),
+  }
+}
+
+/** A lock or a file in the making may be gone when its turn comes. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
   }
 }
 

@@ -5,6 +5,7 @@ import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shar
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage } from '@drawbridge/shared/mcp-protocol.ts'
 import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
+import { freePort } from '../e2e/free-port.ts'
 import { createAuthorizationServer } from './authorization-server.ts'
 import type { RemoteClient } from './authorization-server.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
@@ -223,11 +224,15 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   }
 
   async function start(): Promise<void> {
-    const portOf = (origin: string, first: number): number =>
-      origin === '' ? first : Number(new URL(origin).port)
-    origins.mcp = await listen(portOf(origins.mcp, port), ownAuthorizationServer ? 'mcp' : 'mcp issuer')
-    if (ownAuthorizationServer) origins.issuer = await listen(portOf(origins.issuer, 0), 'issuer')
+    origins.mcp = await listen(await portOf(origins.mcp, port), ownAuthorizationServer ? 'mcp' : 'mcp issuer')
+    if (ownAuthorizationServer) origins.issuer = await listen(await portOf(origins.issuer), 'issuer')
     else origins.issuer = origins.mcp
+  }
+
+  /** The one it had, also after a stop: so no port that somebody else may be given meanwhile. */
+  async function portOf(origin: string, wanted = 0): Promise<number> {
+    if (origin !== '') return Number(new URL(origin).port)
+    return wanted === 0 ? await freePort() : wanted
   }
 
   function dropConnections(): void {

@@ -33,14 +33,3 @@ export async function muteServer(stage: Stage): Promise<{ url: string; sockets: 
   )
   return { url: `http://127.0.0.1:${port}/mcp`, sockets }
 }
-
-/** A port on which nobody listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

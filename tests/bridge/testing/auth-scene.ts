@@ -233,7 +233,10 @@ function refuseStrayLines(bridges: readonly BridgeProcess[]): void {
 function looseModes(home: string): string[] {
   return readdirSync(home, { recursive: true, withFileTypes: true }).flatMap((entry) => {
     const path = join(entry.parentPath, entry.name)
-    const mode = lstatSync(path).mode & 0o777
+    // A lock or a file in the making may be gone meanwhile.
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found === undefined) return []
+    const mode = found.mode & 0o777
     const expected = entry.isDirectory() ? 0o700 : 0o600
     return (mode & ~expected) === 0 ? [] : [`${path} (${mode.toString(8)})`]
   })
