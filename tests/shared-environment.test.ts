@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { settings as bridgeSettings } from '../bridge/setting-table.ts'
+import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { bridgeVariables } from '../server/bridge-variable.ts'
 import { readSettings } from '../server/configuration-source.ts'
 

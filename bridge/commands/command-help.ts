@@ -1,5 +1,5 @@
-import { settings } from '../setting-table.ts'
-import { flagOf, type Setting, type SettingGroup, variableOf } from '../setting.ts'
+import { settings } from '../config/setting-table.ts'
+import { flagOf, type Setting, type SettingGroup, variableOf } from '../config/setting.ts'
 import { definitionList } from '../terminal/table.ts'
 import { commandName, type CommandRow, commandTable } from './command-table.ts'
 

@@ -1,4 +1,4 @@
-import type { SettingGroup } from '../setting.ts'
+import type { SettingGroup } from '../config/setting.ts'
 import type { CommandInput } from './command.ts'
 import type { ExitCode } from './exit-code.ts'
 

@@ -1,9 +1,14 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBridgeConfig, type ReadSettings, readSettings, type Surroundings } from '../config-reader.ts'
-import { type BridgeConfig, ConfigError } from '../config.ts'
-import { credentialsConfig } from '../config-part.ts'
+import {
+  createBridgeConfig,
+  type ReadSettings,
+  readSettings,
+  type Surroundings,
+} from '../config/config-reader.ts'
+import { type BridgeConfig, ConfigError } from '../config/config.ts'
+import { credentialsConfig } from '../config/config-part.ts'
 import type { CredentialsConfig } from '../credentials/credentials-config.ts'
-import type { ParsedArguments } from '../setting-argument.ts'
+import type { ParsedArguments } from '../config/setting-argument.ts'
 import type { Terminal } from '../terminal/output.ts'
 
 /** What every command gets from the command line. */

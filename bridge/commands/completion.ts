@@ -1,5 +1,5 @@
-import { settings } from '../setting-table.ts'
-import { flagOf } from '../setting.ts'
+import { settings } from '../config/setting-table.ts'
+import { flagOf } from '../config/setting.ts'
 import type { CommandInput } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
 import { commandName, type CommandRow, commandTable, ownFlags } from './command-table.ts'

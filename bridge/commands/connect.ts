@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { BridgeConfig } from '../config.ts'
+import type { BridgeConfig } from '../config/config.ts'
 import { createHttpClient } from '../network/node-http-client.ts'
 import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { BridgeConfig } from '../config.ts'
+import type { BridgeConfig } from '../config/config.ts'
 import { version } from '../version.ts'
 import { loginIdOf } from './connection-login.ts'
 import type { DebugLog } from './debug-log.ts'

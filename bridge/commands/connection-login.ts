@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BridgeConfig } from '../config.ts'
+import type { BridgeConfig } from '../config/config.ts'
 import { loginId } from '../credentials/login-id.ts'
 import type { LoginId } from '../credentials/credential-store.ts'
 import type { RefusalOutcome } from '../network/authorization.ts'

@@ -1,7 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createBridgeConfig, namesByOrigin, readSettings, type ReadSettings } from '../config-reader.ts'
-import { type BridgeConfig, ConfigError } from '../config.ts'
+import {
+  createBridgeConfig,
+  namesByOrigin,
+  readSettings,
+  type ReadSettings,
+} from '../config/config-reader.ts'
+import { type BridgeConfig, ConfigError } from '../config/config.ts'
 import type { Credential } from '../credentials/credential.ts'
 import type { HttpClient } from '../network/http-client.ts'
 import { createHttpClient } from '../network/node-http-client.ts'

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { networkConfig } from '../config-part.ts'
+import { networkConfig } from '../config/config-part.ts'
 import { createHttpClient } from '../network/node-http-client.ts'
 import { askEndpoint, askFirst, endSession, initializeRequest } from './endpoint-probe.ts'
 

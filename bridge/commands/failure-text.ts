@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config.ts'
 import { CredentialError } from '../credentials/credential-store.ts'
 import { NetworkError } from '../network/http-client.ts'
 import { BodyError } from '../network/read-body.ts'

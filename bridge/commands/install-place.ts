@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { InstallSystem } from '../install/client.ts'
 import { launcherPath, steadyNodePath } from '../install/program-path.ts'
-import type { Surroundings } from '../config-reader.ts'
+import type { Surroundings } from '../config/config-reader.ts'
 
 /** Where the bridge runs, and from where. */
 export interface InstallPlace {

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { BridgeConfig } from '../config.ts'
+import type { BridgeConfig } from '../config/config.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { HttpClient } from '../network/http-client.ts'
 import type { Login } from '../oauth/login-port.ts'

@@ -1,6 +1,6 @@
 import { createHttpClient } from '../network/node-http-client.ts'
 import type { HttpClient } from '../network/http-client.ts'
-import type { BridgeConfig } from '../config.ts'
+import type { BridgeConfig } from '../config/config.ts'
 import type { Login, LoginState, PendingSignIn, SignInPrompt } from '../oauth/login-port.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import { openBrowser } from '../terminal/open-browser.ts'

@@ -1,5 +1,5 @@
-import type { BridgeConfig } from '../config.ts'
-import { networkConfig, oauthConfig } from '../config-part.ts'
+import type { BridgeConfig } from '../config/config.ts'
+import { networkConfig, oauthConfig } from '../config/config-part.ts'
 import type { Credential } from '../credentials/credential.ts'
 import {
   CredentialError,

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
-import { networkConfig } from '../config-part.ts'
+import { networkConfig } from '../config/config-part.ts'
 import { createHttpClient } from '../network/node-http-client.ts'
 import { pasteRedirect, redirectOf } from './paste-redirect.ts'
 

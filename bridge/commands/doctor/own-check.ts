@@ -1,6 +1,6 @@
-import type { Surroundings } from '../../config-reader.ts'
-import type { SettingTexts } from '../../setting-argument.ts'
-import type { SettingOrigin } from '../../setting-source.ts'
+import type { Surroundings } from '../../config/config-reader.ts'
+import type { SettingTexts } from '../../config/setting-argument.ts'
+import type { SettingOrigin } from '../../config/setting-source.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** The Node that runs. Older ones are turned away before this code is loaded. */

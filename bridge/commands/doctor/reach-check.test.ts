@@ -5,7 +5,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { networkConfig } from '../../config-part.ts'
+import { networkConfig } from '../../config/config-part.ts'
 import type { NetworkConfig } from '../../network/network-config.ts'
 import { checkReach } from './reach-check.ts'
 

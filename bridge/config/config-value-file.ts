@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
 import type { ValueSource } from './config-value.ts'
-import type { StaticClient } from './oauth/oauth-config.ts'
+import type { StaticClient } from '../oauth/oauth-config.ts'
 
 /** PEM text of at least one certificate, by the name of its file. */
 export function parseCertificateFile(text: string, source: ValueSource): string {

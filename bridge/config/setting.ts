@@ -1,7 +1,7 @@
 import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
-import type { KeyBackend } from './credentials/credential-store.ts'
-import type { StaticClient } from './oauth/oauth-config.ts'
-import type { RelayConfig } from './proxy/relay-config.ts'
+import type { KeyBackend } from '../credentials/credential-store.ts'
+import type { StaticClient } from '../oauth/oauth-config.ts'
+import type { RelayConfig } from '../proxy/relay-config.ts'
 import type { ValueParser } from './config-value.ts'
 
 /** Prefix of every environment variable of the bridge. The server has the same one. */

@@ -73,7 +73,7 @@ const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegEx
   [value.parseDuration, '5 s', /unit/],
   [value.parseDuration, '25h', /unit/],
   [value.parseDuration, '1e3', /unit/],
-  [value.parseName, '../x', /letters/],
+  [value.parseName, '../../x', /letters/],
   [value.parseName, '', /letters/],
   [value.parseScope, 'a  b', /single blanks/],
   [value.parseScope, 'a"b', /scopes/],

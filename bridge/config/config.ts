@@ -1,7 +1,7 @@
-import type { CredentialsConfig } from './credentials/credentials-config.ts'
-import type { NetworkConfig } from './network/network-config.ts'
-import type { OAuthConfig } from './oauth/oauth-config.ts'
-import type { RelayConfig } from './proxy/relay-config.ts'
+import type { CredentialsConfig } from '../credentials/credentials-config.ts'
+import type { NetworkConfig } from '../network/network-config.ts'
+import type { OAuthConfig } from '../oauth/oauth-config.ts'
+import type { RelayConfig } from '../proxy/relay-config.ts'
 
 /** What the bridge runs with, complete and checked. */
 export interface BridgeConfig {
