@@ -10,71 +10,12 @@ function tool(properties: JsonObject, rest: JsonObject = {}): JsonObject {
 
 const region = { type: 'string', 'x-mcp-header': 'Region' }
 
-describe('faulty declarations (MCP 2026-07-28 transports, x-mcp-header)', () => {
-  const rows: [string, JsonObject][] = [
-    ['an empty name', tool({ a: { type: 'string', 'x-mcp-header': '' } })],
-    ['a name with a space', tool({ a: { type: 'string', 'x-mcp-header': 'A B' } })],
-    ['a name with a colon', tool({ a: { type: 'string', 'x-mcp-header': 'A:' } })],
-    ['a name with a line end', tool({ a: { type: 'string', 'x-mcp-header': 'A\r\nB: c' } })],
-    ['a name beyond ASCII', tool({ a: { type: 'string', 'x-mcp-header': 'Größe' } })],
-    ['a name that is no text', tool({ a: { type: 'string', 'x-mcp-header': 7 } })],
-    ['two names that differ in case', tool({ a: region, b: { type: 'string', 'x-mcp-header': 'REGION' } })],
-    ['number', tool({ a: { type: 'number', 'x-mcp-header': 'A' } })],
-    ['object', tool({ a: { type: 'object', 'x-mcp-header': 'A' } })],
-    ['array', tool({ a: { type: 'array', 'x-mcp-header': 'A' } })],
-    ['null', tool({ a: { type: 'null', 'x-mcp-header': 'A' } })],
-    ['a list of types', tool({ a: { type: ['string', 'null'], 'x-mcp-header': 'A' } })],
-    ['no type', tool({ a: { 'x-mcp-header': 'A' } })],
-    ['the root', tool({}, { 'x-mcp-header': 'A' })],
-    ['items', tool({ a: { type: 'array', items: region } })],
-    ['a list of items', tool({ a: { type: 'array', prefixItems: [region] } })],
-    [
-      'properties of items',
-      tool({ a: { type: 'array', items: { type: 'object', properties: { b: region } } } }),
-    ],
-    ['oneOf', tool({ a: { oneOf: [region] } })],
-    ['anyOf at the root', tool({}, { anyOf: [{ properties: { a: region } }] })],
-    ['allOf', tool({}, { allOf: [{ properties: { a: region } }] })],
-    ['not', tool({ a: { not: region } })],
-    ['else', tool({}, { if: {}, else: { properties: { a: region } } })],
-    ['$defs', tool({ a: { $ref: '#/$defs/r' } }, { $defs: { r: region } })],
-    ['additionalProperties', tool({}, { additionalProperties: region })],
-    ['patternProperties', tool({}, { patternProperties: { '^a': region } })],
-    ['a keyword nobody knows', tool({}, { 'x-more': { deep: [region] } })],
-  ]
-  it.each(rows)('%s', (_, faulty) => {
-    const read = readParameterHeaders([faulty])
-    expect([...read.offending.keys()]).toEqual(['t'])
-    expect(read.headersFor('t', { a: 'x', b: 'y' })).toEqual({})
-  })
-
-  it('leaves the other tools alone', () => {
+describe('a faulty declaration', () => {
+  it('hides its tool, and nothing else', () => {
     const good = { name: 'good', inputSchema: { properties: { r: region } } }
     const read = readParameterHeaders([good, tool({}, { 'x-mcp-header': 'A' }), { inputSchema: {} }])
     expect([...read.offending.keys()]).toEqual(['t'])
     expect(read.headersFor('good', { r: 'eu' })).toEqual({ 'Mcp-Param-Region': 'eu' })
-  })
-})
-
-describe('what is no declaration', () => {
-  const rows: [string, JsonObject][] = [
-    ['no schema', { name: 't' }],
-    ['a property of that name', tool({ 'x-mcp-header': { type: 'string' } })],
-    ['a definition of that name', tool({}, { $defs: { 'x-mcp-header': { type: 'string' } } })],
-    ['a default', tool({ a: { type: 'object', default: { 'x-mcp-header': 'A' } } })],
-    ['an enum', tool({ a: { enum: [{ 'x-mcp-header': 'A' }] } })],
-    ['a constant', tool({ a: { const: { 'x-mcp-header': 'A' } } })],
-    ['an example', tool({ a: { examples: [{ 'x-mcp-header': 'A' }] } })],
-  ]
-  it.each(rows)('%s', (_, fine) => {
-    expect(readParameterHeaders([fine]).offending.size).toBe(0)
-  })
-
-  it('survives a schema that is nested without end', () => {
-    let node: JsonObject = { type: 'string' }
-    for (let depth = 0; depth < 50_000; depth += 1)
-      node = depth % 2 === 0 ? { properties: { a: node } } : { items: node }
-    expect(readParameterHeaders([{ name: 't', inputSchema: node }]).offending.size).toBe(0)
   })
 })
 

@@ -1,6 +1,6 @@
 import { requirementDocument } from '../requirement.ts'
 import { mcpBase } from './mcp-base.ts'
-import { edge, http, mcp, negative, transport } from './proof.ts'
+import { edge, http, mcp, negative, shared, transport } from './proof.ts'
 
 /** Streamable HTTP and what travels on it. Sections have the headings of its chapters; `Security-Warning` is an earlier one. */
 export const mcpTransport = requirementDocument(
@@ -132,8 +132,8 @@ export const mcpTransport = requirementDocument(
     [
       'Custom-Headers',
       'A declaration of a header that breaks the rules is refused, and so is its tool.',
-      'server/mcp/header-parameter.ts',
-      mcp('header-parameter', '%s are refused'),
+      'shared/x-mcp-header.ts',
+      shared('x-mcp-header', '%s are refused'),
     ],
     [
       'Value-Encoding',
