@@ -56,7 +56,7 @@ describe('the dependency directions are enforced', () => {
     ['bridge/proxy/x.ts', '../credentials/credential.ts'],
     ['bridge/terminal/x.ts', '../proxy/relay.ts'],
     ['bridge/install/x.ts', '../terminal/output.ts'],
-    ['bridge/oauth/x.ts', '../config.ts'],
+    ['bridge/oauth/x.ts', '../config/config.ts'],
   ])('%s may not import %s', (path, imported) => {
     expect(lint(path, `import { x } from '${imported}'\n\nexport const y: unknown = x\n`)).toContain(
       'no-restricted-imports',

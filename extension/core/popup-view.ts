@@ -1,0 +1,103 @@
+import type { InvalidSessionReason } from '@drawbridge/shared/session-cookie.ts'
+
+/** Where a session was found. */
+export type SessionPlace = 'cookie' | 'partitioned-cookie' | 'local-storage'
+
+/** A session as the popup shows it: nothing in it is secret, but for the text that was asked to be revealed. */
+export interface SessionView {
+  /** Stable while the popup is open. */
+  id: string
+  /** The e-mail or, without one, the subject that the token names; undefined when it is no JWT. Not verified. */
+  account: string | undefined
+  /** The project reference of a default cookie name, else the cookie's name. */
+  project: string
+  /** Host of the token's issuer. */
+  issuer: string | undefined
+  place: SessionPlace
+  /** Epoch seconds. */
+  expiresAt: number | undefined
+}
+
+/** A claim as text. Times come with `at` too, in epoch seconds. */
+export interface ClaimView {
+  name: string
+  value: string
+  at?: number
+}
+
+/** What can be copied of a ready session. Those with `needsServer` are offered when the profile names a server. */
+export type CopyFormat =
+  | 'token'
+  | 'header'
+  | 'curl'
+  | 'environment'
+  | 'bridge'
+  | 'config-claude-code'
+  | 'config-claude-desktop'
+  | 'config-cursor'
+  | 'config-vscode'
+  | 'config-codex'
+  | 'test-claude-code'
+  | 'test-cursor'
+  | 'test-vscode'
+
+/** The result of asking `/mcp` with the token. */
+export type ConnectionTest =
+  | { kind: 'none' }
+  | { kind: 'running' }
+  | { kind: 'passed'; server: string | undefined; tools: readonly string[]; milliseconds: number }
+  /** `challenge`: error and error_description of `WWW-Authenticate`, as the server says them. */
+  | { kind: 'refused'; status: number; error: string | undefined; description: string | undefined }
+  /** An answer that is not MCP, or a JSON-RPC error. */
+  | { kind: 'not-mcp'; status: number; detail: string | undefined }
+  | { kind: 'no-permission'; host: string }
+  | { kind: 'unreachable'; host: string }
+
+/** Every screen of the popup. Each shows one sentence and offers one main action. */
+export type PopupView =
+  | { kind: 'loading' }
+  /** A page of the browser, a file, a store: nothing can be read there. */
+  | { kind: 'no-web-page' }
+  /** Nothing that the page's own scripts see; cookies may hold it, and were not allowed to be read. */
+  | { kind: 'no-permission'; host: string; incognito: boolean }
+  | { kind: 'signed-out'; host: string; appUrl: string | undefined }
+  | { kind: 'incomplete'; host: string; project: string }
+  | { kind: 'corrupt'; host: string; project: string; reason: InvalidSessionReason }
+  | { kind: 'expired'; host: string; session: SessionView; waiting: boolean }
+  | { kind: 'several'; host: string; sessions: readonly SessionView[] }
+  | ReadyView
+
+export interface ReadyView {
+  kind: 'ready'
+  host: string
+  session: SessionView
+  /** Whether there are others to choose from. */
+  hasOthers: boolean
+  /** `eyJhbG…x9Kf` */
+  masked: string
+  /** The whole token while it is revealed. */
+  revealed: string | undefined
+  claims: readonly ClaimView[]
+  profile: { label: string; server: string | undefined }
+  formats: readonly CopyFormat[]
+  copied: CopyFormat | undefined
+  copyFailed: boolean
+  test: ConnectionTest
+  /** Under five minutes are left. */
+  endsSoon: boolean
+}
+
+/** What a person can do in the popup. */
+export type PopupAction =
+  | { kind: 'allow' }
+  | { kind: 'reload' }
+  | { kind: 'read-again' }
+  | { kind: 'choose'; sessionId: string }
+  | { kind: 'show-all' }
+  | { kind: 'copy'; format: CopyFormat }
+  | { kind: 'reveal' }
+  | { kind: 'hide' }
+  | { kind: 'test' }
+  | { kind: 'allow-test' }
+  | { kind: 'open-app' }
+  | { kind: 'settings' }
