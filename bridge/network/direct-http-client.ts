@@ -48,6 +48,7 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
   const addresses = new WeakMap<URL, ExchangeAddress>()
   let agents: Map<string, Agent> = new Map()
   let lastFreedAt = 0
+  let latestHeaders: { given: HttpRequest['headers']; origin: string; headers: readonly string[] } | undefined
 
   function agentFor(protocol: string): Agent {
     const known = agents.get(protocol)
@@ -65,13 +66,23 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
     return agent
   }
 
+  /** Calls of one session have the same headers, in the same object: they are read and checked once. */
+  function headersOf({ headers: given }: HttpRequest, { origin, host }: ExchangeAddress): readonly string[] {
+    if (latestHeaders?.given !== given || latestHeaders.origin !== origin) {
+      const usual = { Host: host, 'User-Agent': config.userAgent }
+      const headers = requestHeaders(given, usual, origin)
+      latestHeaders = { given, origin, headers }
+    }
+    return latestHeaders.headers
+  }
+
   function attempt(request: HttpRequest, url: URL): Promise<Attempt> {
     const address = addresses.get(url) ?? exchangeAddress(url)
     addresses.set(url, address)
     const plan: ExchangePlan = {
       url,
       address,
-      headers: requestHeaders(request, config.userAgent, address.origin),
+      headers: headersOf(request, address),
       agent: agentFor(url.protocol),
       connectTimeoutMs: config.connectTimeoutMs,
       headersTimeoutMs: request.headersTimeoutMs ?? config.headersTimeoutMs,

@@ -6,7 +6,8 @@ import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
 /** Where and how a request goes out. */
 export interface ProxiedPlan {
   url: URL
-  headers: Record<string, string>
+  /** Names and values in turn. */
+  headers: string[]
   dispatcher: Dispatcher
   connectTimeoutMs: number
   headersTimeoutMs: number

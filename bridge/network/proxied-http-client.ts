@@ -38,7 +38,10 @@ export function createProxiedClient(config: NetworkConfig, proxyUrl: string): Ur
     agent ??= createAgent(proxy, config, trusted)
     const plan = {
       url,
-      headers: requestHeaders(request, config.userAgent, url.origin),
+      headers: [
+        ...requestHeaders(request.headers, { 'User-Agent': config.userAgent }, url.origin),
+        ...lengthHeader(request.body),
+      ],
       dispatcher: agent,
       connectTimeoutMs: config.connectTimeoutMs,
       headersTimeoutMs: request.headersTimeoutMs ?? config.headersTimeoutMs,
@@ -91,6 +94,10 @@ function createAgent(proxy: URL, config: NetworkConfig, trusted: TrustedAuthorit
     clientFactory: createTunnelFactory(config.connectTimeoutMs, poolOptions),
     factory: (origin, options) => new Pool(origin, Object.assign({}, options, poolOptions)),
   })
+}
+
+function lengthHeader(body: HttpRequest['body']): string[] {
+  return body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))]
 }
 
 /** Without a scheme it is http, as curl has it. */

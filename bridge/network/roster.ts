@@ -1,7 +1,15 @@
+/** A place in a {@link Roster}. */
+export interface RosterEntry<Item> {
+  readonly item: Item
+  /** Where it is now; the roster's own. */
+  at: number
+}
+
 /** What is under way. */
 export interface Roster<Item> {
-  /** Returns what takes it out again; a second call does nothing. */
-  add(item: Item): () => void
+  add(item: Item): RosterEntry<Item>
+  /** A second time does nothing. */
+  remove(entry: RosterEntry<Item>): void
   /** As they are now; who is added or taken out meanwhile changes nothing. */
   items(): Item[]
 }
@@ -11,19 +19,20 @@ export interface Roster<Item> {
  * keeps what it held and the next table alive. At 64 calls at a time that was 4 of 100 microseconds of a call (measured).
  */
 export function createRoster<Item>(): Roster<Item> {
-  const entries: { item: Item; at: number }[] = []
+  const entries: RosterEntry<Item>[] = []
   return {
     add(item) {
       const entry = { item, at: entries.length }
       entries.push(entry)
-      return () => {
-        const last = entries[entries.length - 1]
-        if (last === undefined || entries[entry.at] !== entry) return
-        entries.pop()
-        if (last === entry) return
-        entries[entry.at] = last
-        last.at = entry.at
-      }
+      return entry
+    },
+    remove(entry) {
+      const last = entries[entries.length - 1]
+      if (last === undefined || entries[entry.at] !== entry) return
+      entries.pop()
+      if (last === entry) return
+      entries[entry.at] = last
+      last.at = entry.at
     },
     items: () => entries.map(({ item }) => item),
   }

@@ -1,3 +1,4 @@
+import { CallAbort } from '../network/call-abort.ts'
 import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { WireMessage } from './wire-message.ts'
@@ -30,37 +31,49 @@ export interface InFlight {
   readonly bytes: number
 }
 
-/** `clock` is what `heardAt` starts with. */
+/**
+ * `clock` is what `heardAt` starts with. No `Map`, for the garbage of one where entries come and go: its old tables keep each
+ * other alive, and with them every call there was, until the next full collection (see `createRoster`). There are never so
+ * many calls that looking through a list would count: the relay reads no more before there are.
+ */
 export function createInFlight(clock: { nowMs: number }): InFlight {
-  const calls = new Map<JsonRpcId, CallInFlight>()
+  const calls: CallInFlight[] = []
   let bytes = 0
+
+  function find(id: JsonRpcId): CallInFlight | undefined {
+    for (let index = calls.length - 1; index >= 0; index -= 1)
+      if (calls[index]?.id === id) return calls[index]
+    return undefined
+  }
+
   return {
     open(id, method, era, wire) {
-      if (calls.has(id)) return undefined
+      if (find(id) !== undefined) return undefined
       const call: CallInFlight = {
         id,
         method,
         era,
         wire,
-        abort: new AbortController(),
+        abort: new CallAbort(),
         heardAt: clock.nowMs,
         carrier: undefined,
       }
-      calls.set(id, call)
+      calls.push(call)
       bytes += wire.bytes.length
       return call
     },
-    get: (id) => calls.get(id),
-    isOpen: (call) => calls.get(call.id) === call,
+    get: find,
+    isOpen: (call) => calls.includes(call),
     settle(call) {
-      if (calls.get(call.id) !== call) return false
-      calls.delete(call.id)
+      const index = calls.lastIndexOf(call)
+      if (index === -1) return false
+      calls.splice(index, 1)
       bytes -= call.wire.bytes.length
       return true
     },
-    calls: () => calls.values(),
+    calls: () => [...calls],
     get count() {
-      return calls.size
+      return calls.length
     },
     get bytes() {
       return bytes

@@ -13,10 +13,17 @@ export interface LegacySession {
   revision: string | undefined
   /** Headers of each request in the session. */
   headers: Readonly<Record<string, string>>
+  /** Those of a POST: the same object for all of them. */
+  postHeaders: Readonly<Record<string, string>>
 }
 
+const postHeaders = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+} as const
+
 /** Before `initialize`, and for it. */
-export const noSession: LegacySession = { id: undefined, revision: undefined, headers: {} }
+export const noSession: LegacySession = { id: undefined, revision: undefined, headers: {}, postHeaders }
 
 /** The session that a server opened with its answer to `initialize`. */
 export function openedSession(response: HttpResponse, answer: WireMessage): LegacySession {
@@ -30,7 +37,7 @@ export function openedSession(response: HttpResponse, answer: WireMessage): Lega
     ...(id !== undefined && { [mcpHeader.sessionId]: id }),
     ...(revision !== undefined && { [mcpHeader.protocolVersion]: revision }),
   }
-  return { id, revision, headers }
+  return { id, revision, headers, postHeaders: { ...postHeaders, ...headers } }
 }
 
 /**

@@ -36,14 +36,14 @@ export function createOpenExchanges(serverUrl: string): OpenExchanges {
       if (signal.aborted || closing.signal.aborted) return Promise.reject(abortedError(false))
       return new Promise((resolve, reject) => {
         const abort = (): void => reject(abortedError(true))
-        const leave = running.add(abort)
+        const entry = running.add(abort)
         work(signal).then(
           () => {
-            leave()
+            running.remove(entry)
             return resolve()
           },
           (error: unknown) => {
-            leave()
+            running.remove(entry)
             reject(signal.aborted && !isAborted(error) ? abortedError(true) : error)
           },
         )
@@ -55,7 +55,8 @@ export function createOpenExchanges(serverUrl: string): OpenExchanges {
         body.destroy()
         throw abortedError(true)
       }
-      body.once('close', bodies.add(body))
+      const entry = bodies.add(body)
+      body.once('close', () => bodies.remove(entry))
       return response
     },
     abortAll() {

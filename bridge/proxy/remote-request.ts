@@ -44,6 +44,10 @@ export function createRemoteRequester(config: LegConfig, ports: LegPorts): Remot
   const base = withoutReserved(config.headers)
   const configuredAuthorization = Object.keys(base).filter((name) => name.toLowerCase() === 'authorization')
 
+  let latest:
+    | { own: RemoteRequest['headers']; value: string | undefined; headers: Record<string, string> }
+    | undefined
+
   /** Undefined: it did not get through, and may be sent again. */
   async function attempt(
     request: RemoteRequest,
@@ -55,8 +59,8 @@ export function createRemoteRequester(config: LegConfig, ports: LegPorts): Remot
       return await ports.http.send({
         method,
         url,
-        headers: withAuthorization({ ...base, ...request.headers }, authorization),
-        ...(body !== undefined && { body: asBody(body) }),
+        headers: headersOf(request.headers, authorization),
+        ...(body !== undefined && { body }),
         ...(signal !== undefined && { signal }),
         ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
       })
@@ -67,14 +71,21 @@ export function createRemoteRequester(config: LegConfig, ports: LegPorts): Remot
     }
   }
 
-  function withAuthorization(
-    headers: Record<string, string>,
+  /** The calls of one session have the same: then they get the same object, which nobody has to read again. */
+  function headersOf(
+    own: Readonly<Record<string, string>>,
     authorization: Authorization | undefined,
-  ): Record<string, string> {
-    if (authorization === undefined) return headers
-    for (const name of configuredAuthorization) delete headers[name]
-    headers['Authorization'] = authorization.header
-    return headers
+  ): Readonly<Record<string, string>> {
+    const value = authorization?.header
+    if (latest?.own !== own || latest.value !== value) {
+      const headers = { ...base, ...own }
+      if (value !== undefined) {
+        for (const name of configuredAuthorization) delete headers[name]
+        headers['Authorization'] = value
+      }
+      latest = { own, value, headers }
+    }
+    return latest.headers
   }
 
   return async (request) => {
@@ -126,16 +137,6 @@ export function createRemoteRequester(config: LegConfig, ports: LegPorts): Remot
     throw new RemoteError('sign_in_needed', 'The server wants a sign-in.', { status: response.status })
   }
 }
-
-/**
- * node:http sends text together with the head of the request, bytes behind it: that is another system call for each
- * message, and they cost more than all else. Of long texts the copy would cost more.
- */
-function asBody(bytes: Buffer): Buffer | string {
-  return bytes.length <= mostTextBytes ? bytes.toString('utf8') : bytes
-}
-
-const mostTextBytes = 16_384
 
 interface Patience {
   /** Waits before the next attempt: as long as the server asked for, else a little longer each time. `false`: it is too late. */
