@@ -202,7 +202,7 @@ export class Exchange {
     if (this.#call?.reusedSocket !== true || this.#verdict?.fault !== 'reset') return undefined
     const { url, quickestTrips } = this.#plan
     const ended = {
-      method,
+      method: this.#request.method,
       written: this.#written,
       afterMs: performance.now() - this.#writingSince,
       // On this computer a round trip takes less than the noise of measuring it.
