@@ -12,9 +12,9 @@ RUN npm ci --no-audit --no-fund
 COPY rolldown.config.ts tsconfig.base.json ./
 COPY shared/ shared/
 COPY server/ server/
-# The one build makes both programs.
+# The one build makes both programs; the extension is not part of an image.
 COPY bridge/ bridge/
-RUN npm run build
+RUN npx rolldown -c
 
 FROM ${NODE_IMAGE}
 COPY --from=build /src/server/launcher.cjs /app/launcher.cjs

@@ -17,6 +17,8 @@ import { fillStore } from './store-fill.ts'
 export interface Bench extends RivalSite {
   /** The script that starts the built server. */
   launcher: string
+  /** The script that starts the built bridge. */
+  bridgeLauncher: string
   plan: Plan
   /** Grants in the small and in the large store. */
   storeSizes: readonly [small: number, large: number]

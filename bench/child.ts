@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { cpuMs, memoryBytes } from './process-usage.ts'
 
 const startTimeoutMs = 30_000
 const stopTimeoutMs = 20_000
-// The unit of /proc/PID/stat: USER_HZ, which is 100 on every Linux that Node runs on.
-const millisecondsPerTick = 10
 
 /** What to start. It says on stdout that it is ready, with one JSON line whose `event` is `ready`. */
 export interface Program {
@@ -93,18 +92,6 @@ function readyLine(child: ChildProcess): Promise<Record<string, unknown>> {
       if (line !== undefined) resolve(JSON.parse(line) as Record<string, unknown>)
     })
   })
-}
-
-function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The second field is the name in brackets and may hold blanks; utime and stime are the fields 14 and 15.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * millisecondsPerTick
-}
-
-function memoryBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024
 }
 
 function delay(ms: number): Promise<void> {

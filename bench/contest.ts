@@ -85,7 +85,8 @@ function summarize(rounds: readonly Round[], errors: number): Summary {
   }
 }
 
-function quantile(ascending: Float64Array, share: number): number {
+/** The value that `share` of `ascending` are not above. */
+export function quantile(ascending: Float64Array, share: number): number {
   const index = Math.min(ascending.length - 1, Math.floor(ascending.length * share))
   return ascending[index] ?? Number.NaN
 }

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { atLeast, atMost, type BarredFigure, figureJson, figureTable, reported } from './figure.ts'
+import {
+  atLeast,
+  atMost,
+  type BarredFigure,
+  figureJson,
+  figureTable,
+  notMeasured,
+  reported,
+} from './figure.ts'
 
 const measured = (value: number) => ({ area: 'refresh', name: 'CPU', value, unit: 'us' })
 
@@ -19,7 +27,8 @@ describe('figures', () => {
   it('the JSON has the members that are promised and no others', () => {
     const figures = [
       atMost(200, { ...measured(123.456), peer: 'other', ratio: 0.51234 }),
-      reported(measured(0.012345)),
+      reported({ ...measured(0.012345), low: 0.011111, high: 1234.5 }),
+      notMeasured({ area: 'refresh', name: 'CPU', reason: 'no CPU' }),
     ]
     expect(JSON.parse(figureJson(figures))).toEqual([
       {
@@ -32,15 +41,32 @@ describe('figures', () => {
         peer: 'other',
         ratio: 0.512,
       },
-      { area: 'refresh', name: 'CPU', value: 0.0123, unit: 'us', bar: null, ok: true },
+      {
+        area: 'refresh',
+        name: 'CPU',
+        value: 0.0123,
+        unit: 'us',
+        bar: null,
+        ok: true,
+        low: 0.0111,
+        high: 1235,
+      },
+      { area: 'refresh', name: 'CPU', value: null, unit: '', bar: null, ok: false, reason: 'no CPU' },
     ])
   })
 
-  it('the table says which bar was missed', () => {
-    const table = figureTable([atMost(200, measured(300)), atLeast(200, measured(300))])
+  it('the table says which bar was missed, and what is not there', () => {
+    const table = figureTable([
+      atMost(200, measured(300)),
+      atLeast(200, { ...measured(300), low: 299.6, high: 400 }),
+      reported({ ...measured(300), peer: 'other', ratio: 0.5 }),
+      notMeasured({ area: 'refresh', name: 'CPU', reason: 'no CPU' }),
+    ])
     expect(table.split('\n').slice(2)).toEqual([
-      'refresh  CPU     300 us  <= 200 us  MISSED',
-      'refresh  CPU     300 us  >= 200 us  ok',
+      'refresh  CPU     300 us               <= 200 us  MISSED',
+      'refresh  CPU     300 us (300 to 400)  >= 200 us  ok',
+      'refresh  CPU     300 us                                  0.5x other',
+      'refresh  CPU     not measured                    MISSED  no CPU',
     ])
   })
 })

@@ -10,6 +10,11 @@ export interface Figure {
   /** What else was measured in the same run, and our value divided by its value. */
   peer?: string
   ratio?: number
+  /** The smallest and the largest of what `value` is the middle of. */
+  low?: number
+  high?: number
+  /** Why there is no value; it is NaN then, which is null in JSON. */
+  reason?: string
 }
 
 /** A {@link Figure} and which side of the bar is good. */
@@ -17,7 +22,7 @@ export interface BarredFigure extends Figure {
   goal: 'at_most' | 'at_least' | 'none'
 }
 
-type Measurement = Pick<Figure, 'area' | 'name' | 'value' | 'unit' | 'peer' | 'ratio'>
+type Measurement = Omit<Figure, 'bar' | 'ok' | 'reason'>
 
 /** A value that must not be above `bar`. */
 export function atMost(bar: number, measured: Measurement): BarredFigure {
@@ -34,15 +39,20 @@ export function reported(measured: Measurement): BarredFigure {
   return { ...rounded(measured), bar: null, ok: true, goal: 'none' }
 }
 
+/** What could not be measured, and why. It counts as missed: nobody is to take it for well. */
+export function notMeasured(about: Pick<Figure, 'area' | 'name'> & { reason: string }): BarredFigure {
+  return { ...about, value: Number.NaN, unit: '', bar: null, ok: false, goal: 'none' }
+}
+
 /** `figures` as a table for people, one line each. */
 export function figureTable(figures: readonly BarredFigure[]): string {
   const rows = figures.map((figure) => [
     figure.area,
     figure.name,
-    `${figure.value} ${figure.unit}`,
+    valueText(figure),
     barText(figure),
-    figure.goal === 'none' ? '' : figure.ok ? 'ok' : 'MISSED',
-    figure.peer === undefined ? '' : `${figure.ratio}x ${figure.peer}`,
+    figure.ok ? (figure.goal === 'none' ? '' : 'ok') : 'MISSED',
+    besideText(figure),
   ])
   return textTable(['area', 'figure', 'value', 'bar', '', 'beside'], rows)
 }
@@ -66,6 +76,16 @@ function textTable(head: readonly string[], rows: readonly (readonly string[])[]
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
+function valueText({ value, unit, low, high, reason }: BarredFigure): string {
+  if (reason !== undefined) return 'not measured'
+  const hasRange = low !== undefined && high !== undefined && low !== high
+  return [value, unit, hasRange ? `(${low} to ${high})` : ''].filter((part) => part !== '').join(' ')
+}
+
+function besideText({ peer, ratio, reason = '' }: BarredFigure): string {
+  return peer === undefined ? reason : `${ratio}x ${peer}`
+}
+
 function barText({ goal, bar, unit }: BarredFigure): string {
   switch (goal) {
     case 'at_most':
@@ -79,10 +99,13 @@ function barText({ goal, bar, unit }: BarredFigure): string {
 
 /** Three digits are more than such measurements can promise. */
 function rounded(measured: Measurement): Measurement {
+  const { value, ratio, low, high } = measured
   return {
     ...measured,
-    value: threeDigits(measured.value),
-    ...(measured.ratio !== undefined && { ratio: threeDigits(measured.ratio) }),
+    value: threeDigits(value),
+    ...(ratio !== undefined && { ratio: threeDigits(ratio) }),
+    ...(low !== undefined && { low: threeDigits(low) }),
+    ...(high !== undefined && { high: threeDigits(high) }),
   }
 }
 

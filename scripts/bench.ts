@@ -1,17 +1,16 @@
-// Measures the built server beside a bare node:http server and its peers, in one run. Needs Linux: times come from /proc.
-//   --json FILE     also writes the figures as JSON
-//   --quick         shorter, with a tenth of the large store: to see that it works
-//   --only AREA     one of those below; may be repeated
-//   --server FILE   the launcher of another built checkout, to compare two
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Bench } from '../bench/bench.ts'
 import { measureBridgeCalls } from '../bench/bridge/call-area.ts'
+import { measureBridgeMemory } from '../bench/bridge/memory-area.ts'
+import { measureRoundTrips } from '../bench/bridge/round-trip-area.ts'
+import { shownByTestsText } from '../bench/bridge/shown-by-tests.ts'
 import { measureBridgeSize } from '../bench/bridge/size-area.ts'
 import { measureBridgeStart } from '../bench/bridge/start-area.ts'
-import { type BarredFigure, figureJson, figureTable } from '../bench/figure.ts'
+import { type BarredFigure, figureJson, figureTable, reported } from '../bench/figure.ts'
 import { measureFlood } from '../bench/flood-area.ts'
 import { measureMetadata, measureToolsList } from '../bench/read-area.ts'
 import { measureRefresh } from '../bench/refresh-area.ts'
@@ -26,9 +25,23 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   start: measureStart,
   flood: measureFlood,
   'bridge start': measureBridgeStart,
+  'bridge round trips': measureRoundTrips,
   'bridge calls': measureBridgeCalls,
+  'bridge memory': measureBridgeMemory,
   'bridge size': measureBridgeSize,
 }
+
+const help = `Measures the built server and the built bridge beside their peers, in one run. Needs Linux: times come from /proc.
+
+npm run bench -- [flags]
+  --quick         shorter, and with a tenth of the large store: to see that it works
+  --only AREA     one of those below; may be repeated; bridge alone stands for all that begin with it
+  --json FILE     also writes the figures as JSON
+  --server FILE   the launcher of another built server, to compare two
+  --bridge FILE   the launcher of another built bridge
+
+Areas: ${Object.keys(areas).join(', ')}.
+NODE20 names a Node 20 for the bridge; without it the first one in PATH is taken. docs/bench.md says what is measured.`
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
@@ -37,14 +50,24 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: Object.keys(areas) },
     server: { type: 'string', default: join(repository, 'server', 'launcher.cjs') },
+    bridge: { type: 'string', default: join(repository, 'bridge', 'launcher.cjs') },
+    help: { type: 'boolean', default: false },
   },
 })
-const unknown = values.only.filter((area) => !Object.hasOwn(areas, area))
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+const isChosen = (area: string): boolean =>
+  values.only.some((only) => area === only || area.startsWith(`${only} `))
+const unknown = values.only.filter(
+  (only) => !Object.keys(areas).some((area) => area === only || area.startsWith(`${only} `)),
+)
 if (unknown.length > 0)
   stop(`There is no area ${unknown.join(', ')}. There are ${Object.keys(areas).join(', ')}.`)
 if (process.platform !== 'linux') stop('This measures by /proc, which only Linux has.')
-const launcher = resolve(values.server)
-if (!existsSync(launcher)) stop(`There is no ${launcher}.`)
+const [launcher, bridgeLauncher] = [resolve(values.server), resolve(values.bridge)]
+for (const path of [launcher, bridgeLauncher]) if (!existsSync(path)) stop(`There is no ${path}.`)
 
 // In the repository and not in the folder for temporary files, which may be in memory: commits must reach a disk.
 // Git ignores folders of this name.
@@ -55,6 +78,7 @@ process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 const bench: Bench = {
   launcher,
+  bridgeLauncher,
   scratch,
   packageFolder: join(parent, 'bench-packages'),
   plan: values.quick
@@ -69,11 +93,20 @@ const bench: Bench = {
 
 const figures: BarredFigure[] = []
 for (const [area, measure] of Object.entries(areas)) {
-  if (!values.only.includes(area)) continue
-  bench.say(`measuring ${area}`)
+  if (!isChosen(area)) continue
+  const name = 'load average of the minute'
+  const [before = Number.NaN] = loadavg()
+  bench.say(`measuring ${area}; ${name} ${before.toFixed(2)}`)
   figures.push(...(await measure(bench)))
+  const [after = Number.NaN] = loadavg()
+  figures.push(
+    reported({ area, name: `${name} before`, value: before, unit: '' }),
+    reported({ area, name: `${name} after`, value: after, unit: '' }),
+  )
 }
 console.log(figureTable(figures))
+console.log(`\nNode ${process.versions.node}, ${availableParallelism()} processors`)
+if (figures.some(({ area }) => area.startsWith('bridge '))) console.log(`\n${shownByTestsText()}`)
 if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))
 process.exitCode = figures.every(({ ok }) => ok) ? 0 : 1
 

@@ -45,9 +45,15 @@ const oauthNextSteps: Readonly<Record<OAuthErrorCode, string | undefined>> = {
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;')).join(' | ')} |`
+  const line = (cells: readonly string[]): string => `| ${cells.map(cellText).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+/** Markdown shows what stands between backticks as it is, except for what ends a cell. */
+function cellText(cell: string): string {
+  return cell
+    .replaceAll('|', String.raw`\|`)
+    .replaceAll(/`[^`]*`|</g, (found) => (found === '<' ? '&lt;' : found))
 }
 
 function write(name: string, text: string): void {

@@ -1,20 +1,35 @@
-// Packs the built bridge as a desktop extension: bridge/dist/drawbridge.mcpb. Run npm run build first.
-import { writeFileSync } from 'node:fs'
+// Packs the built bridge as a desktop extension, bridge/dist/drawbridge.mcpb, for every system that desktop clients run on:
+// npm fetches the native parts, and they have to be those of package-lock.json. With --here nothing is fetched, and the
+// extension is for the system that it is made on, whose name is in that of the file. Run npm run build first.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { mcpbContent } from '../bridge/mcpb/mcpb-files.ts'
+import { desktopParts, fetchPackage, installedParts, lockedPackage } from '../bridge/mcpb/native-part.ts'
 import { zipArchive } from '../bridge/mcpb/zip-archive.ts'
 
 const path = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
-const { entries, keychains } = mcpbContent({
-  bridge: path('bridge'),
-  modules: path('node_modules'),
-  licenseFile: path('LICENSE'),
-})
-const archive = zipArchive(entries)
-const target = path('bridge/dist/drawbridge.mcpb')
-writeFileSync(target, archive)
-console.log(`${target}: ${entries.length} files, ${(archive.length / 1024 / 1024).toFixed(1)} MB`)
-console.log(
-  `Keychain for ${keychains.length === 0 ? 'no platform' : keychains.join(', ')}; elsewhere a key file.`,
-)
+const { values } = parseArgs({ options: { here: { type: 'boolean', default: false } } })
+const fetched = mkdtempSync(join(tmpdir(), 'drawbridge-mcpb-'))
+try {
+  const lockfile = readFileSync(path('package-lock.json'), 'utf8')
+  const parts = values.here
+    ? installedParts(path('node_modules'))
+    : desktopParts.map((name) => fetchPackage(lockedPackage(lockfile, name), fetched))
+  const { entries, platforms, systems } = mcpbContent({
+    bridge: path('bridge'),
+    keychain: path('node_modules/keytar'),
+    parts,
+    licenseFile: path('LICENSE'),
+  })
+  const archive = zipArchive(entries)
+  const target = path(`bridge/dist/drawbridge${values.here ? `-${systems.join('-')}` : ''}.mcpb`)
+  writeFileSync(target, archive)
+  console.log(`${target}: ${entries.length} files, ${(archive.length / 1024 / 1024).toFixed(1)} MB`)
+  console.log(`For ${platforms.join(', ')}, with the keychain of ${systems.join(', ')}.`)
+} finally {
+  rmSync(fetched, { recursive: true, force: true })
+}

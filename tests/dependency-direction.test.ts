@@ -57,6 +57,18 @@ describe('the dependency directions are enforced', () => {
     ['bridge/terminal/x.ts', '../proxy/relay.ts'],
     ['bridge/install/x.ts', '../terminal/output.ts'],
     ['bridge/oauth/x.ts', '../config/config.ts'],
+    ['extension/core/x.ts', '../platform/browser.ts'],
+    ['extension/core/x.ts', '../ui/popup-screen.ts'],
+    ['extension/core/x.ts', 'webextension-polyfill'],
+    ['extension/ui/x.ts', '../platform/browser.ts'],
+    ['extension/ui/x.ts', '../core/session-reader.ts'],
+    ['extension/platform/x.ts', '../core/session-reader.ts'],
+    ['extension/platform/x.ts', '../ui/popup-screen.ts'],
+    ['extension/platform/x.ts', 'webextension-polyfill'],
+    ['extension/background/x.ts', '../ui/popup-screen.ts'],
+    ['extension/background/x.ts', 'webextension-polyfill'],
+    ['extension/entrypoints/popup/x.ts', 'webextension-polyfill'],
+    ['extension/entrypoints/popup/x.ts', '../../../server/version.ts'],
   ])('%s may not import %s', (path, imported) => {
     expect(lint(path, `import { x } from '${imported}'\n\nexport const y: unknown = x\n`)).toContain(
       'no-restricted-imports',
@@ -70,6 +82,12 @@ describe('the dependency directions are enforced', () => {
     ['server/provider/x.ts', 'jose'],
     ['bridge/proxy/x.ts', '../network/http-client.ts'],
     ['bridge/oauth/x.ts', '../credentials/credential.ts'],
+    ['extension/core/x.ts', '@drawbridge/shared/session-cookie.ts'],
+    ['extension/ui/x.ts', '../core/expiry.ts'],
+    ['extension/platform/x.ts', '../core/ports.ts'],
+    ['extension/platform/web-extension.ts', 'webextension-polyfill'],
+    ['extension/background/x.ts', '../core/badge.ts'],
+    ['extension/entrypoints/popup/x.ts', '../../core/popup.ts'],
   ])('%s may import %s', (path, imported) => {
     expect(lint(path, `import { x } from '${imported}'\n\nexport const y: unknown = x\n`)).not.toContain(
       'no-restricted-imports',
@@ -84,4 +102,18 @@ describe('the dependency directions are enforced', () => {
       }
     },
   )
+
+  it.each([
+    ['extension/core/x.ts', 'document'],
+    ['extension/core/x.ts', 'navigator'],
+    ['extension/core/x.ts', 'Date.now()'],
+    ['extension/core/x.ts', 'fetch'],
+    ['extension/ui/x.ts', 'chrome'],
+    ['extension/ui/x.ts', 'fetch'],
+    ['extension/ui/x.ts', 'document.body.innerHTML'],
+    ['extension/background/x.ts', 'browser'],
+    ['extension/entrypoints/popup/main.ts', 'document.body.outerHTML'],
+  ])('%s does not use %s', (path, expression) => {
+    expect(lint(path, `export const y: unknown = ${expression}\n`)).toContain('no-restricted-')
+  })
 })

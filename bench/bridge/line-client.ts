@@ -1,21 +1,44 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpuMs, memoryBytes, peakMemoryBytes } from '../process-usage.ts'
 
 const answerTimeoutMs = 60_000
-const endTimeoutMs = 5000
+const termAfterMs = 300
+const killAfterMs = 1000
+const endBytes = 300
+
+/** What came back for a request. It was a result, and no error. */
+export interface LineAnswer {
+  bytes: number
+  /** How it begins; all of it when it is short. */
+  head: string
+}
 
 /** A bridge as a child process and a client that reads no more of its lines than it must. */
 export interface LineClient {
-  pid: number
-  /** Sends `tools/list`, `tools/call` and the like; resolves with how many bytes the answer had. */
-  request(method: string, params?: object): Promise<number>
+  /**
+   * Sends `tools/list`, `tools/call` and the like. Rejects when the answer is an error or the result of a tool that
+   * failed, when the process ends before it, and after a minute.
+   */
+  request(method: string, params?: object): Promise<LineAnswer>
   notify(method: string): void
+  /** Processor time so far, in milliseconds; grows in steps of ten. NaN, like memory, when the process has ended. */
+  cpuMs(): number
   /** The largest resident memory so far, in bytes. */
   peakMemoryBytes(): number
   memoryBytes(): number
-  /** Closes stdin and waits for the end. */
+  /** Closes stdin and waits for the end. Like hosts it sends signals to a process that does not come to it. */
   close(): Promise<void>
 }
+
+interface Waiting {
+  resolve(answer: LineAnswer): void
+  reject(error: Error): void
+}
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
 
 /** Starts `argv` with an empty environment but for `environment`. */
 export function startLineClient(
@@ -24,11 +47,85 @@ export function startLineClient(
 ): LineClient {
   const [command = '', ...rest] = argv
   const child = spawn(command, rest, { env: environment, stdio: ['pipe', 'pipe', 'ignore'] })
+  running.add(child)
   child.stdin.on('error', () => {})
-  const waiting = new Map<number, (bytes: number) => void>()
-  let parts: Buffer[] = []
+  const waiting = new Map<number, Waiting>()
+  const pid = child.pid ?? 0
   let lastId = 0
-  child.stdout.on('data', (chunk: Buffer) => {
+  let ending: Error | undefined
+  splitLines(child.stdout, (line) => {
+    const { id, answer, fault } = readLine(line)
+    const who = waiting.get(id)
+    waiting.delete(id)
+    if (fault === undefined) who?.resolve(answer)
+    else who?.reject(fault)
+  })
+  const ended = new Promise<void>((resolve) => {
+    const end = (how: string): void => {
+      running.delete(child)
+      ending = new Error(`It ended with ${how}.`)
+      for (const { reject } of waiting.values()) reject(ending)
+      waiting.clear()
+      resolve()
+    }
+    child.once('close', (code, signal) => end(String(code ?? signal)))
+    child.once('error', ({ message }) => end(message))
+  })
+  const used = (read: (pid: number) => number): number => (ending === undefined ? read(pid) : Number.NaN)
+  return {
+    request(method, params) {
+      if (ending !== undefined) return Promise.reject(ending)
+      const id = (lastId += 1)
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          waiting.delete(id)
+          reject(new Error(`${method} was not answered within ${answerTimeoutMs} ms.`))
+        }, answerTimeoutMs)
+        waiting.set(id, {
+          resolve(answer) {
+            clearTimeout(timer)
+            resolve(answer)
+          },
+          reject(error) {
+            clearTimeout(timer)
+            reject(error)
+          },
+        })
+        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) })}\n`)
+      })
+    },
+    notify: (method) => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method })}\n`),
+    cpuMs: () => used(cpuMs),
+    peakMemoryBytes: () => used(peakMemoryBytes),
+    memoryBytes: () => used(memoryBytes),
+    async close() {
+      const signals = [
+        setTimeout(() => child.kill('SIGTERM'), termAfterMs),
+        setTimeout(() => child.kill('SIGKILL'), killAfterMs),
+      ]
+      child.stdin.end()
+      await ended
+      for (const timer of signals) clearTimeout(timer)
+    },
+  }
+}
+
+/** Opens a connection as clients of 2025-11-25 do, and lists the tools. Rejects when those of the bench are not there. */
+export async function openConnection(client: LineClient): Promise<void> {
+  await client.request('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
+  })
+  client.notify('notifications/initialized')
+  const { head } = await client.request('tools/list')
+  // A bridge that is not signed in may have a list of its own.
+  if (!head.includes('"echo"')) throw new Error(`These are not the tools of the server: ${head}`)
+}
+
+function splitLines(stream: NodeJS.ReadableStream, take: (line: readonly Buffer[]) => void): void {
+  let parts: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => {
     let start = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
       parts.push(chunk.subarray(start, end))
@@ -38,59 +135,24 @@ export function startLineClient(
     }
     if (start < chunk.length) parts.push(chunk.subarray(start))
   })
-  const take = (line: readonly Buffer[]): void => {
-    const bytes = line.reduce((sum, part) => sum + part.length, 0)
-    // The id stands near one of the ends, whoever wrote the line.
-    const head = line[0]?.subarray(0, 300).toString('latin1') ?? ''
-    const tail = line.at(-1)?.subarray(-300).toString('latin1') ?? ''
-    const id = Number(/"id":(\d+)/.exec(head)?.[1] ?? /"id":(\d+)/.exec(tail)?.[1])
-    waiting.get(id)?.(bytes)
-    waiting.delete(id)
-  }
-  const pid = child.pid ?? 0
+}
+
+/** What is asked of a line stands near one of its ends, whoever wrote it. */
+function readLine(line: readonly Buffer[]): { id: number; answer: LineAnswer; fault: Error | undefined } {
+  const head = joined(line.slice(0, 2)).subarray(0, endBytes).toString('latin1')
+  const tail = joined(line.slice(-2)).subarray(-endBytes).toString('latin1')
+  const bytes = line.reduce((sum, part) => sum + part.length, 0)
+  const isResult = head.includes('"result":') || tail.includes('"result":')
+  const hasFailed = head.includes('"isError":true') || tail.includes('"isError":true')
   return {
-    pid,
-    request(method, params) {
-      const id = (lastId += 1)
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(
-          () => reject(new Error(`${method} was not answered by ${argv.join(' ')}`)),
-          answerTimeoutMs,
-        )
-        waiting.set(id, (bytes) => {
-          clearTimeout(timer)
-          resolve(bytes)
-        })
-        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) })}\n`)
-      })
-    },
-    notify: (method) => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method })}\n`),
-    peakMemoryBytes: () => statusBytes(pid, 'VmHWM'),
-    memoryBytes: () => statusBytes(pid, 'VmRSS'),
-    close: () => end(child),
+    id: Number(/"id":(\d+)/.exec(head)?.[1] ?? /"id":(\d+)/.exec(tail)?.[1]),
+    answer: { bytes, head },
+    fault: isResult && !hasFailed ? undefined : new Error(`The answer is no result: ${head}`),
   }
 }
 
-/** Opens a connection as clients of 2025-11-25 do, and lists the tools. */
-export async function openConnection(client: LineClient): Promise<void> {
-  await client.request('initialize', {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'bench', version: '1' },
-  })
-  client.notify('notifications/initialized')
-  await client.request('tools/list')
-}
-
-function statusBytes(pid: number, name: string): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? Number.NaN) * 1024
-}
-
-function end(child: ChildProcess): Promise<void> {
-  const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs)
-  return new Promise<void>((resolve) => {
-    child.once('close', () => resolve())
-    child.stdin?.end()
-  }).finally(() => clearTimeout(timer))
+/** An end of a line may be cut anywhere. */
+function joined(parts: readonly Buffer[]): Buffer {
+  const [only] = parts
+  return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)
 }

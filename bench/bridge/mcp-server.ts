@@ -1,42 +1,77 @@
 // A server of 2025-11-25 with sessions on node:http alone, fast enough that what stands before it is what is measured.
+// `node mcp-server.ts guarded`: it wants an access token, of an authorization server that it has with it.
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
+import { createAuthorizationServer } from '../../tests/remote/authorization-server.ts'
+import { pause, readText, sendJson } from '../../tests/remote/exchange-parts.ts'
+import { createCounters } from '../../tests/remote/remote-counters.ts'
+import { usualSettings } from '../../tests/remote/remote-settings.ts'
 
+const isGuarded = process.argv[2] === 'guarded'
+// Nobody is to renew anything while it is measured.
+const settings = { ...usualSettings, tokenTtlSeconds: 86_400 }
+const { scope } = settings
+const counters = createCounters()
+const authorizationServer = createAuthorizationServer(settings, counters, () => origin)
 const large = JSON.stringify('x'.repeat(1024 * 1024))
+let origin = ''
 let answerDelayMs = 0
 let requests = 0
 
 const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-  if (request.url === '/control') {
-    control(request, response)
-    return
-  }
-  requests += 1
-  if (request.method === 'POST') void post(request, response)
-  else if (request.method === 'DELETE') response.writeHead(200).end()
-  else if (request.headers.accept?.includes('text/event-stream')) openStream(response)
-  else response.writeHead(404).end()
+  serve(request, response).catch((error: unknown) => response.destroy(error as Error))
 })
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
-  process.stdout.write(
-    `${JSON.stringify({ event: 'ready', port: typeof address === 'object' && address?.port })}\n`,
-  )
+  const port = typeof address === 'object' ? address?.port : undefined
+  origin = `http://127.0.0.1:${port}`
+  const clientId = authorizationServer.addClient({}).clientId
+  const accessToken = isGuarded ? authorizationServer.grants.open(clientId, scope).access_token : undefined
+  process.stdout.write(`${JSON.stringify({ event: 'ready', port, accessToken })}\n`)
 })
 process.once('SIGTERM', () => {
   server.close()
   server.closeAllConnections()
 })
 
-/** POST sets how long every answer waits; the answer says how many requests there were since the last time. */
-function control(request: IncomingMessage, response: ServerResponse): void {
-  let text = ''
-  request.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  request.on('end', () => {
-    answerDelayMs = Number(text)
-    response.end(String(requests))
-    requests = 0
-  })
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.url === '/control') return control(request, response)
+  // The end of a connection belongs to none of those that are counted after it.
+  if (request.method !== 'DELETE') requests += 1
+  if (answerDelayMs > 0) await pause(answerDelayMs)
+  if (request.url !== '/mcp') return serveOthers(request, response)
+  if (isGuarded && !isCallerKnown(request)) {
+    const resourceMetadata = `${origin}/.well-known/oauth-protected-resource/mcp`
+    const challenge = bearerChallenge({ resourceMetadata, scope, error: undefined })
+    return sendJson(response, 401, { error: 'unauthorized' }, { 'WWW-Authenticate': challenge })
+  }
+  if (request.method === 'POST') return post(request, response)
+  if (request.method === 'DELETE') response.writeHead(200).end()
+  else if (request.headers.accept?.includes('text/event-stream')) openStream(response)
+  else response.writeHead(404).end()
+}
+
+/** POST takes how long every answer waits from now on; the answer has what was counted since the last time. */
+async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  answerDelayMs = Number(await readText(request))
+  sendJson(response, 200, { requests, codeGrants: counters.codeGrants, refreshes: counters.refreshesOk })
+  requests = 0
+}
+
+async function serveOthers(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '/', origin)
+  if (isGuarded && url.pathname === '/.well-known/oauth-protected-resource/mcp') {
+    sendJson(response, 200, { resource: `${origin}/mcp`, authorization_servers: [origin] })
+    return
+  }
+  if (isGuarded && (await authorizationServer.handle(request, response, url))) return
+  response.writeHead(404).end()
+}
+
+function isCallerKnown({ headers }: IncomingMessage): boolean {
+  const token = headers.authorization?.startsWith('Bearer ') ? headers.authorization.slice(7) : ''
+  return authorizationServer.grants.caller(token) !== undefined
 }
 
 function openStream(response: ServerResponse): void {
@@ -45,10 +80,7 @@ function openStream(response: ServerResponse): void {
 }
 
 async function post(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const message = JSON.parse(Buffer.concat(chunks).toString()) as Message
-  if (answerDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, answerDelayMs))
+  const message = JSON.parse(await readText(request)) as Message
   if (message.id === undefined) {
     response.writeHead(202).end()
     return

@@ -3,29 +3,47 @@ import { fileURLToPath } from 'node:url'
 import type { Bench } from '../bench.ts'
 import { type Child, startChild } from '../child.ts'
 
-/** The server that every bridge stands in front of, in a process of its own. */
+/** A server that bridges stand in front of, in a process of its own. */
 export interface BenchRemote {
   url: string
+  /** For those who take a fixed one, when it wants access tokens. */
+  accessToken: string | undefined
   child: Child
-  /** Makes every answer wait so long, and answers how many requests there were since the last time. */
-  setDelay(ms: number): Promise<number>
+  /** Makes every answer of the server, whatever was asked, wait so long, and answers what it has counted. */
+  setDelay(ms: number): Promise<RemoteCounts>
 }
 
-/** Starts the server. */
-export async function startRemote(bench: Bench): Promise<BenchRemote> {
+/** What a {@link BenchRemote} has counted. */
+export interface RemoteCounts {
+  /** Since the last time it was asked, without those that end a session. */
+  requests: number
+  /** How often somebody signed in, since the start. */
+  codeGrants: number
+  /** How often tokens were renewed, since the start. */
+  refreshes: number
+}
+
+/** Starts the server. A guarded one wants access tokens, and lets everybody sign in who comes with a browser. */
+export async function startRemote(
+  bench: Pick<Bench, 'scratch'>,
+  kind: 'open' | 'guarded',
+): Promise<BenchRemote> {
   const child = await startChild({
-    name: 'the server behind the bridges',
+    name: `the ${kind} server behind the bridges`,
     script: fileURLToPath(new URL('mcp-server.ts', import.meta.url)),
+    argv: [kind],
     directory: bench.scratch,
-    logFile: join(bench.scratch, 'remote-log'),
+    logFile: join(bench.scratch, `remote-${kind}-log`),
   })
-  const origin = `http://127.0.0.1:${Number(child.ready['port'])}`
+  const { port, accessToken } = child.ready as { port: number; accessToken?: string }
+  const origin = `http://127.0.0.1:${port}`
   return {
     url: `${origin}/mcp`,
+    accessToken,
     child,
     async setDelay(ms) {
       const response = await fetch(`${origin}/control`, { method: 'POST', body: String(ms) })
-      return Number(await response.text())
+      return (await response.json()) as RemoteCounts
     },
   }
 }

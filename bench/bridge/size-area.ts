@@ -1,29 +1,52 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import type { Bench } from '../bench.ts'
 import { atMost, type BarredFigure, reported } from '../figure.ts'
+import { dependencyFolders } from './dependency-folder.ts'
+import { openPrograms, peers } from './subject.ts'
+
+const area = 'bridge size'
+
+interface Weight {
+  files: number
+  bytes: number
+}
 
 /** What is on the disk after installing the bridge as npm packs it, without the optional keychain binary. */
 export function measureBridgeSize(bench: Bench): Promise<BarredFigure[]> {
   const folder = join(bench.scratch, 'install')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
-  const bridge = fileURLToPath(new URL('../../bridge', import.meta.url))
+  const bridge = dirname(bench.bridgeLauncher)
   const packed = run(['pack', bridge, '--pack-destination', folder], folder).trim().split('\n').at(-1) ?? ''
   run(['install', '--omit=optional', '--no-audit', '--no-fund', join(folder, packed)], folder)
-  const mine = weigh(join(folder, 'node_modules'))
-  const peers = weigh(join(`${bench.packageFolder}-bridge`, 'node_modules'))
-  const area = 'bridge size'
+  const mine = weigh([join(folder, 'node_modules')])
+  const { peerFolder } = openPrograms(bench)
   return Promise.resolve([
     atMost(60, { area, name: 'installed files', value: mine.files, unit: '' }),
     atMost(4, { area, name: 'installed size', value: mine.bytes / 1e6, unit: 'MB' }),
-    reported({
-      area,
-      name: 'installed size, the three peers together',
-      value: peers.bytes / 1e6,
-      unit: 'MB',
+    ...Object.entries(peers).flatMap(([name, version]) => {
+      const weight = weigh(dependencyFolders(peerFolder, name))
+      const peer = `${name} ${version}`
+      return [
+        reported({
+          area,
+          name: `installed files, ${peer}`,
+          value: weight.files,
+          unit: '',
+          peer,
+          ratio: mine.files / weight.files,
+        }),
+        reported({
+          area,
+          name: `installed size, ${peer}`,
+          value: weight.bytes / 1e6,
+          unit: 'MB',
+          peer,
+          ratio: mine.bytes / weight.bytes,
+        }),
+      ]
     }),
   ])
 }
@@ -34,10 +57,25 @@ function run(argv: readonly string[], folder: string): string {
   return npm.stdout
 }
 
-function weigh(folder: string): { files: number; bytes: number } {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
-  )
-  const bytes = files.reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
-  return { files: files.length, bytes }
+/** Everything in `folders`, but for packages inside of packages that are themselves in the list. */
+function weigh(folders: readonly string[]): Weight {
+  const all = new Set(folders)
+  const walk = (folder: string): Weight => {
+    const sum: Weight = { files: 0, bytes: 0 }
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (entry.isFile()) {
+        sum.files += 1
+        sum.bytes += statSync(path).size
+      }
+      if (!entry.isDirectory() || all.has(path)) continue
+      const inner = walk(path)
+      sum.files += inner.files
+      sum.bytes += inner.bytes
+    }
+    return sum
+  }
+  return [...all]
+    .map(walk)
+    .reduce((sum, { files, bytes }) => ({ files: sum.files + files, bytes: sum.bytes + bytes }))
 }

@@ -1,121 +1,63 @@
 import { spawn } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
-import { median } from '../contest.ts'
 import { atMost, type BarredFigure, reported } from '../figure.ts'
 import { openConnection } from './line-client.ts'
-import { type BenchRemote, startRemote } from './remote.ts'
-import { nodesOf, openSubjects, ours, reference, type Subject } from './subject.ts'
+import { findNodes, missingNodes, type NodeVersion } from './node-version.ts'
+import { roundFigures } from './round-figures.ts'
+import { createRounds, type Rounds } from './rounds.ts'
+import { inScene, type Scene } from './scene.ts'
+import { ours, reference, signedIn, type Subject } from './subject.ts'
 
-const idleMs = 2000
-const slowAnswerMs = 100
+const area = 'bridge start'
+const bare = 'bare'
 
-interface Started {
-  ms: number
-  megabytes: number
+interface Measured {
+  node: NodeVersion
+  /** Milliseconds from spawning to the list of tools. */
+  wall: Rounds
+  /** Milliseconds of processor time until then. */
+  cpu: Rounds
 }
 
-/** From spawning a bridge to the answer of `tools/list`, and its memory two seconds later, without sign-in. */
-export async function measureBridgeStart(bench: Bench): Promise<BarredFigure[]> {
-  const remote = await startRemote(bench)
-  const subjects = openSubjects(bench)
-  try {
-    const figures = []
-    for (const node of nodesOf()) figures.push(...(await measureOn(node, { bench, remote, subjects })))
-    return [...figures, ...(await measureRoundTrips(remote, subjects))]
-  } finally {
-    await remote.child.stop()
-  }
-}
-
-async function measureOn(
-  node: { name: string; path: string; major: number },
-  { bench, remote, subjects }: { bench: Bench; remote: BenchRemote; subjects: readonly Subject[] },
-): Promise<BarredFigure[]> {
-  const bare: number[] = []
-  const started = new Map<string, Started[]>(subjects.map(({ name }) => [name, []]))
-  // The first round fills caches of files and of compiled code.
-  for (let round = 0; round <= bench.startRounds; round += 1) {
-    bare.push(await timeBare(node.path))
-    for (const subject of subjects) {
-      const one = await timeStart(subject, remote.url, node.path, round)
-      if (round > 0) started.get(subject.name)?.push(one)
+/** From spawning a bridge to the answer of `tools/list`, with and without sign-in, beside a Node that does nothing. */
+export function measureBridgeStart(bench: Bench): Promise<BarredFigure[]> {
+  return inScene(bench, { area, keys: ['keychain', 'file'] }, async (scene) => {
+    const nodes = findNodes(process.env)
+    const startAll = async (measured: readonly Measured[]): Promise<void> => {
+      for (const each of measured) await startRound(each, scene)
     }
+    const empty = (): Measured[] => nodes.map((node) => ({ node, wall: createRounds(), cpu: createRounds() }))
+    // The first round fills caches of files and of compiled code.
+    await startAll(empty())
+    const measured = empty()
+    for (let round = 0; round < bench.startRounds * 2 + 1; round += 1) await startAll(measured)
+    return [...measured.flatMap((each) => figuresOf(each, scene)), ...missingNodes(area, nodes)]
+  })
+}
+
+async function startRound({ node, wall, cpu }: Measured, scene: Scene): Promise<void> {
+  wall.add(bare, await timeBare(node.path))
+  for (const subject of [...scene.open, ...scene.guarded]) {
+    await scene.attempt(subject.name, async () => {
+      const { wallMs, cpuMs } = await timeStart(subject, node.path)
+      wall.add(subject.name, wallMs)
+      cpu.add(subject.name, cpuMs)
+    })
   }
-  bare.shift()
-  const area = 'bridge start'
-  const msOf = (name: string): number => median((started.get(name) ?? []).map(({ ms }) => ms))
-  const memoryOf = (name: string): number =>
-    median((started.get(name) ?? []).map(({ megabytes }) => megabytes).filter((value) => value > 0))
-  const bareMs = median(bare)
-  const mine = msOf(ours)
-  return [
-    reported({ area, name: `bare ${node.name}`, value: bareMs, unit: 'ms' }),
-    reported({ area, name: `spawn to tools/list, ${node.name}`, value: mine, unit: 'ms' }),
-    atMost(node.major === 20 ? 1.6 : 2.4, {
-      area,
-      name: `spawn to tools/list, times bare, ${node.name}`,
-      value: mine / bareMs,
-      unit: '',
-    }),
-    atMost(0.27, {
-      area,
-      name: `spawn to tools/list, times ${reference}, ${node.name}`,
-      value: mine / msOf(reference),
-      unit: '',
-    }),
-    ...others(subjects).map((peer) =>
-      reported({
-        area,
-        name: `spawn to tools/list, ${peer}, ${node.name}`,
-        value: msOf(peer),
-        unit: 'ms',
-        peer,
-        ratio: mine / msOf(peer),
-      }),
-    ),
-    atMost(60, { area, name: `memory, idle, ${node.name}`, value: memoryOf(ours), unit: 'MB' }),
-    atMost(0.65, {
-      area,
-      name: `memory, idle, times ${reference}, ${node.name}`,
-      value: memoryOf(ours) / memoryOf(reference),
-      unit: '',
-    }),
-    ...others(subjects).map((peer) =>
-      reported({
-        area,
-        name: `memory, idle, ${peer}, ${node.name}`,
-        value: memoryOf(peer),
-        unit: 'MB',
-        peer,
-        ratio: memoryOf(ours) / memoryOf(peer),
-      }),
-    ),
-  ]
+  wall.next()
+  cpu.next()
 }
 
-function others(subjects: readonly Subject[]): string[] {
-  return subjects.map(({ name }) => name).filter((name) => name !== ours)
-}
-
-async function timeStart(
-  subject: Subject,
-  url: string,
-  node: string,
-  round: number,
-  opened: () => Promise<unknown> = () => Promise.resolve(),
-): Promise<Started> {
+/** Starts a bridge, and ends it again. */
+async function timeStart(subject: Subject, node: string): Promise<{ wallMs: number; cpuMs: number }> {
   const begin = performance.now()
-  const client = subject.start(url, node)
-  await openConnection(client)
-  const ms = performance.now() - begin
-  await opened()
-  // Memory hardly varies: two rounds tell it.
-  const isWeighed = round === 1 || round === 2
-  if (isWeighed) await sleep(idleMs)
-  const megabytes = isWeighed ? client.memoryBytes() / 1e6 : 0
-  await client.close()
-  return { ms, megabytes }
+  const client = subject.start(node)
+  try {
+    await openConnection(client)
+    return { wallMs: performance.now() - begin, cpuMs: client.cpuMs() }
+  } finally {
+    await client.close()
+  }
 }
 
 async function timeBare(node: string): Promise<number> {
@@ -125,45 +67,36 @@ async function timeBare(node: string): Promise<number> {
   return performance.now() - begin
 }
 
-/** How many answers are waited for one after the other, by how much later everything is ready when each is late. */
-async function measureRoundTrips(remote: BenchRemote, subjects: readonly Subject[]): Promise<BarredFigure[]> {
-  const figures: BarredFigure[] = []
-  for (const subject of subjects) {
-    const requests: number[] = []
-    await remote.setDelay(0)
-    const quick = Math.min(
-      ...(await timesOf(subject, remote.url, async () => {
-        // What it sends beside the list has a moment to get there; what it sends at its end does not count.
-        await sleep(slowAnswerMs)
-        requests.push(await remote.setDelay(0))
-      })),
-    )
-    await remote.setDelay(slowAnswerMs)
-    const slow = Math.min(...(await timesOf(subject, remote.url)))
-    const area = 'bridge start'
-    const trips = {
+function figuresOf({ node, wall, cpu }: Measured, { open, guarded }: Scene): BarredFigure[] {
+  const on = node.name
+  const title = 'spawn to tools/list'
+  const timesBare = node.major === 20 ? 1.6 : 2.4
+  const ratio = (bar: number, one: string, other: string): BarredFigure =>
+    atMost(bar, {
       area,
-      name: `round trips to tools/list, ${subject.name}`,
-      value: (slow - quick) / slowAnswerMs,
+      name: `${title}, ${one}, times ${other}, ${on}`,
+      ...wall.ratio(one, other),
       unit: '',
-    }
-    const asked = {
+    })
+  const aboveOpen = (name: string): BarredFigure =>
+    atMost(15, {
       area,
-      name: `requests to tools/list, ${subject.name}`,
-      value: requests[0] ?? Number.NaN,
-      unit: '',
-    }
-    // Three, and a tenth for what the clock is off.
-    if (subject.name === ours) figures.push(atMost(3.1, trips), atMost(4, asked))
-    else figures.push(reported(trips), reported(asked))
-  }
-  await remote.setDelay(0)
-  return figures
-}
-
-async function timesOf(subject: Subject, url: string, opened?: () => Promise<unknown>): Promise<number[]> {
-  const times = []
-  for (let round = 0; round < 3; round += 1)
-    times.push((await timeStart(subject, url, process.execPath, 0, opened)).ms)
-  return times
+      name: `${title}, ${name}, above without sign-in, ${on}`,
+      ...wall.difference(name, ours),
+      unit: 'ms',
+    })
+  const tables = (rounds: Rounds, title: string): BarredFigure[] => [
+    ...roundFigures(rounds, open, { area, title, unit: 'ms', ours, on }),
+    ...roundFigures(rounds, guarded, { area, title, unit: 'ms', ours: signedIn.keychain, on }),
+  ]
+  return [
+    reported({ area, name: `${bare}, ${on}`, ...wall.of(bare), unit: 'ms' }),
+    ratio(timesBare, ours, bare),
+    ratio(0.27, ours, reference),
+    aboveOpen(signedIn.keychain),
+    aboveOpen(signedIn.file),
+    ratio(0.27, signedIn.keychain, signedIn.reference),
+    ...tables(wall, title),
+    ...tables(cpu, 'CPU to tools/list'),
+  ]
 }

@@ -1,70 +1,127 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from '../bench.ts'
 import { installPeers } from '../peer-install.ts'
 import { type LineClient, startLineClient } from './line-client.ts'
+import type { BenchRemote } from './remote.ts'
 
-/** A bridge that is measured. */
+/** A bridge in front of a server, as it is measured. */
 export interface Subject {
+  /** Its name in figures. */
   name: string
-  /** Starts it in front of `url`, run by the Node at `node`, with a home of its own. */
-  start(url: string, node: string): LineClient
-  /** Where its files are. */
-  folder: string
+  kind: 'ours' | 'peer' | 'floor'
+  remote: BenchRemote
+  /** Starts it, run by the Node at `node`. */
+  start(node: string): LineClient
 }
 
-const peers = { 'mcp-remote': '0.15.1', supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
-/** The one that bars are ratios to. */
-export const reference = 'mcp-remote 0.15.1'
+/** The packages of the peers, at exactly these versions. */
+export const peers = { 'mcp-remote': '0.15.1', supergateway: '4.0.0', 'mcp-proxy': '6.7.19' } as const
+/** Drawbridge without sign-in; what it is called with one is in {@link signedIn}. */
 export const ours = 'Drawbridge'
+/** The peer that bars are ratios to. */
+export const reference = `mcp-remote ${peers['mcp-remote']}`
+/** What a bridge of node:http alone comes to: no bar can be below. */
+export const floor = 'node:http relay'
+/** Names of those in front of a server that wants tokens. */
+export const signedIn = {
+  keychain: `${ours} (keychain)`,
+  file: `${ours} (key file)`,
+  reference: `${reference} (signed in)`,
+} as const
 
-/** Drawbridge as it is published, and its peers. */
-export function openSubjects(bench: Bench): readonly Subject[] {
+const supergateway = `supergateway ${peers.supergateway}`
+const mcpProxy = `mcp-proxy ${peers['mcp-proxy']}`
+
+/** Where the programs of all bridges are, and how each is told what to do. */
+export interface Programs {
+  drawbridge(url: string): readonly string[]
+  mcpRemote(url: string): readonly string[]
+  supergateway(url: string, token?: string): readonly string[]
+  mcpProxy(url: string): readonly string[]
+  floor(url: string): readonly string[]
+  /** The folder that the peers are installed in. */
+  peerFolder: string
+}
+
+/** Installs the peers, unless they are. */
+export function openPrograms(bench: Bench): Programs {
   const manifest = installPeers(peers, { packageFolder: `${bench.packageFolder}-bridge`, say: bench.say })
-  const resolve = createRequire(manifest).resolve
-  const folderOf = (name: string): string => join(dirname(manifest), 'node_modules', name)
-  const launcher = fileURLToPath(new URL('../../bridge/launcher.cjs', import.meta.url))
-  const proxyScript = fileURLToPath(new URL('mcp-proxy-stdio.mjs', import.meta.url))
-  const subject = (name: string, folder: string, argv: (url: string) => readonly string[]): Subject => ({
-    name,
-    folder,
-    start(url, node) {
-      const home = mkdtempSync(join(bench.scratch, 'home-'))
-      const path = [dirname(node), process.env['PATH'] ?? ''].join(delimiter)
-      return startLineClient([node, ...argv(url)], { PATH: path, HOME: home, MCP_REMOTE_CONFIG_DIR: home })
-    },
-  })
-  return [
-    subject(ours, dirname(launcher), (url) => [launcher, url]),
-    subject(reference, folderOf('mcp-remote'), (url) => [
-      join(folderOf('mcp-remote'), 'dist', 'proxy.js'),
-      url,
-      '--transport',
-      'http-only',
-    ]),
-    subject('supergateway 4.0.0', folderOf('supergateway'), (url) => [
-      join(folderOf('supergateway'), 'dist', 'index.js'),
+  const peerFolder = join(dirname(manifest), 'node_modules')
+  const scriptOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+  return {
+    peerFolder,
+    drawbridge: (url) => [bench.bridgeLauncher, url],
+    mcpRemote: (url) => [join(peerFolder, 'mcp-remote', 'dist', 'proxy.js'), url, '--transport', 'http-only'],
+    supergateway: (url, token) => [
+      join(peerFolder, 'supergateway', 'dist', 'index.js'),
       '--streamableHttp',
       url,
       '--logLevel',
       'none',
-    ]),
+      ...(token === undefined ? [] : ['--oauth2Bearer', token]),
+    ],
     // Its command line has no such direction: this is its library.
-    subject('mcp-proxy 6.7.19', folderOf('mcp-proxy'), (url) => [proxyScript, resolve('mcp-proxy'), url]),
+    mcpProxy: (url) => [scriptOf('mcp-proxy-stdio.mjs'), createRequire(manifest).resolve('mcp-proxy'), url],
+    floor: (url) => [scriptOf('floor-relay.cjs'), url],
+  }
+}
+
+/** Drawbridge, its peers and the floor in front of a server that lets everybody in; every start has an empty home. */
+export function openSubjects(bench: Bench, programs: Programs, remote: BenchRemote): Subject[] {
+  const subject = (
+    name: string,
+    argv: (url: string) => readonly string[],
+    kind: Subject['kind'] = 'peer',
+  ): Subject => ({
+    name,
+    kind,
+    remote,
+    start: (node) => startBridge(node, argv(remote.url), newHome(bench)),
+  })
+  return [
+    subject(ours, programs.drawbridge, 'ours'),
+    subject(reference, programs.mcpRemote),
+    subject(supergateway, (url) => programs.supergateway(url)),
+    subject(mcpProxy, programs.mcpProxy),
+    subject(floor, programs.floor, 'floor'),
   ]
 }
 
-/** The Node versions that bars are for: the pinned one that runs this, and Node 20 when the machine has it. */
-export function nodesOf(): { name: string; path: string; major: number }[] {
-  const nodes = [{ name: `Node ${process.versions.node}`, path: process.execPath, major: 26 }]
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    const path = join(folder, 'node')
-    if (folder.includes('node_modules') || !existsSync(path)) continue
-    const version = execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
-    if (version.startsWith('20.')) return [...nodes, { name: `Node ${version}`, path, major: 20 }]
-  }
-  return nodes
+/** The peers that cannot sign in, with a token that does not end, in front of a server that wants one. */
+export function fixedTokenSubjects(bench: Bench, programs: Programs, remote: BenchRemote): Subject[] {
+  const { url, accessToken = '' } = remote
+  return [
+    {
+      name: `${supergateway} (token)`,
+      kind: 'peer',
+      remote,
+      start: (node) => startBridge(node, programs.supergateway(url, accessToken), newHome(bench)),
+    },
+    {
+      name: `${mcpProxy} (token)`,
+      kind: 'peer',
+      remote,
+      start: (node) =>
+        startBridge(node, programs.mcpProxy(url), { ...newHome(bench), BENCH_TOKEN: accessToken }),
+    },
+  ]
+}
+
+/** The environment of a bridge whose user has stored nothing yet. */
+export function newHome({ scratch }: Pick<Bench, 'scratch'>): Record<string, string> {
+  const home = mkdtempSync(join(scratch, 'home-'))
+  return { HOME: home, MCP_REMOTE_CONFIG_DIR: home }
+}
+
+/** Starts a bridge by the Node at `node`, which also is the first in its `PATH`. */
+export function startBridge(
+  node: string,
+  argv: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): LineClient {
+  const path = [dirname(node), process.env['PATH'] ?? ''].join(delimiter)
+  return startLineClient([node, ...argv], { PATH: path, ...environment })
 }

@@ -1,6 +1,7 @@
 import { settings } from '../config/setting-table.ts'
 import { flagOf, type Setting, type SettingGroup, variableOf } from '../config/setting.ts'
-import { definitionList } from '../terminal/table.ts'
+import { terminalColumns } from '../terminal/output.ts'
+import { definitionList, lineWidth, paragraph } from '../terminal/table.ts'
 import { commandName, type CommandRow, commandTable } from './command-table.ts'
 
 const examples: readonly (readonly [line: string, what: string])[] = [
@@ -14,17 +15,31 @@ const examples: readonly (readonly [line: string, what: string])[] = [
 const groups: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage', 'Output']
 
 /** Help of the program: what a connection takes, and the commands. */
-export function programHelp(): string {
+export function programHelp(width: number = terminalWidth()): string {
   const commandGroups = [...new Set(commandTable.map(({ group }) => group))]
   return `${[
-    `Examples:\n${definitionList(examples)}`,
-    'Usage:\n  drawbridge <url> [port] [flags]      carry an MCP client on stdin and stdout to the server at <url>\n  drawbridge <command> [flags]',
-    ...commandGroups.map((group) => `${group}:\n${definitionList(commandRows(group))}`),
-    ...groups.map((group) => settingHelp(group)),
-    'Every flag has a variable: --auth-timeout is DRAWBRIDGE_AUTH_TIMEOUT; a key of ~/.drawbridge/config.json is a flag\nwithout its dashes, at the top or below servers and the URL. Durations are seconds, or 500ms, 20s, 5m.',
-    exitCodes,
+    `Examples:\n${definitionList(examples, width)}`,
+    `Usage:\n${definitionList(usages, width)}`,
+    ...commandGroups.map((group) => `${group}:\n${definitionList(commandRows(group), width)}`),
+    ...groups.map((group) => settingHelp(group, width)),
+    `Help:\n${definitionList(helpRows, width)}`,
+    paragraph(everyFlag, width),
+    paragraph(exitCodes, width),
   ].join('\n\n')}\n`
 }
+
+const usages: readonly (readonly [string, string])[] = [
+  ['drawbridge <url> [port] [flags]', 'carry an MCP client on stdin and stdout to the server at <url>'],
+  ['drawbridge <command> [flags]', 'one of the commands below'],
+]
+
+const helpRows: readonly (readonly [string, string])[] = [
+  ['-h, --help', 'Print this; behind a command, the help of that one, with examples.'],
+  ['-V, --version', 'Print the version.'],
+]
+
+const everyFlag =
+  'Every flag has a variable: --auth-timeout is DRAWBRIDGE_AUTH_TIMEOUT; a key of ~/.drawbridge/config.json is a flag without its dashes, at the top or below servers and the URL. Durations are seconds, or 500ms, 20s, 5m.'
 
 const exitCodes = 'Exit codes: 0 ok, 1 failed, 2 usage, 3 sign-in needed, 4 server unreachable.'
 
@@ -35,7 +50,7 @@ function commandRows(group: CommandRow['group']): (readonly [string, string])[] 
 }
 
 /** Help of one command, with its examples first. */
-export function commandHelp(row: CommandRow): string {
+export function commandHelp(row: CommandRow, width: number = terminalWidth()): string {
   const name = commandName(row)
   const lines = row.examples.map((example) =>
     example.startsWith(name) ? `  drawbridge ${example}` : `  ${example}`,
@@ -45,26 +60,27 @@ export function commandHelp(row: CommandRow): string {
   own.push(['-h, --help', 'print this'])
   return `${[
     `Examples:\n${lines.join('\n')}`,
-    `Usage:\n  drawbridge ${row.usage} [flags]\n\n${row.description}`,
-    `Flags:\n${definitionList(own)}`,
-    ...row.shown.map((group) => settingHelp(group)),
-    ...(row.json === undefined ? [] : [`JSON:\n${definitionList(Object.entries(row.json))}`]),
-    exitCodes,
+    `Usage:\n  drawbridge ${row.usage} [flags]\n\n${paragraph(row.description, width)}`,
+    `Flags:\n${definitionList(own, width)}`,
+    ...row.shown.map((group) => settingHelp(group, width)),
+    ...(row.json === undefined ? [] : [`JSON:\n${definitionList(Object.entries(row.json), width)}`]),
+    paragraph(exitCodes, width),
   ].join('\n\n')}\n`
 }
 
-function settingHelp(group: SettingGroup): string {
-  return `${group}:\n${definitionList(settings.filter((setting) => setting.group === group).map(settingRow))}`
+function settingHelp(group: SettingGroup, width: number): string {
+  const rows = settings.filter((setting) => setting.group === group).map(settingRow)
+  return `${group}:\n${definitionList(rows, width)}`
+}
+
+/** Help is on stdout; only a command line without a word has it on stderr. */
+function terminalWidth(): number {
+  return lineWidth(terminalColumns())
 }
 
 function settingRow(setting: Setting): readonly [string, string] {
   const value = setting.value === undefined ? '' : ` <${setting.value.replaceAll("'", '')}>`
-  const name = setting.secret
-    ? variableOf(setting)
-    : `${setting.negative ?? flagOf(setting)}${setting.negative === undefined ? value : ''}`
-  const both = setting.negative !== undefined && setting.value !== undefined
-  return [
-    both ? `${flagOf(setting)}${value}, ${String(setting.negative)}` : name,
-    `${setting.doc} (default: ${setting.defaultText})`,
-  ]
+  const both = setting.negative === undefined ? '' : `, ${setting.negative}`
+  const name = setting.secret ? variableOf(setting) : `${flagOf(setting)}${value}${both}`
+  return [name, `${setting.doc} (default: ${setting.defaultText})`]
 }

@@ -64,7 +64,8 @@ function createProgram(
 }
 
 function quiet(command: Command, terminal: Terminal, help: () => string): Command {
-  command.helpInformation = help
+  // It is called with options of its own.
+  command.helpInformation = () => help()
   return command
     .exitOverride()
     .enablePositionalOptions()

@@ -65,13 +65,15 @@ export const commandTable: readonly CommandRow[] = [
   },
   {
     usage: 'logout [url]',
-    description: 'Revoke the tokens of a login at its server, and forget it.',
+    description:
+      'Revoke the tokens of a login at its server, and forget it. One that cannot be read goes by the id that status shows.',
     group: 'Sign-in',
     examples: ['logout https://mcp.example.com/mcp', 'logout --all'],
     switches: { '--all': 'every stored login' },
     json: {
       ok: 'whether everything that was asked for is forgotten',
-      logins: 'list: server, profile, found, revoked (null where the server cannot)',
+      logins:
+        'list: id, server and profile (null of one that cannot be read), found, readable, revoked (null where the server cannot), kept (why it is still there; null when it is not)',
     },
     shown: ['Storage', 'Network'],
     run: async (input, { isOn }) => (await import('./logout.ts')).logout(input, { all: isOn('--all') }),
@@ -84,8 +86,9 @@ export const commandTable: readonly CommandRow[] = [
     json: {
       ok: 'whether every login that was asked for is there and good',
       home: 'folder of the bridge',
-      key: 'where the key of the logins is: "keychain", "file", "memory", or null before the first',
+      key: 'where the key of the logins is: "keychain", "file", "environment", "memory", or null before the first',
       logins: `list: ${Object.keys(loginMembers).join(', ')}, next_step`,
+      unreadable: 'list of those that cannot be read: id, file, code, reason, next_step',
     },
     shown: ['Storage'],
     run: async (input) => (await import('./status.ts')).status(input),
@@ -223,6 +226,7 @@ export const commandTable: readonly CommandRow[] = [
     group: 'Setting up',
     examples: [
       'completion bash > ~/.local/share/bash-completion/completions/drawbridge',
+      'completion zsh > "${fpath[1]}/_drawbridge"',
       'completion fish | source',
     ],
     shown: [],

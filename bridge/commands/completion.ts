@@ -1,5 +1,6 @@
 import { settings } from '../config/setting-table.ts'
-import { flagOf } from '../config/setting.ts'
+import { flagOf, type Setting } from '../config/setting.ts'
+import { clients } from '../install/client-table.ts'
 import type { CommandInput } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
 import { commandName, type CommandRow, commandTable, ownFlags } from './command-table.ts'
@@ -31,40 +32,68 @@ function flagsOf(word: string): string[] {
   return [...new Set(rows.flatMap((row) => ownFlags(row).map((flag) => flag.split(' ')[0] ?? flag)))]
 }
 
-/** Words that may follow a command: the second word of `token set`, and the shells. */
+/** Words that may follow a command, one of them: the clients, the second word of `token set`, and the shells. */
 function wordsBehind(word: string): string[] {
   if (word === 'completion') return Object.keys(shells)
+  if (takesClient(word)) return clients.map(({ id }) => id)
   return commandTable.flatMap((row) => {
     const [first, second] = commandName(row).split(' ')
     return first === word && second !== undefined ? [second] : []
   })
 }
 
-const takesFile = visible.filter(({ value }) => value === 'file' || value === 'folder').map(flagOf)
-const withChoices = visible.filter(({ choices }) => choices !== undefined)
+function takesClient(word: string): boolean {
+  return commandTable.some(({ usage }) => usage.startsWith(`${word} <client>`))
+}
 
+const takesFile: readonly string[] = visible.filter(({ value }) => value === 'file').map(flagOf)
+const takesFolder: readonly string[] = visible.filter(({ value }) => value === 'folder').map(flagOf)
+const withChoices = visible.filter(({ choices }) => choices !== undefined)
+/** What stands behind these is only known to whoever types. */
+const takesAnything = [
+  ...visible.filter(({ value, choices }) => value !== undefined && choices === undefined).map(flagOf),
+  ...commandTable.flatMap((row) =>
+    ownFlags(row).flatMap((flag) => (flag.includes(' ') ? [flag.split(' ')[0] ?? flag] : [])),
+  ),
+].filter((flag) => !takesFile.includes(flag) && !takesFolder.includes(flag))
+
+/** Flags are shown once a dash is typed: there are so many that they would hide the words before. */
 function bashScript(): string {
-  const commandCases = firstWords.map((word) => {
-    const words = [...wordsBehind(word), ...flagsOf(word)].join(' ')
-    return `    ${word}) words="${words} $settings" ;;`
-  })
+  const commandCases = firstWords.map(
+    (word) => `      ${word}) flags="${flagsOf(word).join(' ')}" behind="${wordsBehind(word).join(' ')}" ;;`,
+  )
   const valueCases = withChoices.map(
     (setting) => `    ${flagOf(setting)}) words="${(setting.choices ?? []).join(' ')}" ;;`,
   )
+  const ofFiles = (flags: readonly string[], kind: string): string =>
+    `    ${flags.join('|')}) compopt -o filenames 2>/dev/null; local IFS=$'\\n'; COMPREPLY=($(compgen ${kind} -- "$current")); return ;;`
   return `# bash completion of drawbridge
 _drawbridge() {
-  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words flags behind word
   local settings="${settingFlagNames.join(' ')} --help"
+  # To bash the = of --flag=value is a word.
+  if [[ $current == = ]]; then current=
+  elif [[ $previous == = ]]; then previous=\${COMP_WORDS[COMP_CWORD-2]}
+  fi
   case $previous in
 ${valueCases.join('\n')}
-    ${takesFile.join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;
+${ofFiles(takesFile, '-f')}
+${ofFiles(takesFolder, '-d')}
+    ${[...new Set(takesAnything)].join('|')}) return ;;
   esac
   if [[ -z $words ]]; then
     case \${COMP_WORDS[1]} in
-${commandCases.map((row) => `  ${row}`).join('\n')}
-      *) words="$settings --version" ;;
+${commandCases.join('\n')}
+      *) flags=--version ;;
     esac
-    [[ $COMP_CWORD -eq 1 ]] && words="${firstWords.join(' ')} $settings --version"
+    if [[ $current == -* ]]; then words="$flags $settings"
+    elif [[ $COMP_CWORD -eq 1 ]]; then words="${firstWords.join(' ')}"
+    else
+      words=$behind
+      for word in "\${COMP_WORDS[@]:2:$((COMP_CWORD-2))}"; do
+        case " $behind " in *" $word "*) words= ;; esac
+      done
+    fi
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -78,34 +107,52 @@ ${bashScript()}`
 }
 
 function fishScript(): string {
-  const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`
-  const commands = commandTable.flatMap((row) => fishCommand(row, quote))
+  const commands = commandTable.flatMap((row) => fishCommand(row))
   const flags = visible.flatMap((setting) => {
-    const choices = setting.choices === undefined ? ' -r' : ` -x -a ${quote(setting.choices.join(' '))}`
-    const behind = setting.value === undefined ? '' : choices
-    const row = `complete -c drawbridge -l ${setting.name}${behind} -d ${quote(setting.doc)}`
+    const row = `complete -c drawbridge -l ${setting.name}${fishValue(setting)} -d ${fishWord(setting.doc)}`
     return setting.negative === undefined
       ? [row]
-      : [row, `complete -c drawbridge -l ${setting.negative.slice(2)} -d ${quote(`${setting.doc} (not)`)}`]
+      : [row, `complete -c drawbridge -l ${setting.negative.slice(2)} -d ${fishWord(`${setting.doc} (not)`)}`]
   })
   return [
     '# fish completion of drawbridge',
     'complete -c drawbridge -f',
     ...commands,
+    ...fishClients(),
     "complete -c drawbridge -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'",
     "complete -c drawbridge -l json -d 'Print the facts as one JSON object'",
     ...flags,
   ].join('\n')
 }
 
-function fishCommand(row: CommandRow, quote: (text: string) => string): string[] {
+function fishWord(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`
+}
+
+function fishValue({ value, choices }: Setting): string {
+  if (choices !== undefined) return ` -x -a ${fishWord(choices.join(' '))}`
+  if (value === undefined) return ''
+  if (value === 'file') return ' -r -F'
+  return value === 'folder' ? " -x -a '(__fish_complete_directories)'" : ' -x'
+}
+
+function fishClients(): string[] {
+  const commands = firstWords.filter(takesClient).join(' ')
+  const all = clients.map(({ id }) => id).join(' ')
+  const when = `__fish_seen_subcommand_from ${commands}; and not __fish_seen_subcommand_from ${all}`
+  return clients.map(
+    ({ id, title }) => `complete -c drawbridge -n ${fishWord(when)} -a ${id} -d ${fishWord(title)}`,
+  )
+}
+
+function fishCommand(row: CommandRow): string[] {
   const [first = '', second] = commandName(row).split(' ')
   const inCommand = `complete -c drawbridge -n '__fish_seen_subcommand_from ${first}'`
-  if (second !== undefined) return [`${inCommand} -a ${second} -d ${quote(row.description)}`]
-  const itself = `complete -c drawbridge -n __fish_use_subcommand -a ${first} -d ${quote(row.description)}`
+  if (second !== undefined) return [`${inCommand} -a ${second} -d ${fishWord(row.description)}`]
+  const itself = `complete -c drawbridge -n __fish_use_subcommand -a ${first} -d ${fishWord(row.description)}`
   const switches = Object.entries(row.switches ?? {}).map(([flag, text]) => {
     const [name = flag, value] = flag.split(' ')
-    return `${inCommand} -l ${name.slice(2)}${value === undefined ? '' : ' -r'} -d ${quote(text)}`
+    return `${inCommand} -l ${name.slice(2)}${value === undefined ? '' : ' -x'} -d ${fishWord(text)}`
   })
   return [itself].concat(switches)
 }

@@ -105,6 +105,29 @@ describe('a connection', () => {
     expect(bridge.stderr()).toBe(`drawbridge ${version}: ${server?.origin ?? ''}, no login stored\n`)
   })
 
+  it.skipIf(!existsSync('/usr/bin/script'))(
+    'in a terminal says who is meant to speak, and ends by Ctrl-C',
+    async () => {
+      const url = await serve()
+      const child = spawn(
+        '/usr/bin/script',
+        ['-qec', `exec ${process.execPath} ${main} ${url}`, '/dev/null'],
+        {
+          env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file' },
+        },
+      )
+      children.push(child)
+      let shown = ''
+      child.stdout.on('data', (chunk) => (shown += String(chunk)))
+      const exit = new Promise((resolve) => child.on('close', resolve))
+      await vi.waitFor(() => expect(shown).toContain(`drawbridge install <client> ${url}`), {
+        timeout: 20_000,
+      })
+      child.stdin.write('\u0003')
+      expect(await exit).toBe(0)
+    },
+  )
+
   it('remembers the server for the next one, for its owner alone', async () => {
     const bridge = start([await serve()])
     await bridge.ask(initialize)
@@ -124,6 +147,21 @@ describe('a connection', () => {
     await bridge.ask(initialize)
     bridge.child.kill(signal)
     expect(await bridge.exit).toEqual({ code: 0, signal: null })
+  })
+
+  it('with a token that is refused says which one, and the profile where there is one', async () => {
+    const url = await serve({ token: 'another' })
+    const fixed = start([url], { DRAWBRIDGE_TOKEN: 'sEcReT-token' })
+    expect(await fixed.ask(initialize)).toMatchObject({
+      error: {
+        message: expect.stringContaining('token of DRAWBRIDGE_TOKEN'),
+        data: { code: 'server_sign_in_needed', next_step: expect.stringContaining('unset DRAWBRIDGE_TOKEN') },
+      },
+    })
+    const named = start([`${server?.origin ?? ''}/other`, '--profile', 'work'])
+    expect(await named.ask(initialize)).toMatchObject({
+      error: { data: { next_step: expect.stringContaining(`/other --profile work`) } },
+    })
   })
 
   it('sends headers, and a token in place of a login', async () => {

@@ -8,9 +8,10 @@ import { version } from '../version.ts'
 import { createConnectionLogin, linkOf, loginIdOf, promptText } from './connection-login.ts'
 import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
-import { placeOf, rpcFailure } from './failure-text.ts'
+import { failureContextOf, placeOf, rpcFailure, shellWord } from './failure-text.ts'
 import { createMemoryFile } from './memory-file.ts'
 import { watchProcessEnd } from './process-end.ts'
+import { asTyped } from './program-name.ts'
 
 /** What a connection is made between. */
 export interface ConnectPorts {
@@ -26,6 +27,7 @@ export interface ConnectPorts {
  */
 export async function connect(config: BridgeConfig, ports: ConnectPorts): Promise<number> {
   const { serverUrl, output } = config
+  const failureContext = failureContextOf(config)
   const id = loginIdOf(config)
   const tell = output.silent ? () => {} : say
   const log = await openConnectionLog(config)
@@ -51,13 +53,14 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
       if (!login.isShownElsewhere(url)) void openBrowser(config, url, ports, tell)
     },
     memory: createMemoryFile(join(config.credentials.home, 'servers', `${id}.json`), note),
-    describeFailure: (error) => rpcFailure(error, { serverUrl }),
+    describeFailure: (error) => rpcFailure(error, failureContext),
     say: tell,
     note,
   })
   const end = watchProcessEnd((reason) => relay.stop(reason))
   const faults = surviveFaults(note, tell)
   tell(firstLine(config, login.summary, log))
+  if (isTyped(ports.streams)) tell(typedText(serverUrl))
   try {
     return await relay.run()
   } finally {
@@ -72,6 +75,16 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
 function firstLine({ serverUrl }: BridgeConfig, login: string, log: DebugLog | undefined): string {
   const where = log === undefined ? '' : `, log in ${log.path}`
   return `drawbridge ${version}: ${new URL(serverUrl).origin}, ${login}${where}`
+}
+
+/** Whether a person started the bridge in a terminal, as nothing on the screen would show that it works. */
+function isTyped({ input }: ProtocolStreams): boolean {
+  return 'isTTY' in input && input.isTTY === true
+}
+
+function typedText(serverUrl: string): string {
+  const text = `An MCP client speaks here, one JSON-RPC message a line. To put the bridge into a client: drawbridge install <client> ${shellWord(serverUrl)}; to sign in: drawbridge login ${shellWord(serverUrl)}; to end this: Ctrl-C.`
+  return asTyped(text)
 }
 
 /** The link was said already: only that nothing opens is news. */

@@ -81,7 +81,7 @@ describe('doctor', () => {
       clock: 'ok',
       session: 'ok',
     })
-    expect(checks.at(-1)?.message).toContain('"small" speaks 2025-11-25 and has 1 tools')
+    expect(checks.at(-1)?.message).toContain('"small" speaks 2025-11-25 and has 1 tool on')
     expect(seen).toContain('tools/list')
     expect(seen.filter((method) => method === 'DELETE')).toHaveLength(2)
   })
@@ -125,6 +125,23 @@ describe('doctor', () => {
       name: 'session',
       state: 'fail',
       fix: `drawbridge login ${url} --force`,
+    })
+  })
+
+  it('of a profile says how to sign in to that one', async () => {
+    const { url } = await serve({ token: 'x', ...withMetadata() })
+    const { checks } = await look([url, '--profile', 'work'])
+    expect(checks.find(({ name }) => name === 'login')?.fix).toBe(`drawbridge login ${url} --profile work`)
+  })
+
+  it('of a token of the environment that is refused says that it is that one', async () => {
+    const { url } = await serve({ token: 'another', ...withMetadata() })
+    const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
+    expect(code).toBe(3)
+    expect(checks.at(-1)).toMatchObject({
+      name: 'session',
+      message: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
+      fix: expect.stringContaining('unset DRAWBRIDGE_TOKEN'),
     })
   })
 
@@ -205,11 +222,57 @@ describe('doctor', () => {
   it('of a wrong path says so', async () => {
     const { origin } = await serve()
     const { code, checks } = await look([`${origin}/other`])
-    expect(code).toBe(4)
+    expect(code).toBe(1)
     expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
       state: 'fail',
       message: expect.stringContaining('404'),
     })
+    for (const check of checks) expect(Object.keys(check)).not.toContain('exit')
+    expect(checks.map(({ name }) => name)).not.toContain('session')
+  })
+
+  it('of a wrong path on another API is not taken in by its JSON', async () => {
+    const { origin } = await serve({
+      other(_request, response) {
+        response.writeHead(404, { 'Content-Type': 'application/json' })
+        response.end('{"error":"not_found","error_description":"There is nothing here."}')
+        return true
+      },
+    })
+    const { code, checks } = await look([`${origin}/other`])
+    expect(code).toBe(1)
+    expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
+      state: 'fail',
+      fix: 'Check the path of the URL, often /mcp or /sse.',
+    })
+  })
+
+  it('of a page for browsers says that the URL is another', async () => {
+    const { origin } = await serve({
+      other(_request, response) {
+        response.writeHead(403, { 'Content-Type': 'text/html; charset=utf-8' })
+        response.end('<!doctype html>')
+        return true
+      },
+    })
+    const { checks } = await look([`${origin}/app`])
+    expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
+      state: 'warn',
+      fix: expect.stringContaining('made for browsers'),
+    })
+  })
+
+  it('of a session that fails for another reason than the login is not 3', async () => {
+    const { origin } = await serve({
+      other(_request, response) {
+        response.writeHead(200, { 'Content-Type': 'application/json' })
+        response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"not today"}}')
+        return true
+      },
+    })
+    const { code, checks } = await look([`${origin}/odd`])
+    expect(checks.at(-1)).toMatchObject({ name: 'session', state: 'fail' })
+    expect(code).toBe(1)
   })
 
   it('compares the clocks', async () => {

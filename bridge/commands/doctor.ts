@@ -10,12 +10,14 @@ import { type BridgeConfig, ConfigError } from '../config/config.ts'
 import type { Credential } from '../credentials/credential.ts'
 import type { HttpClient } from '../network/http-client.ts'
 import { createHttpClient } from '../network/node-http-client.ts'
+import { terminalColumns } from '../terminal/output.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, credentialsOf } from './command.ts'
 import { loginIdOf } from './connection-login.ts'
 import { checkKeychain, checkLock, checkLogin } from './doctor/credential-check.ts'
 import { checkChallenge, checkEndpoint } from './doctor/endpoint-check.ts'
-import { type Finding, fail, warn } from './doctor/finding.ts'
+import { failureFinding } from './doctor/failure-finding.ts'
+import { type Finding, warn } from './doctor/finding.ts'
 import { checkMetadata } from './doctor/metadata-check.ts'
 import {
   checkClock,
@@ -25,11 +27,11 @@ import {
   checkNode,
 } from './doctor/own-check.ts'
 import { checkReach } from './doctor/reach-check.ts'
-import { exitCodeOf, findingText, summary } from './doctor/report.ts'
+import { exitCodeOf, factsOf, findingText, summary } from './doctor/report.ts'
 import { checkSession } from './doctor/session-check.ts'
 import { askFirst, type FirstAnswer } from './endpoint-probe.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
-import { describeError } from './failure-text.ts'
+import { failureContextOf } from './failure-text.ts'
 
 /** Findings as they come: each group is printed when it is there. */
 type Findings = AsyncGenerator<readonly Finding[]>
@@ -41,9 +43,10 @@ type Findings = AsyncGenerator<readonly Finding[]>
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { json, terminal, line, surroundings } = input
   const all: Finding[] = []
+  const columns = terminalColumns()
   const say = (findings: readonly Finding[]): void => {
     all.push(...findings)
-    if (!json) for (const finding of findings) terminal.print(findingText(finding, terminal))
+    if (!json) for (const finding of findings) terminal.print(findingText(finding, terminal, columns))
   }
   const read = readSettings(line, surroundings)
   const settings = namesByOrigin(read)
@@ -68,7 +71,9 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   } else say([warn('endpoint', 'Everything else is looked at once the configuration has no faults.')])
   const code = problems.length > 0 ? exitCode.usage : exitCodeOf(all)
   terminal.print(
-    json ? JSON.stringify({ ok: code === exitCode.ok, checks: all, settings }) : `\n${summary(all)}`,
+    json
+      ? JSON.stringify({ ok: code === exitCode.ok, checks: all.map(factsOf), settings })
+      : `\n${summary(all)}`,
   )
   return code
 }
@@ -97,10 +102,13 @@ function modeOf(path: string): number | undefined {
 async function* examine(config: BridgeConfig, input: CommandInput): Findings {
   const http = createHttpClient(config.network)
   try {
-    yield await checkReach(config.serverUrl, config.network)
+    const reach = await checkReach(config.serverUrl, config.network)
+    yield reach
     const answer = await ask(config, http)
     if ('state' in answer) {
-      yield [answer]
+      // The same reason has the same remedy, and the first look knows more about it.
+      const first = reach.find(({ state, message }) => state === 'fail' && message === answer.message)
+      yield [{ ...answer, ...(first?.fix !== undefined && { fix: first.fix }) }]
       yield* examineStore(config, input, undefined)
       return
     }
@@ -108,18 +116,19 @@ async function* examine(config: BridgeConfig, input: CommandInput): Findings {
     yield [...findings, ...checkClock(answer.date, input.runtime.now())]
     if (wantsSignIn) yield* examineSignIn(config, input, http, answer)
     else if (answer.isSse) yield [warn('session', 'With the older transport no connection is tried.')]
-    else yield [await checkSession(http, config.serverUrl, config.relay.headers)]
+    else if (!findings.some(({ state }) => state === 'fail')) {
+      yield [await checkSession(http, failureContextOf(config), config.relay.headers)]
+    }
   } finally {
     http.close()
   }
 }
 
-async function ask({ serverUrl, relay }: BridgeConfig, http: HttpClient): Promise<FirstAnswer | Finding> {
+async function ask(config: BridgeConfig, http: HttpClient): Promise<FirstAnswer | Finding> {
   try {
-    return await askFirst(http, serverUrl, withoutLogin(relay.headers))
+    return await askFirst(http, config.serverUrl, withoutLogin(config.relay.headers))
   } catch (error) {
-    const { sentences, nextStep } = describeError(error, { serverUrl })
-    return fail('endpoint', sentences.join(' '), nextStep)
+    return failureFinding('endpoint', error, failureContextOf(config))
   }
 }
 
@@ -141,7 +150,7 @@ async function* examineSignIn(
   const token = config.token ?? (yield* examineStore(config, input, issuer))
   const login = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   if (token === undefined && config.fixedBy === undefined) return
-  yield [await checkSession(http, config.serverUrl, { ...config.relay.headers, ...login })]
+  yield [await checkSession(http, failureContextOf(config), { ...config.relay.headers, ...login })]
 }
 
 /** Answers the token of the stored login while it lasts: renewing it is left to a connection. */
@@ -151,7 +160,8 @@ async function* examineStore(
   issuer: string | undefined,
 ): AsyncGenerator<readonly Finding[], string | undefined> {
   if (config.fixedBy !== undefined) return config.token
-  yield [await checkKeychain(config.credentials)]
+  const context = failureContextOf(config)
+  yield [await checkKeychain(config.credentials, context)]
   const id = loginIdOf(config)
   let credential: Credential | undefined
   try {
@@ -159,11 +169,10 @@ async function* examineStore(
     const store = createCredentialStore(config.credentials, { runtime, announce: () => {} })
     credential = await store.read(id)
   } catch (error) {
-    const { sentences, nextStep } = describeError(error, { serverUrl: config.serverUrl })
-    yield [fail('login', sentences.join(' '), nextStep)]
+    yield [failureFinding('login', error, context)]
     return undefined
   }
-  yield [checkLogin(credential, config.serverUrl, issuer, runtime.now()), checkLock(config.credentials, id)]
+  yield [checkLogin(credential, context, issuer, runtime.now()), checkLock(config.credentials, id)]
   const tokens = credential?.signInNeeded === undefined ? credential?.tokens : undefined
   if (tokens === undefined || (tokens.expiresAt ?? Number.POSITIVE_INFINITY) <= runtime.now())
     return undefined

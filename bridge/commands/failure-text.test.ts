@@ -99,6 +99,27 @@ describe('a failed command', () => {
     })
   })
 
+  it('names the profile that a login is for', () => {
+    const error = new OAuthFailure('expired', 'over')
+    expect(describeError(error, { serverUrl, profile: 'my work' }).nextStep).toBe(
+      `drawbridge login ${serverUrl} --profile 'my work'`,
+    )
+    expect(describeError(error, { serverUrl, profile: 'default' }).nextStep).toBe(
+      `drawbridge login ${serverUrl}`,
+    )
+  })
+
+  it.each([
+    ['environment', 'DRAWBRIDGE_TOKEN'],
+    ['header', 'header'],
+    ['other_header', 'header'],
+  ] as const)('of a fixed credential (%s) does not advise a sign-in alone', (fixedBy, named) => {
+    const failure = describeError(new RemoteError('sign_in_needed', 'wants'), { serverUrl, fixedBy })
+    expect(failure).toMatchObject({ code: 'server_sign_in_needed', exit: exitCode.signInNeeded })
+    expect(failure.sentences.join(' ')).toContain(named)
+    expect(failure.nextStep).not.toMatch(/^drawbridge login/)
+  })
+
   it.each([
     ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
     ['https://mcp.example.com/mcp?a=1&b=2', "'https://mcp.example.com/mcp?a=1&b=2'"],

@@ -1,4 +1,4 @@
-import { ConfigError } from '../config/config.ts'
+import { type BridgeConfig, ConfigError } from '../config/config.ts'
 import { CredentialError } from '../credentials/credential-store.ts'
 import { NetworkError } from '../network/http-client.ts'
 import { BodyError } from '../network/read-body.ts'
@@ -7,6 +7,7 @@ import { RemoteError } from '../proxy/remote-leg.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type FailureCode, failureTable } from './failure-table.ts'
+import { asTyped } from './program-name.ts'
 
 /** A failure in the words of a person. Nothing secret is in it, as nothing is in the errors. */
 export interface Failure {
@@ -17,27 +18,60 @@ export interface Failure {
   exit: ExitCode
 }
 
-/** What is known beside the error itself: the URL of the server, verbatim. */
+/** What is known beside the error itself. */
 export interface FailureContext {
+  /** Of the server, verbatim. */
   serverUrl: string | undefined
+  /** Goes with the URL into commands; the default one need not be said. */
+  profile?: string
+  /** What is sent in place of a login. */
+  fixedBy?: BridgeConfig['fixedBy']
+}
+
+/** What a configuration tells its failures. */
+export function failureContextOf({
+  serverUrl,
+  oauth,
+  fixedBy,
+}: Pick<BridgeConfig, 'serverUrl' | 'oauth' | 'fixedBy'>): FailureContext & { serverUrl: string } {
+  return { serverUrl, profile: oauth.profile, fixedBy }
 }
 
 /** Sorts any error. What is none of ours keeps its message: it comes from the system. */
-export function describeError(error: unknown, { serverUrl }: FailureContext): Failure {
+export function describeError(error: unknown, context: FailureContext): Failure {
   if (error instanceof CommandFailure) {
     const { nextStep, exit } = error
     return {
       code: 'command',
       sentences: [sentence(error.message)],
-      nextStep: fill(nextStep, serverUrl),
+      nextStep: fill(nextStep, context),
       exit,
     }
   }
   const code = failureCode(error)
   const { nextStep, exit } = failureTable[code]
+  if (code === 'server_sign_in_needed' && context.fixedBy !== undefined) {
+    const fixed = fixedFailures[context.fixedBy]
+    return { code, sentences: [fixed.sentence], nextStep: fill(fixed.nextStep, context), exit }
+  }
   const sentences = error instanceof ConfigError ? error.problems : [sentence(messageOf(error, code))]
-  return { code, sentences, nextStep: fill(nextStep, serverUrl), exit }
+  return { code, sentences, nextStep: fill(nextStep, context), exit }
 }
+
+const fixedHeader = {
+  sentence: 'The server does not accept the Authorization header that it was given.',
+  nextStep: 'Correct the header; or leave it out, and: drawbridge login {url}',
+}
+
+/** A sign-in would not help: what is fixed is sent all the same. */
+const fixedFailures = {
+  environment: {
+    sentence: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
+    nextStep: 'Give it a good token; or unset DRAWBRIDGE_TOKEN, and: drawbridge login {url}',
+  },
+  header: fixedHeader,
+  other_header: fixedHeader,
+} as const
 
 function failureCode(error: unknown): FailureCode {
   if (error instanceof NetworkError) return `network_${error.fault}`
@@ -120,8 +154,11 @@ function sentence(text: string): string {
   return /[.!?]$/.test(capital) ? capital : `${capital}.`
 }
 
-function fill(nextStep: string, serverUrl: string | undefined): string {
-  return nextStep.replaceAll('{url}', () => (serverUrl === undefined ? '<url>' : shellWord(serverUrl)))
+/** A next step with the server in place of `{url}`, as a person can type it. */
+export function fill(nextStep: string, { serverUrl, profile = 'default' }: FailureContext): string {
+  const url = serverUrl === undefined ? '<url>' : shellWord(serverUrl)
+  const words = profile === 'default' ? url : `${url} --profile ${shellWord(profile)}`
+  return asTyped(nextStep.replaceAll('{url}', () => words))
 }
 
 /** As it can be pasted into a shell. */

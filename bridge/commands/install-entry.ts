@@ -46,7 +46,7 @@ export function entryToInstall(input: CommandInput, place: InstallPlace): EntryT
   return {
     serverUrl,
     launch: { ...launch, args },
-    notes: [...notes, ...variableNotes(read), ...blankNotes(input, place)],
+    notes: [...notes, ...variableNotes(read), ...expandedNotes(input), ...blankNotes(input, place)],
   }
 }
 
@@ -71,8 +71,10 @@ function fromEnvironment(
   const notes: string[] = []
   const proxy = chooseProxy(new URL(serverUrl), network.proxy)
   if (proxy !== undefined && line.flags.proxy === undefined) {
-    if (URL.canParse(proxy) && new URL(proxy).username === '') added.push({ flag: '--proxy', value: proxy })
-    else
+    if (URL.canParse(proxy) && new URL(proxy).username === '') {
+      added.push({ flag: '--proxy', value: proxy })
+      notes.push('--proxy is of the environment of this shell, which clients do not pass on.')
+    } else
       notes.push(
         'The proxy of this shell needs a password: put proxy into config.json, or clients go straight.',
       )
@@ -80,6 +82,7 @@ function fromEnvironment(
   const authorities = surroundings.environment['NODE_EXTRA_CA_CERTS'] ?? ''
   if (line.flags.ca === undefined && areAuthorities(authorities, surroundings)) {
     added.push({ flag: '--ca', value: resolve(authorities) })
+    notes.push('--ca is NODE_EXTRA_CA_CERTS of this shell, which clients do not pass on.')
   }
   return { added, notes }
 }
@@ -111,6 +114,16 @@ function variableNotes({ origins }: ReadSettings): string[] {
         ? `${variableOf(setting)} is not written into the entry, as it is a secret. Run drawbridge login or token set.`
         : `${variableOf(setting)} is not passed on by most clients. Give ${flagOf(setting)} as well.`,
     )
+}
+
+/** Variables of others that are looked up where a client starts the bridge, and are an error there if they are missing. */
+function expandedNotes({ line }: CommandInput): string[] {
+  const texts = [...(line.flags.headers ?? []), ...(line.flags.staticClient ?? [])]
+  const names = new Set(texts.flatMap((text) => [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)))
+  return [...names].map(
+    (name) =>
+      `${String(name)} has to be set where the client starts the bridge, or it does not start: most clients pass no variables on. A file that --header-file names, or config.json, does without.`,
+  )
 }
 
 function blankNotes({ surroundings }: CommandInput, { launcher }: InstallPlace): string[] {

@@ -129,8 +129,11 @@ describe('install', () => {
       },
     })
     expect(notes).toContain(`+      "command": "${place.node}"`)
-    expect(notes).toContain(`drawbridge login ${url}`)
+    expect(notes).toContain(`drawbridge login ${url} --profile work`)
+    expect(notes).toContain(`Cursor has the new entry example-com in ${cursorFile()}.`)
     expect(out).toBe('')
+    const changed = await run(['cursor', url])
+    expect(changed.notes).toContain(`Cursor has the changed entry example-com in ${cursorFile()}.`)
   })
 
   it('says so when it is there already', async () => {
@@ -139,6 +142,11 @@ describe('install', () => {
     const { code, notes } = await run(['cursor', url])
     expect([code, notes]).toEqual([0, `Cursor has this entry already, as example-com in ${cursorFile()}.`])
     expect(readFileSync(cursorFile(), 'utf8')).toBe(before)
+  })
+
+  it('says of a client without files of projects which flag to leave out', async () => {
+    const { error } = await run(['windsurf', url], { options: { project: true } })
+    expect(error).toMatchObject({ exit: 2, nextStep: 'Leave out --project.' })
   })
 
   it('takes a name, and the file of a project', async () => {
@@ -178,7 +186,10 @@ describe('install', () => {
     expect((await run(['cursor', url], { answer: 'yes\n' })).code).toBe(0)
     expect(cursorEntries()['example-com']?.command).toBe(place.node)
     writeCursor(theirs)
-    expect((await run(['cursor', url], { options: { force: true } })).code).toBe(0)
+    const forced = await run(['cursor', url], { options: { force: true } })
+    expect(forced.notes).toContain(
+      `Cursor has the entry example-com in ${cursorFile()}, in place of another.`,
+    )
   })
 
   it('shows the difference and writes nothing with --dry-run', async () => {
@@ -219,6 +230,9 @@ describe('install', () => {
       exit: 1,
       nextStep: expect.stringContaining('npm i -g mcp-drawbridge') as string,
     })
+    const shown = await run(['cursor', url], { place: { launcher }, options: { dryRun: true } })
+    expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('will not stay there') as string })
+    expect(() => readFileSync(cursorFile())).toThrow('ENOENT')
     expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
   })
 
@@ -232,14 +246,18 @@ describe('install', () => {
   })
 
   it.each([
-    [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'secret'],
-    [['cursor', 'https://u:s3cret@a.example/mcp'], 'secret'],
+    [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'in clear'],
+    [['cursor', 'https://u:s3cret@a.example/mcp'], 'in clear'],
     [['cursor', url, '--header', 'X-A: b c'], 'blank'],
+    [
+      ['cursor', url, '--static-oauth-client-info', '{"client_secret":"s3cret"}'],
+      'The client_secret in --static',
+    ],
     [['atom', url], 'no client'],
     [[], 'client is missing'],
-  ])('refuses %j', async (words) => {
+  ])('refuses %j', async (words, message) => {
     const { error, notes } = await run(words)
-    expect(error).toMatchObject({ exit: 2 })
+    expect(error).toMatchObject({ exit: 2, message: expect.stringContaining(message) as string })
     expect(`${String(error?.message)}${String(error?.nextStep)}${notes}`).not.toContain('s3cret')
     expect(() => readFileSync(cursorFile())).toThrow('ENOENT')
   })
@@ -299,12 +317,22 @@ describe('the words of an entry', () => {
       '--ca',
       pem,
     ])
+    const { notes } = await run(['cursor', url], { environment })
+    expect(notes).toMatch(/--proxy is of the environment[^]*--ca is NODE_EXTRA_CA_CERTS/)
     expect(
       await argsOf([url, '--no-proxy'], { environment: { HTTPS_PROXY: 'http://proxy.example:3128' } }),
     ).toContain('--no-proxy')
     expect(
       await argsOf([url], { environment: { HTTPS_PROXY: 'http://p.example', NO_PROXY: 'example.com' } }),
     ).toEqual([place.launcher, url])
+  })
+
+  it('may name variables, which have to be there for the client as well', async () => {
+    const { notes } = await run(['cursor', url, '--header', 'X-Team: ${TEAM}'], {
+      environment: { TEAM: 'a' },
+    })
+    expect(cursorEntries()['example-com']?.args.at(-1)).toBe('X-Team:${TEAM}')
+    expect(notes).toContain('TEAM has to be set where the client starts the bridge')
   })
 
   it('have no authorities that the bridge would not start with', async () => {
@@ -371,7 +399,10 @@ describe('uninstall', () => {
     const { code, notes } = await run(['cursor'], { command })
     expect([code, cursorEntries()]).toEqual([0, {}])
     expect(notes).toMatch(/^-.*"command"/m)
-    expect(notes).toContain('drawbridge logout <url>')
+    expect(notes).toContain(`drawbridge logout ${url}`)
+    expect(notes).not.toContain('--profile')
+    await run(['cursor', url, '--profile', 'work'])
+    expect((await run(['cursor'], { command })).notes).toContain(`drawbridge logout ${url} --profile work`)
     expect(notes).toContain('.drawbridge-backup-20270115-080000')
   })
 

@@ -1,4 +1,4 @@
-import type { Client } from '../install/client.ts'
+import type { Client, Launch } from '../install/client.ts'
 import { clientFile } from '../install/client-file.ts'
 import { clients, findClient } from '../install/client-table.ts'
 import { InstallError } from '../install/install-error.ts'
@@ -15,6 +15,7 @@ import { withInstallFailure } from './install-failure.ts'
 import { listClients } from './install-list.ts'
 import { type InstallPlace, installPlace, installSystem } from './install-place.ts'
 import { type Agreement, type Outcome, writePlan } from './install-write.ts'
+import { asTyped } from './program-name.ts'
 
 /** What `install` is told beside the client, the URL and the settings. */
 export interface InstallOptions extends Agreement {
@@ -59,10 +60,12 @@ export function install(
       installSystem(input.surroundings, place),
     )
     if (options.print) return print(input, client, path, name, entry, place)
-    if (!options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
+    const isWritten = !options.dryRun
+    if (isWritten && !options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
     const plan = planInstall({ client, path, name, launch: entry.launch })
     const outcome = await writePlan(plan, options, input)
     const notes = [...entry.notes, ...(plan.warning === undefined ? [] : [plan.warning])]
+    if (!isWritten) notes.push(...passingNotes(entry, place))
     if (options.project)
       notes.push('The paths in the entry are those of this computer: others who get the file have others.')
     report(input, client, plan, { ...entry, notes }, outcome)
@@ -103,7 +106,7 @@ function report(
   { terminal, json }: CommandInput,
   client: Client,
   { name, file, diff }: Plan,
-  { launch, notes, serverUrl }: EntryToInstall,
+  { launch, notes }: EntryToInstall,
   { did, backup }: Outcome,
 ): void {
   for (const note of notes) terminal.note(note)
@@ -118,9 +121,15 @@ function report(
   if (did === 'declined') return terminal.note('Nothing is written.')
   if (did === 'unchanged')
     return terminal.note(`${client.title} has this entry already, as ${name} in ${file.path}.`)
-  const how = did === 'added' ? 'has the new entry' : `has the entry ${did}:`
-  terminal.note(`${client.title} ${how} ${name} in ${file.path}.`)
+  const kind = did === 'added' ? 'new entry' : did === 'updated' ? 'changed entry' : 'entry'
+  const instead = did === 'replaced' ? ', in place of another' : ''
+  terminal.note(`${client.title} has the ${kind} ${name} in ${file.path}${instead}.`)
   if (backup !== undefined) terminal.note(`The file as it was is ${backup}.`)
   for (const line of client.afterwards(name)) terminal.note(line)
-  terminal.note(`The first use signs in. To do it now: drawbridge login ${shellWord(serverUrl)}`)
+  terminal.note(asTyped(`The first use signs in. To do it now: drawbridge login ${loginWords(launch)}`))
+}
+
+/** The URL and every flag of the entry: with other ones it may be another login. */
+function loginWords({ args }: Launch): string {
+  return args.slice(1).map(shellWord).join(' ')
 }

@@ -45,8 +45,8 @@ export async function openLogin(
       return refreshTokens(credential, oauth, ports, signal)
     },
     async revoke(credential) {
-      const { revokeTokens } = await import('../oauth/token-endpoint.ts')
-      return revokeTokens(credential, oauth, ports)
+      const { giveBack } = await import('../oauth/sign-out.ts')
+      return giveBack(credential, oauth, ports)
     },
     runtime,
     note,

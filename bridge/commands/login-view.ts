@@ -1,6 +1,7 @@
 import type { Credential } from '../credentials/credential.ts'
+import { plainText } from '../terminal/plain-text.ts'
 
-/** A stored login as commands show it. Holds no secret. Times in epoch seconds. */
+/** A stored login as commands show it. Holds no secret, and nothing of a server that a terminal acts on. Times in epoch seconds. */
 export interface LoginView {
   server: string
   profile: string
@@ -20,16 +21,16 @@ export function loginView(credential: Credential, now: number): LoginView {
   const renews = tokens?.refreshToken !== undefined
   const reason = signInNeeded ?? reasonOf(tokens, now)
   return {
-    server: serverUrl,
+    server: plainText(serverUrl),
     profile,
     state: reason === undefined ? 'signed_in' : 'sign_in_needed',
-    issuer,
-    client_id: client.clientId,
-    scope: tokens?.scope ?? null,
+    issuer: plainText(issuer),
+    client_id: plainText(client.clientId),
+    scope: tokens?.scope === undefined ? null : plainText(tokens.scope),
     signed_in_at: signedInAt,
     expires_at: tokens?.expiresAt ?? null,
     renews,
-    reason: reason ?? null,
+    reason: reason === undefined ? null : plainText(reason),
   }
 }
 

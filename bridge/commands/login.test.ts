@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { loginId } from '../credentials/login-id.ts'
 import { type AuthorizationServer, createAuthorizationServer } from './testing/authorization-server.ts'
 import { type CommandRun, runCommand } from './testing/command-run.ts'
 import { type McpServer, type McpServerOptions, startMcpServer } from './testing/mcp-server.ts'
@@ -44,6 +45,13 @@ describe('login and logout', () => {
   const opened = (): number =>
     existsSync(`${browser}.log`) ? readFileSync(`${browser}.log`, 'utf8').split('\n').length - 1 : 0
 
+  /** Writes `text` over the record of a login; answers its id. */
+  const damage = (serverUrl: string, text: string): string => {
+    const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
+    writeFileSync(join(home, '.drawbridge', 'credentials', 'records', `${id}.json`), text)
+    return id
+  }
+
   const paths = (): string[] => issuer.seen.map(({ path }) => path)
 
   it('signs in with the browser, stores it sealed, and says so', async () => {
@@ -80,6 +88,15 @@ describe('login and logout', () => {
     expect(forced.json()).toMatchObject({ ok: true, did: 'signed_in', client_id: 'client-1', scope: 'mcp' })
     expect(opened()).toBe(2)
     expect(paths().filter((path) => path === '/register')).toHaveLength(1)
+  })
+
+  it('that is forced does without a client that the server has forgotten since', async () => {
+    const url = await serve()
+    await run(['login', url])
+    issuer.forgetClients()
+    const forced = await run(['login', url, '--force', '--json', '--auth-timeout', '5s'])
+    expect(forced.json()).toMatchObject({ ok: true, did: 'signed_in', client_id: 'client-2' })
+    expect(opened()).toBe(2)
   })
 
   it('is not needed where the server answers anybody, or the token is fixed', async () => {
@@ -152,9 +169,19 @@ describe('login and logout', () => {
     expect(out.code).toBe(0)
     expect(out.json()).toEqual({
       ok: true,
-      logins: [{ server: url, profile: 'default', found: true, revoked: true }],
+      logins: [
+        {
+          id: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+          server: url,
+          profile: 'default',
+          found: true,
+          readable: true,
+          revoked: true,
+          kept: null,
+        },
+      ],
     })
-    expect(paths()).toContain('/revoke')
+    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
     expect((await run(['status'])).code).toBe(3)
     const again = await run(['logout', url])
     expect(again.code).toBe(0)
@@ -190,6 +217,63 @@ describe('login and logout', () => {
     for (const name of readdirSync(records)) writeFileSync(join(records, name), 'broken')
     expect((await run(['logout', '--all'])).code).toBe(0)
     expect(readdirSync(records)).toEqual([])
+  })
+
+  it('logout --all revokes the good ones although one is damaged', async () => {
+    const url = await serve()
+    await run(['login', url])
+    await storeLogin(home, 'https://a.example/mcp')
+    const id = damage('https://a.example/mcp', 'broken')
+    const { code, json } = await run(['logout', '--all', '--json'])
+    expect(code).toBe(0)
+    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
+    const { logins } = json() as { logins: { id: string }[] }
+    expect(logins).toHaveLength(2)
+    expect(logins).toContainEqual({
+      id,
+      server: null,
+      profile: null,
+      found: true,
+      readable: false,
+      revoked: false,
+      kept: null,
+    })
+    expect(readdirSync(join(home, '.drawbridge', 'credentials', 'records'))).toEqual([])
+  })
+
+  it('logout --all keeps what can be read again one day, says so, and is 1', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    await storeLogin(home, 'https://b.example/mcp')
+    const id = damage('https://a.example/mcp', '{"v":2}')
+    const { code, stderr } = await run(['logout', '--all'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(new RegExp(`^Still there: the login ${id}\\. .*Update this drawbridge`, 'm'))
+    expect(stderr).toMatch(/^Signed out of https:\/\/b\.example/m)
+    const left = await run(['status', '--json'])
+    expect(left.json()).toMatchObject({ logins: [], unreadable: [{ id }], key: 'file' })
+  })
+
+  it('logout of an id forgets what only its file tells of, and nothing else', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    await storeLogin(home, 'https://b.example/mcp')
+    const id = damage('https://a.example/mcp', 'broken')
+    const { code, stderr } = await run(['logout', id])
+    expect(code).toBe(0)
+    expect(stderr).toBe(
+      `Signed out of the login ${id}: the tokens are forgotten, but not revoked, as nobody can read them. They end by themselves.`,
+    )
+    expect((await run(['status'])).code).toBe(0)
+    const again = await run(['logout', id, '--json'])
+    expect(again.code).toBe(0)
+    expect(again.json()).toMatchObject({ ok: true, logins: [{ id, found: false }] })
+  })
+
+  it('logout of the URL forgets what cannot be read, too', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    damage('https://a.example/mcp', 'broken')
+    const { code, stderr } = await run(['logout', 'https://a.example/mcp'])
+    expect(code).toBe(0)
+    expect(stderr).toContain('as nobody can read them')
   })
 
   it('logout wants a URL or --all, and not both', async () => {

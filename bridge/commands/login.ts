@@ -4,6 +4,7 @@ import type { BridgeConfig } from '../config/config.ts'
 import type { Login, LoginState, PendingSignIn, SignInPrompt } from '../oauth/login-port.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
+import { plainText } from '../terminal/plain-text.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, configOf } from './command.ts'
 import { askFirst } from './endpoint-probe.ts'
@@ -60,7 +61,7 @@ async function signInUnlessDone(
   // With force what is stored is no answer, however good.
   if (need === 'done' && !force) return 'signed_in'
   if (need === 'none' && !force) return 'not_needed'
-  const pending = own.signIn()
+  const pending = own.signIn({ isForced: force })
   pending.done.catch(() => {})
   const interrupt = (): void => {
     input.terminal.note('Stopped. What was stored before is as it was.')
@@ -171,7 +172,7 @@ function report(
     )
     return
   }
-  const at = known === undefined ? '' : ` at ${known.issuer}`
+  const at = known === undefined ? '' : ` at ${plainText(known.issuer)}`
   const texts: Readonly<Record<Outcome, string>> = {
     signed_in: `Signed in to ${serverUrl}${at}.`,
     already_signed_in: `Already signed in to ${serverUrl}${at}. With --force you sign in anew.`,

@@ -41,7 +41,8 @@ describe('a pasted address', () => {
     const seen: string[] = []
     const server = createServer((request, response) => {
       seen.push(request.url ?? '')
-      response.writeHead(seen.length === 1 ? 400 : 200).end()
+      if (seen.length === 1) response.writeHead(400).end()
+      else response.writeHead(303, { location: 'https://as.example/authorize?state=two' }).end()
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cb`
@@ -58,6 +59,7 @@ describe('a pasted address', () => {
     expect(notes).toContain('That is not the address that the browser ends at.')
     input.write(`${redirectUri}?code=b\n`)
     await vi.waitFor(() => expect(seen).toEqual(['/cb?code=a', '/cb?code=b']))
+    await vi.waitFor(() => expect(notes).toContain('It goes on here: https://as.example/authorize?state=two'))
     finish()
     await done
     input.write(`${redirectUri}?code=c\n`)

@@ -47,6 +47,9 @@ async function deliver(url: string, http: HttpClient, terminal: Pick<Terminal, '
     const response = await http.send({ method: 'GET', url, headers: {} })
     response.body.destroy()
     if (response.status >= 400) terminal.note('That address does not belong to this sign-in.')
+    // A browser would be there by now.
+    const { location } = response.headers
+    if (response.status < 400 && typeof location === 'string') terminal.note(`It goes on here: ${location}`)
   } catch {
     terminal.note('The sign-in does not listen any more.')
   }

@@ -1,9 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loginId } from '../credentials/login-id.ts'
 import { now, runCommand } from './testing/command-run.ts'
 import { storeLogin } from './testing/stored-login.ts'
+
+/** Writes `text` over the record of a login. Answers its id and its file. */
+function damage(home: string, serverUrl: string, text: string): [id: string, file: string] {
+  const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
+  const file = join(home, '.drawbridge', 'credentials', 'records', `${id}.json`)
+  writeFileSync(file, text)
+  return [id, file]
+}
 
 describe('status', () => {
   let home: string
@@ -30,6 +39,27 @@ describe('status', () => {
     expect(stdout).toMatch(/token {4}ends in (?:1 h|59 min.*), renewed without you/)
     expect(stdout).toContain('their key is in a file there')
     expect(stdout).not.toContain('sEcReT')
+  })
+
+  it('shows nothing of a server that a terminal would act on', async () => {
+    const evil = '\u001B]0;owned\u0007\u009B31m\nsigned in'
+    const tokens = { accessToken: 'a', issuedAt: now(), scope: evil }
+    await storeLogin(home, 'https://a.example/mcp', {
+      issuer: `https://as.example/${evil}`,
+      client: { clientId: evil, tokenEndpointAuthMethod: 'none', origin: 'dynamic' },
+      tokens,
+      signInNeeded: evil,
+    })
+    const { stdout } = await runCommand(['status'], { home })
+    const shown = String.raw`\u001b]0;owned\u0007\u009b31m\u000asigned in`
+    for (const line of [
+      `issuer   https://as.example/${shown}`,
+      `client   ${shown}`,
+      `scope    ${shown}`,
+      `reason   ${shown}`,
+    ])
+      expect(stdout).toContain(line)
+    expect(stdout).not.toMatch(/[^\P{C}\n]/u)
   })
 
   it('is 0 when every login that was asked for is good', async () => {
@@ -68,8 +98,74 @@ describe('status', () => {
           next_step: 'drawbridge login https://b.example/mcp',
         },
       ],
+      unreadable: [],
     })
     expect(run.stdout).not.toContain('sEcReT')
+  })
+
+  it('shows what cannot be read beside the others, with its file, the reason and what to run, and is 3', async () => {
+    await storeLogin(home, 'https://b.example/mcp')
+    await storeLogin(home, 'https://a.example/mcp')
+    const [id, file] = damage(home, 'https://a.example/mcp', 'damaged')
+    const { code, stdout, stderr } = await runCommand(['status'], { home })
+    expect(code).toBe(3)
+    expect(stdout).toContain('https://b.example/mcp\n  signed in, since ')
+    expect(stdout).toContain(
+      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> drawbridge logout ${id}\n`,
+    )
+    expect(stderr).toBe('')
+    const run = await runCommand(['status', '--json'], { home })
+    expect(run.code).toBe(3)
+    expect(run.json()).toMatchObject({
+      ok: false,
+      key: 'file',
+      logins: [{ server: 'https://b.example/mcp', state: 'signed_in' }],
+      unreadable: [
+        {
+          id,
+          file,
+          code: 'credentials_corrupt',
+          reason: 'The stored login is cut off or no JSON.',
+          next_step: `drawbridge logout ${id}`,
+        },
+      ],
+    })
+  })
+
+  it('of one server shows only what cannot be read of it', async () => {
+    await storeLogin(home, 'https://b.example/mcp')
+    await storeLogin(home, 'https://a.example/mcp')
+    damage(home, 'https://a.example/mcp', 'damaged')
+    expect((await runCommand(['status', 'https://b.example/mcp'], { home })).code).toBe(0)
+    const { code, stdout } = await runCommand(['status', 'https://A.example/mcp/'], { home })
+    expect(code).toBe(3)
+    expect(stdout).toContain('cannot be read')
+    expect(stdout).not.toContain('b.example')
+  })
+
+  it('is 1 for what a sign-in does not mend', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    damage(home, 'https://a.example/mcp', '{"v":2}')
+    const { code, stdout } = await runCommand(['status'], { home })
+    expect(code).toBe(1)
+    expect(stdout).toContain('  -> Update this drawbridge')
+  })
+
+  it.each([
+    ['the key', 'key'],
+    ['the list of keys', 'index.json'],
+  ])('without %s says so of every login', async (_what, name) => {
+    await storeLogin(home, 'https://a.example/mcp')
+    await storeLogin(home, 'https://b.example/mcp')
+    writeFileSync(join(home, '.drawbridge', 'credentials', name), 'damaged')
+    const { code, json } = await runCommand(['status', '--json'], { home })
+    expect(code).toBe(3)
+    const { unreadable } = json() as { unreadable: { code: string; next_step: string }[] }
+    expect(unreadable.map((login) => login.code)).toEqual([
+      'credentials_key_missing',
+      'credentials_key_missing',
+    ])
+    for (const login of unreadable) expect(login.next_step).toMatch(/drawbridge logout --all$/)
   })
 
   it('with a fault of the configuration is 2, for programs too', async () => {

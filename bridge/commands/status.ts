@@ -1,15 +1,23 @@
+import {
+  CredentialError,
+  type CredentialStore,
+  type KeyPlace,
+  type StoredLogin,
+} from '../credentials/credential-store.ts'
 import { loginId } from '../credentials/login-id.ts'
-import type { KeyBackend } from '../credentials/credential-store.ts'
+import type { ReadSettings } from '../config/config-reader.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import type { Terminal } from '../terminal/output.ts'
 import { type CommandInput, credentialsOf, settingsOf } from './command.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { shellWord } from './failure-text.ts'
+import { describeUnreadable, type UnreadableLogin } from './login-unreadable.ts'
 import { loginView, type LoginView } from './login-view.ts'
 
 /**
  * Prints the stored logins, all or those of one server. Asks neither a server nor an authorization server, so a login that
- * was revoked meanwhile still looks good. Answers 3 when one needs a sign-in, or when there is none.
+ * was revoked meanwhile still looks good. One that cannot be read is shown beside the others. Answers 3 when one needs a
+ * sign-in, or when there is none, and 1 when one cannot be read for a reason that a sign-in does not end.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {
   const { json, terminal, runtime } = input
@@ -17,32 +25,86 @@ export async function status(input: CommandInput): Promise<ExitCode> {
   const { createCredentialStore } = await import('../credentials/sealed-store.ts')
   const config = credentialsOf(read)
   const store = createCredentialStore(config, { runtime, announce: () => {} })
-  const asked = read.serverUrl === undefined ? undefined : comparable(read.serverUrl)
   const now = runtime.now()
-  const logins = (await store.list())
-    .map(({ credential }) => loginView(credential, now))
+  const stored = await store.list()
+  const logins = readableOf(stored, read, now)
+  const unreadable = unreadableOf(stored, read)
+  const backend = await backendOf(store)
+  const code = codeOf(logins, unreadable)
+  if (json) {
+    terminal.print(
+      JSON.stringify({
+        ok: code === exitCode.ok,
+        home: config.home,
+        key: backend === 'unknown' ? null : (backend ?? null),
+        logins: logins.map((login) => ({ ...login, next_step: nextStep(login) ?? null })),
+        unreadable: unreadable.map(({ id, file, code: why, reason, nextStep: next_step }) => ({
+          id,
+          file,
+          code: why,
+          reason,
+          next_step,
+        })),
+      }),
+    )
+    return code
+  }
+  for (const login of logins) terminal.print(loginText(login, now, terminal))
+  for (const login of unreadable) terminal.print(unreadableText(login, terminal))
+  terminal.print(keyText(backend, config.home))
+  if (logins.length + unreadable.length === 0) {
+    const { serverUrl } = read
+    terminal.note(`No login is stored${serverUrl === undefined ? '' : ` for ${serverUrl}`}.`)
+    terminal.note(`drawbridge login ${serverUrl === undefined ? '<url>' : shellWord(serverUrl)}`)
+  }
+  return code
+}
+
+function readableOf(stored: readonly StoredLogin[], { serverUrl }: ReadSettings, now: number): LoginView[] {
+  const asked = serverUrl === undefined ? undefined : comparable(serverUrl)
+  return stored
+    .flatMap((login) => (login.kind === 'readable' ? [loginView(login.credential, now)] : []))
     .filter(({ server }) => asked === undefined || comparable(server) === asked)
     .sort((a, b) => `${a.server} ${a.profile}`.localeCompare(`${b.server} ${b.profile}`))
-  const backend = await store.backend()
+}
+
+/** Of one server it is what these settings would look for. */
+function unreadableOf(stored: readonly StoredLogin[], read: ReadSettings): UnreadableLogin[] {
+  const { serverUrl } = read
+  const asked = serverUrl === undefined ? undefined : idOf(serverUrl, read)
+  return stored.flatMap((login) =>
+    login.kind === 'unreadable' && (asked === undefined || login.id === asked)
+      ? [describeUnreadable(login, serverUrl)]
+      : [],
+  )
+}
+
+function codeOf(logins: readonly LoginView[], unreadable: readonly UnreadableLogin[]): ExitCode {
+  if (unreadable.some(({ exit }) => exit === exitCode.failed)) return exitCode.failed
   const isGood = logins.length > 0 && logins.every(({ state }) => state === 'signed_in')
-  if (json) {
-    const facts = logins.map((login) => ({ ...login, next_step: nextStep(login) ?? null }))
-    terminal.print(JSON.stringify({ ok: isGood, home: config.home, key: backend ?? null, logins: facts }))
-  } else {
-    for (const login of logins) terminal.print(loginText(login, now, terminal))
-    terminal.print(keyText(backend, config.home))
-    if (logins.length === 0) {
-      terminal.note(`No login is stored${asked === undefined ? '' : ` for ${String(read.serverUrl)}`}.`)
-      terminal.note(`drawbridge login ${read.serverUrl === undefined ? '<url>' : shellWord(read.serverUrl)}`)
-    }
+  return isGood && unreadable.length === 0 ? exitCode.ok : exitCode.signInNeeded
+}
+
+/** Of damaged keys the logins tell already. */
+async function backendOf(store: CredentialStore): Promise<KeyPlace | 'unknown' | undefined> {
+  try {
+    return await store.backend()
+  } catch (error) {
+    if (error instanceof CredentialError) return 'unknown'
+    throw error
   }
-  return isGood ? exitCode.ok : exitCode.signInNeeded
 }
 
 /** Two ways to write one address are the same server, as for the store. */
 function comparable(serverUrl: string): string {
   if (!URL.canParse(serverUrl)) return serverUrl
   return loginId({ serverUrl, resource: undefined, client: undefined, profile: '' })
+}
+
+function idOf(serverUrl: string, { values }: ReadSettings): string {
+  if (!URL.canParse(serverUrl)) return serverUrl
+  const { resource, staticClient, profile = 'default' } = values
+  return loginId({ serverUrl, resource, client: staticClient?.clientId, profile })
 }
 
 function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'colour'>): string {
@@ -62,6 +124,11 @@ function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'co
   return `${lines.join('\n')}\n`
 }
 
+function unreadableText(login: UnreadableLogin, { colour }: Pick<Terminal, 'colour'>): string {
+  const mark = colour('red', 'cannot be read')
+  return `${login.file}\n  ${mark}\n  reason   ${login.reason}\n  -> ${login.nextStep}\n`
+}
+
 function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): string {
   const renewal = renews ? 'renewed without you' : 'not renewed'
   if (expiresAt === null) return `end not said, ${renewal}`
@@ -69,14 +136,18 @@ function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): s
   return `${left > 0 ? `ends in ${durationText(left)}` : `ended ${durationText(-left)} ago`}, ${renewal}`
 }
 
-function keyText(backend: KeyBackend | undefined, home: string): string {
+function keyText(backend: KeyPlace | 'unknown' | undefined, home: string): string {
   switch (backend) {
     case 'keychain':
       return `Logins are sealed in ${home}; their key is in the keychain.`
     case 'file':
       return `Logins are sealed in ${home}; their key is in a file there: whoever can read your files has both.`
+    case 'environment':
+      return `Logins are sealed in ${home}; their key is in DRAWBRIDGE_KEY: whoever can see that has it.`
     case 'memory':
       return 'Logins are kept in memory only, and gone with each process.'
+    case 'unknown':
+      return `Logins are sealed in ${home}; where their key is cannot be told.`
     case undefined:
       return `Nothing was stored yet in ${home}.`
   }

@@ -2,14 +2,14 @@ import type { Client } from '../install/client.ts'
 import { clientFile } from '../install/client-file.ts'
 import { findClient } from '../install/client-table.ts'
 import { InstallError } from '../install/install-error.ts'
-import { planUninstall } from '../install/plan-uninstall.ts'
-import type { Plan } from '../install/plan.ts'
+import { planUninstall, type UninstallPlan } from '../install/plan-uninstall.ts'
 import type { CommandInput } from './command.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { shellWord } from './failure-text.ts'
 import { withInstallFailure } from './install-failure.ts'
 import { type InstallPlace, installPlace, installSystem } from './install-place.ts'
 import { type Agreement, type Outcome, writePlan } from './install-write.ts'
+import { asTyped } from './program-name.ts'
 
 /** What `uninstall` is told beside the client and the URL. */
 export interface UninstallOptions extends Agreement {
@@ -35,7 +35,7 @@ export function uninstall(
     if (json) {
       const facts = { ok: did !== 'declined', did, client: client.id, name: plan.name, file: path }
       terminal.print(JSON.stringify({ ...facts, backup: backup ?? null, diff: plan.diff }))
-    } else for (const text of textsOf(client, plan, did, backup, serverUrl)) terminal.note(text)
+    } else for (const text of textsOf(client, plan, did, backup)) terminal.note(text)
     return did === 'declined' ? exitCode.failed : exitCode.ok
   })
 }
@@ -53,15 +53,19 @@ function operandsOf({ operands, problems }: CommandInput['line']): {
 
 function textsOf(
   client: Client,
-  plan: Plan,
+  plan: UninstallPlan,
   did: Outcome['did'],
   backup: string | undefined,
-  serverUrl: string | undefined,
 ): string[] {
   if (did !== 'removed') return [did === 'planned' ? 'Nothing is written: --dry-run.' : 'Nothing is written.']
   return [
     `${client.title} has lost the entry ${plan.name} of ${plan.file.path}.`,
     `The file as it was is ${String(backup)}.`,
-    `The login is kept. To forget it: drawbridge logout ${serverUrl === undefined ? '<url>' : shellWord(serverUrl)}`,
+    asTyped(`The login is kept. To forget it: drawbridge logout ${loginOf(plan)}`),
   ]
+}
+
+function loginOf({ own: { serverUrl, profile } }: UninstallPlan): string {
+  const url = serverUrl === undefined ? '<url>' : shellWord(serverUrl)
+  return profile === undefined ? url : `${url} --profile ${shellWord(profile)}`
 }

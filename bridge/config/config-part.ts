@@ -52,17 +52,21 @@ function environmentProxy(name: string, text: string): string | undefined {
   }
 }
 
+/** Where a process runs, as far as a sign-in depends on it. */
+type Desktop = Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform }
+
 /** How signing in is done. `port` is the one behind the URL, as mcp-remote has it. */
 export function oauthConfig(
   serverUrl: string,
   values: SettingValues,
   port: number | undefined,
-  platform: NodeJS.Platform,
+  desktop: Desktop,
 ): OAuthConfig {
   return {
     serverUrl,
     profile: values.profile ?? 'default',
     grant: grantOf(values),
+    prefersDevice: !isForBrowser(values, port) && !opensBrowser(values, desktop),
     resource: values.resource,
     sendResource: values.disableResourceParameter !== true,
     staticClient: values.staticClient,
@@ -73,7 +77,7 @@ export function oauthConfig(
     authorizeParameters: Object.fromEntries(values.authorizeParameters ?? []),
     tokenEndpoint: values.tokenEndpoint,
     callback: values.callback ?? {
-      host: values.host ?? defaultCallbackHost(port, platform),
+      host: values.host ?? defaultCallbackHost(port, desktop.platform),
       port,
       path: values.callbackPath ?? '/oauth/callback',
     },
@@ -89,6 +93,13 @@ function grantOf(values: SettingValues): OAuthConfig['grant'] {
   return values.deviceCode === true ? 'device_code' : 'authorization_code'
 }
 
+/** Whether anything is set that means the link of a browser, be it that no browser is to be opened for it. */
+function isForBrowser(values: SettingValues, port: number | undefined): boolean {
+  const { open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl } = values
+  const set = [open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl, port]
+  return set.some((value) => value !== undefined)
+}
+
 /** Who names a port has registered a redirect URI as mcp-remote sends it. */
 function defaultCallbackHost(port: number | undefined, platform: NodeJS.Platform): string {
   return port === undefined || platform === 'win32' ? '127.0.0.1' : 'localhost'
@@ -96,7 +107,8 @@ function defaultCallbackHost(port: number | undefined, platform: NodeJS.Platform
 
 /** Where credentials are kept. */
 export function credentialsConfig(values: SettingValues, home: string): CredentialsConfig {
-  return { home, backend: values.store, keyFile: values.keyFile, keychainTimeoutMs }
+  const { store: backend, key, keyFile } = values
+  return { home, backend, key, keyFile, keychainTimeoutMs }
 }
 
 /** How messages are carried. */
@@ -121,10 +133,7 @@ export function relayConfig(
 }
 
 /** Whether a browser can be expected to come up where this process runs. */
-export function opensBrowser(
-  values: SettingValues,
-  { environment, platform }: Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform },
-): boolean {
+export function opensBrowser(values: SettingValues, { environment, platform }: Desktop): boolean {
   if (values.open !== undefined) return values.open
   const has = (name: string): boolean => (environment[name] ?? '') !== ''
   if (platform === 'linux' && has('BROWSER')) return true

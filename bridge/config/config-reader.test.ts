@@ -59,6 +59,7 @@ describe('the configuration', () => {
         sendResource: true,
         callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback' },
         signInTimeoutMs: 300_000,
+        prefersDevice: true,
       },
       credentials: { home: '/home/me/.drawbridge', backend: undefined, keychainTimeoutMs: 2500 },
       relay: {
@@ -236,6 +237,19 @@ describe('the configuration', () => {
     expect(both.relay.headers).toEqual({})
   })
 
+  it('takes a key from a variable alone, and not beside a file', () => {
+    const key = 'A'.repeat(43)
+    const environment = { DRAWBRIDGE_KEY: key }
+    expect(read([url], { environment }).credentials.key).toBe(key)
+    expect(problemsOf([url, '--key', key]).join(' ')).toContain('Use DRAWBRIDGE_KEY')
+    const twice = problemsOf([url, '--key-file', 'k'], { environment })
+    expect(twice).toEqual(['DRAWBRIDGE_KEY and --key-file: only one of them.'])
+    const wrong = problemsOf([url], { environment: { DRAWBRIDGE_KEY: 'SECRET' } })
+    expect(wrong.join(' ')).toMatch(/^DRAWBRIDGE_KEY: expected 32 bytes/)
+    expect(wrong.join(' ')).not.toContain('SECRET')
+    expect(problemsOf([url], { files: { [configFile]: `{"key":"${key}"}` } }).join(' ')).not.toContain(key)
+  })
+
   it('splits repeated variables', () => {
     const environment = { DRAWBRIDGE_HEADER: 'A: 1\nB: 2, 3', DRAWBRIDGE_IGNORE_TOOL: 'a, b*' }
     const { relay } = read([url], { environment })
@@ -316,5 +330,25 @@ describe('the browser', () => {
     [{ DISPLAY: ':0', DRAWBRIDGE_OPEN: 'off' }, 'linux', [], false],
   ])('of %j on %s with %j opens: %s', (environment, platform, words, opens) => {
     expect(read([url, ...words], { environment, platform }).openBrowser).toBe(opens)
+  })
+
+  it.each<[environment: Record<string, string>, words: string[], prefers: boolean]>([
+    [{}, [], true],
+    [{ DISPLAY: ':10', SSH_CONNECTION: '1 2 3 4' }, [], true],
+    [{ DISPLAY: ':0' }, [], false],
+    [{}, ['--open'], false],
+    [{}, ['--no-open'], false],
+    [{ DRAWBRIDGE_OPEN: 'off' }, [], false],
+    [{}, ['--device-code=off'], false],
+    [{}, ['--callback', 'http://localhost:3118/callback'], false],
+    [{}, ['--host', 'localhost'], false],
+    [{}, ['3118'], false],
+    [{}, ['--callback-path', '/cb'], false],
+    [{}, ['--authorize-param', 'audience=api'], false],
+    [{}, ['--auth-success-url', 'https://done.example/'], false],
+    [{}, ['--scope', 'mcp', '--profile', 'work'], true],
+  ])('in %j with %j gives way to a code on another device: %s', (environment, words, prefers) => {
+    const { oauth } = read([url, ...words], { environment, platform: 'linux' })
+    expect(oauth).toMatchObject({ grant: 'authorization_code', prefersDevice: prefers })
   })
 })

@@ -75,7 +75,7 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
   return Object.freeze({
     serverUrl,
     network,
-    oauth: oauthConfig(serverUrl, values, port, surroundings.platform),
+    oauth: oauthConfig(serverUrl, values, port, surroundings),
     credentials: credentialsConfig(values, home),
     relay: relayConfig(serverUrl, values, fixed.headers),
     token: fixed.token,

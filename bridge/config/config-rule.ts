@@ -7,6 +7,7 @@ const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[
     ['resource', 'disableResourceParameter'],
     '--resource and --disable-resource-parameter: only one of them.',
   ],
+  [['key', 'keyFile'], 'DRAWBRIDGE_KEY and --key-file: only one of them.'],
   [['callback', 'host'], '--callback and --host: the host is in the callback already.'],
   [['callback', 'callbackPath'], '--callback and --callback-path: the path is in the callback already.'],
 ]

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path'
+import { decodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 
 /** What a value may refer to. */
@@ -73,6 +74,14 @@ export function parseToken(text: string): string {
   const token = text.trim()
   if (!/^[\x21-\x7E]+$/.test(token)) throw new TypeError('expected a token without blanks and line ends')
   return token
+}
+
+/** A key of 32 bytes as base64url. */
+export function parseSealingKeyText(text: string): string {
+  const key = text.trim()
+  if (decodeBase64url(key)?.length !== 32)
+    throw new TypeError('expected 32 bytes as base64url, 43 characters')
+  return key
 }
 
 /** An absolute path, or one relative to where the command runs. */

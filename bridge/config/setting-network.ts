@@ -4,6 +4,7 @@ import {
   parseDurationOrOff,
   parsePath,
   parseProxy,
+  parseSealingKeyText,
   parseSwitch,
   parseText,
 } from './config-value.ts'
@@ -95,6 +96,18 @@ export const networkSettings: readonly Setting[] = [
     parse: parseText,
     defaultText: 'the keychain if it works, else file',
     doc: 'Where the key is that seals stored logins: keychain, file, or memory, which stores nothing.',
+  },
+  {
+    field: 'key',
+    group: 'Storage',
+    name: 'key',
+    variable: 'KEY',
+    value: 'key',
+    parse: parseSealingKeyText,
+    defaultText: 'none',
+    doc: 'The key that seals stored logins, for containers: 32 bytes as base64url. It is written nowhere.',
+    secret: true,
+    notInFile: true,
   },
   {
     field: 'keyFile',

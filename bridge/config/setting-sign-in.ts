@@ -152,8 +152,8 @@ export const signInSettings: readonly Setting[] = [
     name: 'device-code',
     variable: 'DEVICE_CODE',
     parse: parseSwitch,
-    defaultText: 'off',
-    doc: 'Sign in on another device, with a code.',
+    defaultText: 'off; on where no browser can be opened and the server offers it',
+    doc: 'Sign in on another device, with a code. --no-open and flags of the callback keep the link of a browser.',
     mcpRemote: true,
   },
   {

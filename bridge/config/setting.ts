@@ -50,6 +50,7 @@ export interface SettingValues {
   headersTimeout?: number
   bodyTimeout?: number
   store?: KeyBackend
+  key?: string
   keyFile?: string
   home?: string
   debug?: boolean

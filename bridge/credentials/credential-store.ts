@@ -6,8 +6,18 @@ export type LoginId = string
 /** Where the key that seals the credentials is kept. `memory` writes nothing at all. */
 export type KeyBackend = 'keychain' | 'file' | 'memory'
 
+/** Where that key is found, also where Drawbridge does not keep it itself. */
+export type KeyPlace = KeyBackend | 'environment'
+
+/** A login as {@link CredentialStore.list} finds it: what it is, or the path of its file and why it cannot be read. */
+export type StoredLogin =
+  | { kind: 'readable'; id: LoginId; credential: Credential }
+  | { kind: 'unreadable'; id: LoginId; file: string; failure: CredentialError }
+
 /** Tells somebody that they hold what they asked to hold alone. */
 export interface Lease {
+  /** Names this holding among all of that name, for those who wait. */
+  readonly id: string
   /** Whether it is still held; false once it was lost, by a long sleep of the machine for instance. */
   isHeld(): boolean
 }
@@ -22,7 +32,8 @@ export interface CredentialStore {
   write(id: LoginId, credential: Credential): Promise<void>
   /** Whether there was one. */
   remove(id: LoginId): Promise<boolean>
-  list(): Promise<readonly { id: LoginId; credential: Credential }[]>
+  /** Every login that is stored. One that cannot be read keeps nobody from the others. Rejects when nobody can look. */
+  list(): Promise<readonly StoredLogin[]>
   /** Rejects with what {@link CredentialStore.write} would reject with: to be asked before a person signs in for nothing. */
   prepare(): Promise<void>
   /** Removes everything, also what nothing opens any more, and the key. Revokes nothing. */
@@ -32,15 +43,16 @@ export interface CredentialStore {
   /**
    * Runs `work` while no other process, nor anybody else in this one, holds `name`. Waits for at most `waitMs`, then
    * rejects with {@link CredentialError} `busy`. While it waits it asks `instead` again and again, when given: an answer
-   * ends the wait, and is the answer of all.
+   * ends the wait, and is the answer of all. `heldBy` is the {@link Lease.id} of who holds it, once that one was seen to
+   * live; what holds a name may be left over from a process that was killed.
    */
   exclusively<T>(
     name: string,
-    options: { waitMs: number; instead?: () => Promise<T | undefined> },
+    options: { waitMs: number; instead?: (heldBy: string | undefined) => Promise<T | undefined> },
     work: (lease: Lease) => Promise<T>,
   ): Promise<T>
   /** Where the key is, for people who ask. Undefined before anything was stored. */
-  backend(): Promise<KeyBackend | undefined>
+  backend(): Promise<KeyPlace | undefined>
 }
 
 /**

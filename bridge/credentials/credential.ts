@@ -34,6 +34,8 @@ export interface IssuerQuirks {
   refusesResource?: boolean
   /** Wants `scope` in refresh requests (Entra AADSTS90009). */
   wantsScopeAtRefresh?: boolean
+  /** Refuses the client ID metadata document of this URL, and took a registration in its place. */
+  refusesDocument?: string
 }
 
 /**

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, utimesSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -24,6 +34,8 @@ interface Place {
   path(name: string): string
   child(): Promise<StoreChild>
 }
+
+const locksOf = (home: string): string => join(home, 'credentials', 'locks')
 
 /** A home of its own for each test, as some run at the same time. */
 function place(): Place {
@@ -176,14 +188,38 @@ describe('locks of several processes', () => {
 })
 
 describe('a lock whose holder is gone', { concurrent: true }, () => {
-  it('is taken over', async () => {
-    const { lock, child } = place()
+  it('is taken over before it is stale, as its process is not there any more', async () => {
+    const { lock, child, path, home } = place()
     const killed = await child()
     await killed.ask({ do: 'hold', name: 'killed', waitMs: 0 })
     killed.kill()
-    const ms = await elapsed(lock('killed', { waitMs: 15_000 }, async () => 1))
-    expect(ms).toBeGreaterThan(2400)
-    expect(ms).toBeLessThan(9000)
+    await killed.gone
+    utimesSync(path('killed'), new Date(), new Date())
+    const answer = await lock('killed', { waitMs: 1500 }, async () => readdirSync(locksOf(home)).sort())
+    expect(answer).toEqual(['killed.holder', 'killed.lock'])
+    expect(readdirSync(locksOf(home))).toEqual([])
+  })
+
+  it.each<[what: string, spoil: (holder: string) => void]>([
+    ['nobody has written down who it is', (holder) => rmSync(holder)],
+    ['that is damaged', (holder) => writeFileSync(holder, '{"lease":')],
+    [
+      'it is in another container',
+      (holder) => writeFileSync(holder, readFileSync(holder, 'utf8').replace('"process":"', '"process":"x')),
+    ],
+    [
+      'it says so of an earlier lock',
+      (holder) => writeFileSync(holder, readFileSync(holder, 'utf8').replace('"lease":"', '"lease":"1')),
+    ],
+  ])('is taken over after some seconds when %s', async (_what, spoil) => {
+    const { lock, child, path } = place()
+    const killed = await child()
+    await killed.ask({ do: 'hold', name: 'killed', waitMs: 0 })
+    killed.kill()
+    await killed.gone
+    spoil(path('killed').replace(/lock$/, 'holder'))
+    await expect(lock('killed', { waitMs: 1500 }, async () => 1)).rejects.toMatchObject({ fault: 'busy' })
+    expect(await lock('killed', { waitMs: 15_000 }, async () => 1)).toBe(1)
   })
 
   it('is taken over by one of all who wait for it', async () => {
@@ -212,11 +248,11 @@ describe('a lock whose holder is gone', { concurrent: true }, () => {
     const { lock, path, child } = place()
     const asleep = await child()
     await asleep.ask({ do: 'hold', name: 'asleep', waitMs: 0 })
-    expect(await asleep.ask({ do: 'isHeld' })).toMatchObject({ value: true })
+    expect(await asleep.ask({ do: 'isHeld' })).toMatchObject({ value: expect.any(String) })
     asleep.kill('SIGSTOP')
     await lock('asleep', { waitMs: 15_000 }, async (lease) => {
       asleep.kill('SIGCONT')
-      expect(await asleep.ask({ do: 'isHeld' })).toMatchObject({ value: false })
+      expect((await asleep.ask({ do: 'isHeld' })).value).toBeUndefined()
       await asleep.ask({ do: 'release' })
       await asleep.stop()
       expect(lease.isHeld()).toBe(true)
@@ -226,6 +262,38 @@ describe('a lock whose holder is gone', { concurrent: true }, () => {
 })
 
 describe('a lock whose holder lives', () => {
+  it('is told to be held to those who wait, by its process', async () => {
+    const { lock, child } = place()
+    const holder = await child()
+    await holder.ask({ do: 'hold', name: 'a', waitMs: 0 })
+    const told: (string | undefined)[] = []
+    const instead = async (heldBy: string | undefined): Promise<number | undefined> => {
+      told.push(heldBy)
+      return told.length < 4 ? undefined : 1
+    }
+    await lock('a', { waitMs: 10_000, instead }, async () => 0)
+    const lease = await holder.ask({ do: 'isHeld' })
+    expect(told).toEqual([undefined, lease.value, lease.value, lease.value])
+    holder.kill()
+    await holder.gone
+    expect(told.push(await lock('a', { waitMs: 5000 }, async ({ id }) => id))).toBe(5)
+    expect(new Set(told).size).toBe(3)
+  })
+
+  it('and is of another container is known by its touch', async () => {
+    const { lock, child, path } = place()
+    const holder = await child()
+    await holder.ask({ do: 'hold', name: 'a', waitMs: 0 })
+    rmSync(path('a').replace(/lock$/, 'holder'))
+    const told: (string | undefined)[] = []
+    const instead = async (heldBy: string | undefined): Promise<number | undefined> => {
+      told.push(heldBy)
+      return heldBy === undefined ? undefined : 1
+    }
+    expect(await lock('a', { waitMs: 10_000, instead }, async () => 0)).toBe(1)
+    expect(told.length).toBeGreaterThan(3)
+  })
+
   it('is left alone although it looks stale: the clock went on', async () => {
     const { lock, child } = place()
     const holder = await child()
@@ -235,6 +303,6 @@ describe('a lock whose holder lives', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     const waiting = lock('a', { waitMs: 5000 }, async () => 1)
     await expect(waiting).rejects.toBeInstanceOf(CredentialError)
-    expect(await holder.ask({ do: 'isHeld' })).toMatchObject({ value: true })
+    expect(await holder.ask({ do: 'isHeld' })).toMatchObject({ value: expect.any(String) })
   })
 })

@@ -3,8 +3,10 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CredentialError, type Lease } from './credential-store.ts'
+import { removeHolder, stateOfHolder, writeHolder } from './lock-holder.ts'
 import { isMissing, type PrivateFolder } from './private-folder.ts'
-import { createLocalTurns, inTurn, type Turn, type TurnOptions } from './turn.ts'
+import type { ProcessState } from './process-mark.ts'
+import { createLocalTurns, inTurn, type Taking, type Turn, type TurnOptions } from './turn.ts'
 
 /** The same in every process: a holder touches its lock every `update`, and one untouched for `stale` is given up. */
 const staleMs = 5000
@@ -23,42 +25,51 @@ export type FileLock = <T>(
 
 /**
  * Locks that are folders, by proper-lockfile: one kind for every platform and every Node, as two kinds would not exclude
- * each other. A killed holder costs the next one some seconds.
+ * each other. Beside each a file names the process that has it: when that is gone from this computer, the next one has the
+ * lock at once. A killed holder of which nobody can tell costs the next one some seconds.
  *
  * A lock that looks stale is broken only after it was watched: when the machine woke up, or its clock jumped, the locks of
  * all who live look stale for a moment. A lock touched in the future is given up on the same proof.
  */
 export function createFileLock(folder: PrivateFolder, runtime: Runtime): FileLock {
   const localTurns = createLocalTurns()
+  const leases = new Map<string, string>()
   return async (name, options, work) => {
     await folder.prepare()
-    const path = join(folder.path, `${name}.lock`)
+    const file = join(folder.path, name)
     let seen: Sighting | undefined
 
-    async function take(): Promise<Turn | undefined> {
+    async function take(): Promise<Taking> {
       const local = localTurns(name)
-      if (local === undefined) return undefined
-      const turn = await takeShared().catch(async (error: unknown) => {
-        await local.release()
+      if (!('turn' in local)) return { heldBy: leases.get(name) }
+      const taken = await takeShared().catch(async (error: unknown) => {
+        await local.turn.release()
         throw error
       })
-      if (turn === undefined) {
-        await local.release()
-        return undefined
+      if (!('turn' in taken)) {
+        await local.turn.release()
+        return taken
       }
+      const { turn } = taken
+      leases.set(name, turn.id)
       return {
-        isHeld: turn.isHeld,
-        async release() {
-          await turn.release()
-          await local.release()
+        turn: {
+          ...turn,
+          async release() {
+            leases.delete(name)
+            await turn.release()
+            await local.turn.release()
+          },
         },
       }
     }
 
-    async function takeShared(): Promise<Turn | undefined> {
-      seen = await look(path, seen)
-      if (seen !== undefined && !isAbandoned(seen)) return undefined
-      return await acquire(join(folder.path, name), path, seen, runtime)
+    async function takeShared(): Promise<Taking> {
+      seen = await look(file, seen)
+      if (seen !== undefined && !isAbandoned(seen))
+        return { heldBy: isLive(seen) ? seen.identity : undefined }
+      const turn = await acquire(file, seen, runtime)
+      return turn === undefined ? { heldBy: undefined } : { turn }
     }
 
     return await inTurn(name, options, take, work, runtime)
@@ -70,33 +81,45 @@ interface Sighting {
   identity: string
   touchedAtMs: number
   since: number
+  /** Whether its holder touched it while somebody looked. */
+  isTouched: boolean
+  holder: ProcessState
 }
 
-async function look(path: string, before: Sighting | undefined): Promise<Sighting | undefined> {
-  const found = await lstat(path, { bigint: true }).catch((error: unknown) => {
+async function look(file: string, before: Sighting | undefined): Promise<Sighting | undefined> {
+  const found = await lstat(lockOf(file), { bigint: true }).catch((error: unknown) => {
     if (isMissing(error)) return undefined
     throw error
   })
   if (found === undefined) return undefined
   const identity = identify(found)
   const touchedAtMs = Number(found.mtimeMs)
-  if (before?.identity === identity && before.touchedAtMs === touchedAtMs) return before
-  return { identity, touchedAtMs, since: performance.now() }
+  const holder = await stateOfHolder(holderOf(file), identity)
+  const isSame = before?.identity === identity
+  if (isSame && before.touchedAtMs === touchedAtMs) return { ...before, holder }
+  return { identity, touchedAtMs, since: performance.now(), isTouched: isSame, holder }
 }
 
-function isAbandoned(seen: Sighting): boolean {
-  const watchedMs = performance.now() - seen.since
-  const looksStale = seen.touchedAtMs < Date.now() - staleMs
+function isAbandoned({ since, touchedAtMs, holder }: Sighting): boolean {
+  if (holder === 'gone') return true
+  const watchedMs = performance.now() - since
+  const looksStale = touchedAtMs < Date.now() - staleMs
   return watchedMs > (looksStale ? watchMs : staleMs + updateMs)
+}
+
+/** Not only by its process: on some systems another one may have its number by now. */
+function isLive({ since, touchedAtMs, isTouched, holder }: Sighting): boolean {
+  const looksFresh = Math.abs(Date.now() - touchedAtMs) < staleMs
+  return (isTouched && performance.now() - since < staleMs) || (holder === 'lives' && looksFresh)
 }
 
 /** Undefined when somebody else holds it. The lock `abandoned` is broken, if it is still that one. */
 async function acquire(
   file: string,
-  path: string,
   abandoned: Sighting | undefined,
   runtime: Runtime,
 ): Promise<Turn | undefined> {
+  const path = lockOf(file)
   let identity: string | undefined
   let lost = false
   const isHeld = (): boolean => !lost && identity !== undefined && identityNow(path) === identity
@@ -137,10 +160,29 @@ async function acquire(
   identity = identityNow(path)
   // Two who break one stale lock may both believe to hold it: the second has removed the lock of the first.
   if (abandoned !== undefined) await runtime.sleep(settleMs)
-  const turn = { isHeld, release: () => release().catch(() => undefined) }
-  if (isHeld()) return turn
+  const id = identity ?? ''
+  const turn = {
+    id,
+    isHeld,
+    async release() {
+      if (isHeld()) await removeHolder(holderOf(file))
+      await release().catch(() => undefined)
+    },
+  }
+  if (isHeld()) {
+    await writeHolder(holderOf(file), id)
+    return turn
+  }
   await turn.release()
   return undefined
+}
+
+function lockOf(file: string): string {
+  return `${file}.lock`
+}
+
+function holderOf(file: string): string {
+  return `${file}.holder`
 }
 
 function breakLock(path: string, abandoned: Sighting): void {

@@ -5,7 +5,7 @@ const indexVersion = 1
 
 /** A key that credentials are or were sealed with. `salt`: it is derived from a file of the user. Nothing here is secret. */
 export interface KeyEntry {
-  backend: 'keychain' | 'file'
+  backend: 'keychain' | 'file' | 'environment'
   kid: string
   salt?: string
 }
@@ -21,7 +21,10 @@ export function writeKeyIndex(index: KeyIndex): string {
   return JSON.stringify({ version: indexVersion, ...index.current, former: index.former })
 }
 
-/** Reads `index.json`. Throws {@link CredentialError} `corrupt`, or `newer_version` for one of a later Drawbridge. */
+/**
+ * Reads `index.json`. Throws {@link CredentialError} `key_missing` when it is damaged, as nothing else says where the keys
+ * are, or `newer_version` for one of a later Drawbridge.
+ */
 export function parseKeyIndex(text: string): KeyIndex {
   const value = parseJsonObject(text)
   const version = value?.['version']
@@ -34,7 +37,7 @@ export function parseKeyIndex(text: string): KeyIndex {
   const current = parseEntry(value)
   const former = Array.isArray(value?.['former']) ? value['former'].map(parseEntry) : []
   if (version !== indexVersion || current === undefined || !former.every((entry) => entry !== undefined)) {
-    throw new CredentialError('corrupt', 'The list of keys (index.json) is damaged.')
+    throw new CredentialError('key_missing', 'The list of keys (index.json) is damaged.')
   }
   return { current, former }
 }
@@ -48,6 +51,7 @@ export function withCurrentKey(index: KeyIndex | undefined, entry: KeyEntry): Ke
 function parseEntry(value: unknown): KeyEntry | undefined {
   if (!isJsonObject(value)) return undefined
   const { backend, kid, salt } = value
-  if ((backend !== 'keychain' && backend !== 'file') || typeof kid !== 'string') return undefined
+  const isKnown = backend === 'keychain' || backend === 'file' || backend === 'environment'
+  if (!isKnown || typeof kid !== 'string') return undefined
   return { backend, kid, ...(typeof salt === 'string' ? { salt } : {}) }
 }

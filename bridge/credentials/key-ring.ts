@@ -65,6 +65,7 @@ export function createKeyRing(config: CredentialsConfig, ports: KeyRingPorts): K
 
   async function loadKey(entry: KeyEntry): Promise<SealingKey> {
     if (entry.backend === 'keychain') return await loadFromKeychain(entry.kid)
+    if (entry.backend === 'environment') return environmentKey(config.key, entry.kid)
     return entry.salt === undefined
       ? await loadFromFile(entry.kid)
       : await derive(config.keyFile, entry.salt, entry.kid)
@@ -115,6 +116,7 @@ export function createKeyRing(config: CredentialsConfig, ports: KeyRingPorts): K
   async function makeKey(backend: Wanted | undefined): Promise<MadeKey> {
     if (backend === 'derived') return await makeDerivedKey(config.keyFile)
     if (backend === 'file') return await makeFileKey('')
+    if (backend === 'environment') return takeEnvironmentKey(config.key)
     try {
       if (backend === undefined) await keychain.probe()
       const key = sealingKey(randomBytes(32))
@@ -179,7 +181,7 @@ export function createKeyRing(config: CredentialsConfig, ports: KeyRingPorts): K
   }
 }
 
-type Wanted = 'keychain' | 'file' | 'derived'
+type Wanted = KeyEntry['backend'] | 'derived'
 
 interface MadeKey {
   key: SealingKey
@@ -191,6 +193,7 @@ interface MadeKey {
 /** What the configuration asks for; undefined when it leaves the choice. */
 function wanted(config: CredentialsConfig): Wanted | undefined {
   if (config.backend === 'keychain') return 'keychain'
+  if (config.key !== undefined) return 'environment'
   if (config.keyFile !== undefined) return 'derived'
   return config.backend === 'file' ? 'file' : undefined
 }
@@ -203,6 +206,25 @@ function matching(config: CredentialsConfig, index: KeyIndex): KeyEntry | undefi
 
 function kindOf(entry: KeyEntry): Wanted {
   return entry.salt === undefined ? entry.backend : 'derived'
+}
+
+function takeEnvironmentKey(text: string | undefined): MadeKey {
+  const key = environmentKey(text, undefined)
+  const line = 'Credentials are sealed with the key of DRAWBRIDGE_KEY: without it nobody can read them.'
+  return { key, entry: { backend: 'environment', kid: key.kid }, line }
+}
+
+/** `kid`: the key that it has to be; undefined: any. */
+function environmentKey(text: string | undefined, kid: string | undefined): SealingKey {
+  const bytes = text === undefined ? undefined : decodeBase64url(text)
+  const key = bytes?.length === 32 ? sealingKey(bytes) : undefined
+  if (key !== undefined && (kid === undefined || key.kid === kid)) return key
+  throw new CredentialError(
+    'key_missing',
+    text === undefined
+      ? 'The credentials were sealed with the key of DRAWBRIDGE_KEY, and that is not set now.'
+      : 'DRAWBRIDGE_KEY does not hold the key that the credentials were sealed with.',
+  )
 }
 
 async function makeDerivedKey(path: string | undefined): Promise<MadeKey> {

@@ -14,7 +14,8 @@ export function createMemoryStore(runtime: Runtime): CredentialStore {
       credentials.set(id, structuredClone(credential))
     },
     remove: async (id) => credentials.delete(id),
-    list: async () => [...credentials].map(([id, credential]) => ({ id, credential })),
+    list: async () =>
+      [...credentials].map(([id, credential]) => ({ kind: 'readable' as const, id, credential })),
     prepare: async () => undefined,
     clear: async () => credentials.clear(),
     notices: {

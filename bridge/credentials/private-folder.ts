@@ -20,6 +20,13 @@ const mostBytes = 1_000_000
 const abandonedMs = 600_000
 const ownerOnly = process.platform !== 'win32'
 
+/** Windows has neither, whatever the types say. */
+const flags: { O_NOFOLLOW?: number; O_NONBLOCK?: number } = constants
+/** For opening: not through a symbolic link. */
+export const noFollow: number = flags.O_NOFOLLOW ?? 0
+/** For opening: a pipe that somebody put there must not hold it. */
+export const nonBlocking: number = flags.O_NONBLOCK ?? 0
+
 /** A folder that only its owner can look into, and its small text files. */
 export interface PrivateFolder {
   readonly path: string
@@ -35,8 +42,8 @@ export interface PrivateFolder {
 }
 
 /**
- * Files below `root`, in its folder `name` if one is given. Everything is 0600 in 0700. Rejects with
- * {@link CredentialError} `not_writable`; `warn` is told of modes that were too loose.
+ * Files below `root`, in its folder `name` if one is given. Everything is 0600 in 0700, and belongs to this user or to root.
+ * Rejects with {@link CredentialError} `not_writable`; `warn` is told of modes that were too loose.
  */
 export function createPrivateFolder(
   root: string,
@@ -117,7 +124,7 @@ export function createPrivateFolder(
         return await readdir(path)
       } catch (error) {
         if (isMissing(error)) return []
-        throw error
+        throw notReadable(path, error)
       }
     },
   }
@@ -154,12 +161,14 @@ async function exists(path: string): Promise<boolean> {
 async function checkFolder(path: string, warn: (line: string) => void): Promise<void> {
   const found = await lstat(path).catch((error: unknown) => {
     if (isMissing(error)) return undefined
-    throw error
+    throw notReadable(path, error)
   })
   if (found === undefined) return
   // Whoever can put a link there decides where the credentials go.
   if (found.isSymbolicLink()) throw refused(path, 'is a symbolic link')
   if (!found.isDirectory()) throw refused(path, 'is not a folder')
+  // Who owns a folder puts into it what they like, a key that they know for instance.
+  if (isForeign(found.uid)) throw refused(path, 'belongs to another user')
   if (!ownerOnly || (found.mode & 0o077) === 0) return
   await tighten(path, found.mode, warn, () => chmod(path, 0o700))
 }
@@ -167,16 +176,16 @@ async function checkFolder(path: string, warn: (line: string) => void): Promise<
 async function readPrivateFile(path: string, warn: (line: string) => void): Promise<string | undefined> {
   let file: FileHandle
   try {
-    // O_NONBLOCK: a pipe that somebody put there must not hold the open.
     file = await open(path, constants.O_RDONLY | noFollow | nonBlocking)
   } catch (error) {
     if (isMissing(error)) return undefined
     if (hasCode(error, 'ELOOP')) throw refused(path, 'is a symbolic link')
-    throw new CredentialError('not_writable', `${path} cannot be read: ${reason(error)}.`, { cause: error })
+    throw notReadable(path, error)
   }
   try {
     const found = await file.stat()
     if (!found.isFile() || found.size > mostBytes) throw refused(path, 'is no file of Drawbridge')
+    if (isForeign(found.uid)) throw refused(path, 'belongs to another user')
     if (ownerOnly && (found.mode & 0o077) !== 0) {
       await tighten(path, found.mode, warn, () => file.chmod(0o600))
     }
@@ -184,6 +193,12 @@ async function readPrivateFile(path: string, warn: (line: string) => void): Prom
   } finally {
     await file.close()
   }
+}
+
+/** Root may do what it likes anyway, and as root nothing is safe from anybody whose files are used. */
+function isForeign(owner: number): boolean {
+  const user = process.geteuid?.()
+  return user !== undefined && user !== 0 && owner !== user && owner !== 0
 }
 
 async function writePrivateFile(folder: string, name: string, text: string): Promise<void> {
@@ -247,6 +262,10 @@ function refused(path: string, why: string): CredentialError {
   return new CredentialError('not_writable', `${path} ${why}, so no credentials are kept there.`)
 }
 
+function notReadable(path: string, error: unknown): CredentialError {
+  return new CredentialError('not_writable', `${path} cannot be read: ${reason(error)}.`, { cause: error })
+}
+
 function notWritable(path: string, error: unknown): CredentialError {
   if (error instanceof CredentialError) return error
   return new CredentialError('not_writable', `Nothing can be written to ${path}: ${reason(error)}.`, {
@@ -257,7 +276,3 @@ function notWritable(path: string, error: unknown): CredentialError {
 function reason(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }
-
-// Windows has neither; its constants are undefined there, whatever the types say.
-const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0
-const nonBlocking = (constants.O_NONBLOCK as number | undefined) ?? 0

@@ -1,22 +1,26 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { systemRuntime } from '../system-runtime.ts'
 import { CredentialError, type CredentialStore } from './credential-store.ts'
 import type { CredentialsConfig } from './credentials-config.ts'
 import { createCredentialStore } from './sealed-store.ts'
 import { sampleCredential } from './testing/sample-credential.ts'
-import { startStoreChild } from './testing/start-store-child.ts'
+import { type StoreChild, startStoreChild } from './testing/start-store-child.ts'
 
 const id = '1'.repeat(64)
 const otherId = '2'.repeat(64)
@@ -62,6 +66,13 @@ async function faultOf(work: Promise<unknown>): Promise<string> {
   )
 }
 
+async function unreadable(store: CredentialStore): Promise<[id: string, file: string, fault: string][]> {
+  const logins = await store.list()
+  return logins.flatMap((login) =>
+    login.kind === 'unreadable' ? [[login.id, login.file, login.failure.fault] as const] : [],
+  ) as [string, string, string][]
+}
+
 function everything(folder = home): string {
   return readdirSync(folder, { withFileTypes: true })
     .map((entry) => {
@@ -97,7 +108,7 @@ describe('a credential store', () => {
     await store.write(id, credential)
     await store.write(id, { ...credential, generation: 2 })
     const all = everything()
-    for (const secret of ['access-secret', 'refresh-secret', 'client-secret'])
+    for (const secret of ['access-secret', 'refresh-secret', 'client-secret', 'registration-secret'])
       expect(all).not.toContain(secret)
     expect(Object.keys(JSON.parse(text('index.json')) as object).sort()).toEqual([
       'backend',
@@ -169,7 +180,7 @@ describe('a damaged store is never an empty one:', () => {
       () => writeFileSync(recordOf(id), text('records', `${id}.json`).replace('"v":1', '"v":2')),
       'newer_version',
     ],
-    ['an index that is cut off', () => writeFileSync(at('index.json'), '{"version":1'), 'corrupt'],
+    ['an index that is cut off', () => writeFileSync(at('index.json'), '{"version":1'), 'key_missing'],
     ['an index of a later version', () => writeFileSync(at('index.json'), '{"version":2}'), 'newer_version'],
     ['no index', () => rmSync(at('index.json')), 'key_missing'],
     ['no key', () => rmSync(at('key')), 'key_missing'],
@@ -179,8 +190,24 @@ describe('a damaged store is never an empty one:', () => {
     damage()
     const before = everything()
     expect(await faultOf(open().read(id))).toBe(fault)
-    expect(await faultOf(open().list())).toBe(fault)
+    expect(await unreadable(open())).toContainEqual([id, recordOf(id), fault])
     expect(everything()).toBe(before)
+  })
+
+  it('one record that cannot be read keeps nobody from the others', async () => {
+    writeFileSync(recordOf(id), 'damaged')
+    const logins = await open().list()
+    expect(logins).toHaveLength(2)
+    expect(logins).toContainEqual({ kind: 'readable', id: otherId, credential })
+    expect(await unreadable(open())).toEqual([[id, recordOf(id), 'corrupt']])
+    expect(await open().remove(id)).toBe(true)
+    expect(await unreadable(open())).toEqual([])
+  })
+
+  it('what is no file in place of a record, too', async () => {
+    rmSync(recordOf(id))
+    symlinkSync(recordOf(otherId), recordOf(id))
+    expect(await unreadable(open())).toEqual([[id, recordOf(id), 'not_writable']])
   })
 
   it('without its key nothing can be written either, until what it sealed is removed', async () => {
@@ -203,7 +230,7 @@ describe('a damaged store is never an empty one:', () => {
 
   it('a damaged index can be left behind for good', async () => {
     writeFileSync(at('index.json'), 'damaged')
-    expect(await faultOf(open().write(id, credential))).toBe('corrupt')
+    expect(await faultOf(open().write(id, credential))).toBe('key_missing')
     await open().clear()
     await open().write(id, credential)
     expect(await open().read(id)).toEqual(credential)
@@ -282,6 +309,43 @@ describe('a key from a file of the user', () => {
   })
 })
 
+describe('a key of the environment', () => {
+  const key = encodeBase64url(new Uint8Array(32).fill(7))
+  const otherKey = encodeBase64url(new Uint8Array(32).fill(8))
+
+  it('opens again, and is written nowhere', async () => {
+    await open({ backend: undefined, key }).write(id, credential)
+    expect(await open({ backend: undefined, key }).read(id)).toEqual(credential)
+    expect(await open({ backend: undefined, key }).backend()).toBe('environment')
+    expect(existsSync(at('key'))).toBe(false)
+    expect(everything()).not.toContain(key)
+    expect(announced).toEqual([expect.stringContaining('DRAWBRIDGE_KEY')])
+    expect(announced.join('')).not.toContain(key)
+  })
+
+  it.each<[string, string | undefined, RegExp]>([
+    ['is not given', undefined, /is not set now/],
+    ['is another one', otherKey, /does not hold the key/],
+    ['is none', 'AAAA', /does not hold the key/],
+  ])('that %s is said to be missing', async (_what, given, says) => {
+    await open({ backend: undefined, key }).write(id, credential)
+    const reading = open({ backend: undefined, key: given }).read(id)
+    await expect(reading).rejects.toMatchObject({ fault: 'key_missing' })
+    await expect(reading).rejects.toThrow(says)
+  })
+
+  it('takes over from a file, whose logins still open', async () => {
+    await open().write(otherId, credential)
+    const store = open({ backend: undefined, key })
+    await store.write(id, credential)
+    expect(await unreadable(open({ backend: undefined, key }))).toEqual([])
+    expect(JSON.parse(text('index.json'))).toMatchObject({
+      backend: 'environment',
+      former: [{ backend: 'file' }],
+    })
+  })
+})
+
 describe.skipIf(process.platform === 'win32')('a folder that cannot be written', () => {
   it('can still be read', async () => {
     await open().write(id, credential)
@@ -305,6 +369,44 @@ describe.skipIf(process.platform === 'win32')('a folder that cannot be written',
   })
 })
 
+// Nobody else can give a folder away.
+describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => {
+  const [somebody, attacker] = [65_534, 65_533]
+
+  /** Who opens the store of {@link home} as `somebody`. */
+  async function child(): Promise<StoreChild> {
+    const started = startStoreChild({ uid: somebody, gid: somebody })
+    onTestFinished(() => started.kill())
+    const config = { home, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500 }
+    await started.ask({ do: 'open', config })
+    return started
+  }
+
+  it('is no folder for credentials', async () => {
+    chmodSync(home, 0o755)
+    mkdirSync(at(), { mode: 0o777 })
+    chmodSync(at(), 0o777)
+    chownSync(at(), attacker, attacker)
+    const store = await child()
+    expect(await store.ask({ do: 'read', id })).toMatchObject({ fault: 'not_writable' })
+    const answer = await store.ask({ do: 'write', id, credential })
+    expect(answer).toMatchObject({ fault: 'not_writable' })
+    expect(answer.message).toContain('belongs to another user')
+    expect(readdirSync(at())).toEqual([])
+  })
+
+  it('is no key', async () => {
+    chownSync(home, somebody, somebody)
+    mkdirSync(at(), { mode: 0o777 })
+    chownSync(at(), somebody, somebody)
+    writeFileSync(at('key'), 'A'.repeat(43), { mode: 0o644 })
+    chownSync(at('key'), attacker, attacker)
+    const answer = await (await child()).ask({ do: 'write', id, credential })
+    expect(answer).toMatchObject({ fault: 'not_writable' })
+    expect(answer.message).toContain('belongs to another user')
+  })
+})
+
 describe('a store in memory', () => {
   it('writes nothing, and excludes like the other', async () => {
     const store = open({ backend: 'memory' })
@@ -312,7 +414,7 @@ describe('a store in memory', () => {
     await store.write(id, credential)
     await store.notices.post('a', 'text')
     expect(await store.read(id)).toEqual(credential)
-    expect(await store.list()).toEqual([{ id, credential }])
+    expect(await store.list()).toEqual([{ kind: 'readable', id, credential }])
     expect(await store.backend()).toBe('memory')
     await store.exclusively(id, { waitMs: 0 }, async () => {
       expect(await faultOf(store.exclusively(id, { waitMs: 0 }, async () => 1))).toBe('busy')

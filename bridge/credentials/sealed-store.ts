@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { openCredentialRecord, parseCredentialRecord, sealCredential } from './credential-record.ts'
-import { CredentialError, type CredentialStore, type LoginId } from './credential-store.ts'
+import { CredentialError, type CredentialStore, type LoginId, type StoredLogin } from './credential-store.ts'
 import type { Credential } from './credential.ts'
 import type { CredentialsConfig } from './credentials-config.ts'
 import { createFileLock } from './file-lock.ts'
@@ -46,6 +46,16 @@ export function createCredentialStore(
     return openCredentialRecord(id, record, await ring.opening(record.kid))
   }
 
+  async function lookAt(id: LoginId): Promise<StoredLogin | undefined> {
+    try {
+      const credential = await read(id)
+      return credential && { kind: 'readable', id, credential }
+    } catch (error) {
+      if (!(error instanceof CredentialError)) throw error
+      return { kind: 'unreadable', id, file: join(records.path, fileName(id)), failure: error }
+    }
+  }
+
   return {
     read,
     async write(id, credential) {
@@ -55,10 +65,10 @@ export function createCredentialStore(
     },
     remove: (id) => records.remove(fileName(id)),
     async list() {
-      const found: { id: LoginId; credential: Credential }[] = []
+      const found: StoredLogin[] = []
       for (const id of await storedIds(records)) {
-        const credential = await read(id)
-        if (credential !== undefined) found.push({ id, credential })
+        const login = await lookAt(id)
+        if (login !== undefined) found.push(login)
       }
       return found
     },

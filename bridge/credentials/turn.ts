@@ -8,10 +8,13 @@ export interface Turn extends Lease {
   release(): Promise<void>
 }
 
+/** What came of asking for a turn: it, or the lease of who has it, if that one was seen to live. */
+export type Taking = { turn: Turn } | { heldBy: string | undefined }
+
 /** How long to wait for a turn, and what makes it needless. */
 export interface TurnOptions<T> {
   waitMs: number
-  instead?: (() => Promise<T | undefined>) | undefined
+  instead?: ((heldBy: string | undefined) => Promise<T | undefined>) | undefined
 }
 
 /**
@@ -21,23 +24,25 @@ export interface TurnOptions<T> {
 export async function inTurn<T>(
   name: string,
   options: TurnOptions<T>,
-  take: () => Promise<Turn | undefined>,
+  take: () => Promise<Taking>,
   work: (lease: Lease) => Promise<T>,
   runtime: Runtime,
 ): Promise<T> {
   const endsAt = performance.now() + options.waitMs
   let pause = pollMs.least
+  let heldBy: string | undefined
   for (;;) {
-    const answer = await options.instead?.()
+    const answer = await options.instead?.(heldBy)
     if (answer !== undefined) return answer
-    const turn = await take()
-    if (turn !== undefined) {
+    const taken = await take()
+    if ('turn' in taken) {
       try {
-        return await work(turn)
+        return await work(taken.turn)
       } finally {
-        await turn.release()
+        await taken.turn.release()
       }
     }
+    heldBy = taken.heldBy
     const left = endsAt - performance.now()
     if (left <= 0) {
       throw new CredentialError('busy', `Another Drawbridge has been holding the lock ${name} for too long.`)
@@ -48,15 +53,22 @@ export async function inTurn<T>(
 }
 
 /** Turns among those who share one process. */
-export function createLocalTurns(): (name: string) => Turn | undefined {
-  const held = new Set<string>()
+export function createLocalTurns(): (name: string) => Taking {
+  const held = new Map<string, string>()
+  let count = 0
   return (name) => {
-    if (held.has(name)) return undefined
-    held.add(name)
+    const heldBy = held.get(name)
+    if (heldBy !== undefined) return { heldBy }
+    count += 1
+    const id = String(count)
+    held.set(name, id)
     return {
-      isHeld: () => true,
-      release: async () => {
-        held.delete(name)
+      turn: {
+        id,
+        isHeld: () => held.get(name) === id,
+        release: async () => {
+          held.delete(name)
+        },
       },
     }
   }

@@ -9,11 +9,7 @@ import { InstallError } from './install-error.ts'
 export function clientFile(client: Client, scope: Scope, system: InstallSystem): string {
   if (scope === 'project') {
     if (client.projectFile === undefined) {
-      throw new InstallError(
-        'usage',
-        `${client.title} has no file for one project.`,
-        'Leave out --scope project.',
-      )
+      throw new InstallError('usage', `${client.title} has no file for one project.`, 'Leave out --project.')
     }
     return joinOn(system, system.projectFolder, ...client.projectFile.split('/'))
   }

@@ -109,7 +109,9 @@ export const clients: readonly Client[] = [
     keys: ['mcpServers'],
     entry: withCommand({}),
     isPrivate: false,
-    afterwards: () => ['gemini mcp list shows whether it connects; it waits 5 seconds only.'],
+    afterwards: () => [
+      'gemini mcp list shows whether it connects, in a folder that Gemini CLI was told to trust: elsewhere it starts no server.',
+    ],
   },
   {
     id: 'opencode',

@@ -26,7 +26,7 @@ export function checkLasting(paths: readonly string[], temporaryFolders: readonl
     throw new InstallError(
       'not_lasting',
       `${path} is ${why}: the entry would stop working when it is cleared.`,
-      'Run npm i -g mcp-drawbridge, then drawbridge install again; or take the risk with --force.',
+      'Run npm i -g mcp-drawbridge, then the same command of the installed drawbridge; or take the risk with --force.',
     )
   }
 }

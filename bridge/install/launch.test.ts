@@ -168,8 +168,11 @@ describe('an entry of ours', () => {
     [{ command: 'drawbridge', args: [url] }, url],
     [{ command: String.raw`C:\npm\drawbridge.cmd`, args: [] }, undefined],
     [{ command: 'node', args: ['/anywhere/launcher.cjs', url] }, url],
-  ])('%j', (entry, serverUrl) => {
-    expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toEqual({ serverUrl })
+    [{ command: 'drawbridge', args: [url, '--ipv4', '--profile', 'work'] }, url, 'work'],
+    [{ command: ['drawbridge', url, '--profile', 'a', '--profile=b=c'] }, url, 'b=c'],
+    [{ command: 'drawbridge', args: [url, '--profile'] }, url],
+  ])('%j', (entry, serverUrl, profile?: string) => {
+    expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toEqual({ serverUrl, profile })
   })
 
   it.each([

@@ -3,11 +3,13 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 /** An entry that starts this bridge. */
 export interface OwnEntry {
   serverUrl: string | undefined
+  /** Undefined: the default one. */
+  profile: string | undefined
 }
 
 /**
  * Whether an entry of any client starts the bridge, and for which server: by the name of the package or of the command, or
- * by the path of a launcher of ours. What comes after the URL says nothing, as it may be anything.
+ * by the path of a launcher of ours. What comes after the URL says nothing about that, as it may be anything.
  */
 export function readOwnEntry(entry: unknown, launcher?: string): OwnEntry | undefined {
   if (!isJsonObject(entry)) return undefined
@@ -15,7 +17,13 @@ export function readOwnEntry(entry: unknown, launcher?: string): OwnEntry | unde
   const index = words.findIndex((word) => /^https?:\/\//i.test(word))
   const programs = index === -1 ? words : words.slice(0, index)
   if (!programs.some((word) => word === launcher || isOwnProgram(word))) return undefined
-  return { serverUrl: words[index] }
+  return { serverUrl: words[index], profile: profileOf(words.slice(programs.length)) }
+}
+
+function profileOf(words: readonly string[]): string | undefined {
+  const at = words.findLastIndex((word) => /^--profile(?:=|$)/.test(word))
+  const [, joined] = /^--profile=(.*)$/.exec(words[at] ?? '') ?? []
+  return at === -1 ? undefined : (joined ?? words[at + 1])
 }
 
 function isOwnProgram(word: string): boolean {

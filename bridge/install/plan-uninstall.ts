@@ -4,7 +4,7 @@ import { encodeConfigText } from './config-text.ts'
 import { readEntries, removeEntry } from './entry-edit.ts'
 import { InstallError } from './install-error.ts'
 import { lineDiff } from './line-diff.ts'
-import { readOwnEntry } from './own-entry.ts'
+import { type OwnEntry, readOwnEntry } from './own-entry.ts'
 import type { Plan } from './plan.ts'
 import { textOf, withSnippet } from './plan-install.ts'
 
@@ -18,20 +18,26 @@ export interface UninstallRequest {
   launcher: string
 }
 
+/** A plan, and what the entry that goes was for. */
+export interface UninstallPlan extends Plan {
+  own: OwnEntry
+}
+
 /**
  * Decides what to remove: an entry that starts the bridge, never another one. Throws {@link InstallError} if there is none,
  * or more than one. Objects that get empty stay.
  */
-export function planUninstall(request: UninstallRequest): Plan {
+export function planUninstall(request: UninstallRequest): UninstallPlan {
   const { client, path } = request
   return withSnippet(path, undefined, () => {
     const file = readConfigFile(path)
     const { text, mark } = textOf(file)
-    const name = choose(request, readEntries(text, client))
+    const { name, own } = choose(request, readEntries(text, client))
     const after = removeEntry(text, client, name)
     return {
       file,
       name,
+      own,
       change: 'remove',
       bytes: encodeConfigText({ text: after, mark }),
       diff: lineDiff(text, after),
@@ -41,7 +47,10 @@ export function planUninstall(request: UninstallRequest): Plan {
   })
 }
 
-function choose(request: UninstallRequest, entries: ReadonlyMap<string, unknown>): string {
+function choose(
+  request: UninstallRequest,
+  entries: ReadonlyMap<string, unknown>,
+): { name: string; own: OwnEntry } {
   const { client, path, name, serverUrl, launcher } = request
   if (name !== undefined && entries.has(name) && !readOwnEntry(entries.get(name), launcher)) {
     throw new InstallError(
@@ -50,13 +59,13 @@ function choose(request: UninstallRequest, entries: ReadonlyMap<string, unknown>
       'Remove it in the client that it is for.',
     )
   }
-  const own = [...entries].flatMap(([key, entry]) => {
-    const found = readOwnEntry(entry, launcher)
+  const found = [...entries].flatMap(([key, entry]) => {
+    const own = readOwnEntry(entry, launcher)
     const isMeant =
-      name === undefined ? serverUrl === undefined || found?.serverUrl === serverUrl : key === name
-    return found && isMeant ? [key] : []
+      name === undefined ? serverUrl === undefined || own?.serverUrl === serverUrl : key === name
+    return own && isMeant ? [{ name: key, own }] : []
   })
-  const [first] = own
+  const [first] = found
   if (first === undefined) {
     const what = name === undefined ? 'entry of ours' : `entry ${JSON.stringify(name)}`
     const server = serverUrl === undefined || name !== undefined ? '' : ` for ${serverUrl}`
@@ -66,10 +75,10 @@ function choose(request: UninstallRequest, entries: ReadonlyMap<string, unknown>
       `drawbridge install --list shows what ${client.title} and the others have.`,
     )
   }
-  if (own.length === 1) return first
+  if (found.length === 1) return first
   throw new InstallError(
     'usage',
-    `${path} has ${own.length} entries of ours: ${own.join(', ')}.`,
+    `${path} has ${found.length} entries of ours: ${found.map((entry) => entry.name).join(', ')}.`,
     'Say which one with --name.',
   )
 }

@@ -30,7 +30,7 @@ function refuseInFlag(flag: string, value: string): void {
   const secretMember = flag.startsWith('--static-oauth-') && !value.startsWith('@') && hasSecretMember(value)
   if (secretMember) {
     refuse(
-      `client_secret in ${flag}`,
+      `The client_secret in ${flag}`,
       `Put the JSON into a file that only you can read and give ${flag} @FILE.`,
     )
   }

@@ -1,46 +1,58 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { mcpbEntryPoint, mcpbManifest } from './mcpb-manifest.ts'
+import { mcpbEntryPoint, mcpbManifest, type McpbPlatform, mcpbPlatforms } from './mcpb-manifest.ts'
 import type { ZipEntry } from './zip-archive.ts'
 
 /** Where the parts of the extension are. */
 export interface McpbSource {
   /** Folder of the built bridge: `launcher.cjs`, `package.json`, `dist`. */
   bridge: string
-  /** Undefined: without the keychain. */
-  modules: string | undefined
+  /** Folder of the keychain package, in JavaScript. */
+  keychain: string
+  /** Folders of its native parts, one for each system that the extension is for. */
+  parts: readonly string[]
   licenseFile: string
 }
 
 /** What goes into the extension. */
 export interface McpbContent {
   entries: readonly ZipEntry[]
-  /** Platforms that the keychain is there for, such as `linux-x64-gnu`; on others the key is in a file. */
-  keychains: readonly string[]
+  /** What the manifest says: the operating systems of the native parts, and no other. */
+  platforms: readonly McpbPlatform[]
+  /** The systems themselves, such as `linux-x64-gnu`. */
+  systems: readonly string[]
 }
 
-/** Collects the files in the order of their names. Throws if the bridge is not built. */
-export function mcpbContent({ bridge, modules, licenseFile }: McpbSource): McpbContent {
+/** Collects the files in the order of their names. Throws if the bridge is not built, or no native part is there. */
+export function mcpbContent({ bridge, keychain, parts, licenseFile }: McpbSource): McpbContent {
   if (!existsSync(join(bridge, 'dist', 'main.mjs')))
     throw new Error('The bridge is not built. Run npm run build.')
-  const manifest = JSON.parse(readFileSync(join(bridge, 'package.json'), 'utf8')) as PackageManifest
-  const { version, description, license, engines } = manifest
-  const keychains = modules === undefined ? [] : keychainFolders(modules)
+  if (parts.length === 0) {
+    throw new Error(
+      'No native part of the keychain is there, so the extension would be for no system. Run npm ci.',
+    )
+  }
+  const own = readManifest(bridge) as PackageManifest
+  const natives = parts.map((folder) => ({ folder, ...(readManifest(folder) as NativeManifest) }))
+  const platforms = mcpbPlatforms.filter((platform) => natives.some(({ os }) => os.includes(platform)))
+  const systems = natives.map(({ name }) => name.replace(/^.*\/keyring-/, '')).sort()
+  const { name, version, description, license, engines } = own
+  const manifest = mcpbManifest({ version, description, license, node: engines.node, platforms, systems })
   const entries: ZipEntry[] = [
-    {
-      name: 'manifest.json',
-      content: json(mcpbManifest({ version, description, license, node: engines.node })),
-    },
-    { name: 'package.json', content: json({ name: manifest.name, version, license, type: 'module' }) },
+    { name: 'manifest.json', content: json(manifest) },
+    { name: 'package.json', content: json({ name, version, license, type: 'module' }) },
     { name: 'LICENSE', content: readFileSync(licenseFile) },
     { name: mcpbEntryPoint, content: readFileSync(join(bridge, mcpbEntryPoint)), isExecutable: true },
-    ...filesBelow(join(bridge, 'dist'), 'dist').filter(({ name }) => !name.endsWith('.mcpb')),
-    ...keychains.flatMap(({ folder, name }) => filesBelow(folder, `node_modules/${name}`).filter(isNeeded)),
+    ...filesBelow(join(bridge, 'dist'), 'dist').filter(({ name: file }) => file.endsWith('.mjs')),
+    // Under the name that it is imported by.
+    ...filesBelow(keychain, 'node_modules/keytar').filter(isNeeded),
+    ...natives.flatMap((part) => filesBelow(part.folder, `node_modules/${part.name}`).filter(isNeeded)),
   ]
   return {
     // Clients look for the manifest first; all else by name, so that the same files make the same archive.
     entries: entries.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)),
-    keychains: keychains.flatMap(({ name }) => /keyring-(.*)$/.exec(name)?.[1] ?? []),
+    platforms,
+    systems,
   }
 }
 
@@ -57,22 +69,21 @@ interface PackageManifest {
   engines: { node: string }
 }
 
+interface NativeManifest {
+  name: string
+  os: readonly string[]
+}
+
+function readManifest(folder: string): unknown {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+}
+
 function rank({ name }: ZipEntry): number {
   return name === 'manifest.json' ? 0 : 1
 }
 
 function json(value: unknown): Buffer {
   return Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
-}
-
-/** The keychain package under the name it is imported by, and a native part for each platform that is installed. */
-function keychainFolders(modules: string): { folder: string; name: string }[] {
-  const scope = join(modules, '@napi-rs')
-  const natives = existsSync(scope) ? readdirSync(scope).filter((name) => name.startsWith('keyring-')) : []
-  const names = ['keytar', ...natives.map((name) => `@napi-rs/${name}`)]
-  return natives.length === 0
-    ? []
-    : names.map((name) => ({ folder: join(modules, ...name.split('/')), name }))
 }
 
 function filesBelow(folder: string, prefix: string): ZipEntry[] {

@@ -5,7 +5,17 @@ export interface McpbPackage {
   license: string
   /** Range of Node versions, as in `engines`. */
   node: string
+  /** Operating systems that the extension carries the keychain for. */
+  platforms: readonly McpbPlatform[]
+  /** The same to the processor, which the format has no member for: for people. */
+  systems: readonly string[]
 }
+
+/** Operating systems by the names that the format has for them, in the order of the manifest. */
+export const mcpbPlatforms = ['darwin', 'win32', 'linux'] as const
+
+/** One of {@link mcpbPlatforms}. */
+export type McpbPlatform = (typeof mcpbPlatforms)[number]
 
 /** Script in the archive that the client starts. */
 export const mcpbEntryPoint = 'launcher.cjs'
@@ -15,15 +25,21 @@ export const mcpbEntryPoint = 'launcher.cjs'
  * starts the bridge with its own Node. Every question has an answer of its own, because Claude Desktop passes the
  * placeholder of an unanswered one on as it stands.
  */
-export function mcpbManifest({ version, description, license, node }: McpbPackage): Record<string, unknown> {
+export function mcpbManifest({
+  version,
+  description,
+  license,
+  node,
+  platforms,
+  systems,
+}: McpbPackage): Record<string, unknown> {
   return {
     manifest_version: '0.3',
     name: 'drawbridge',
     display_name: 'Drawbridge',
     version,
     description,
-    long_description:
-      'Connects to any remote MCP server and signs in to it by OAuth. The login is kept sealed on this computer, and shared with the command drawbridge. The tools are those of the server.',
+    long_description: `Connects to any remote MCP server and signs in to it by OAuth. The login is kept sealed on this computer, and shared with the command drawbridge. The tools are those of the server. Made for ${systems.join(', ')}.`,
     author: { name: 'The Drawbridge authors' },
     server: {
       type: 'node',
@@ -46,7 +62,7 @@ export function mcpbManifest({ version, description, license, node }: McpbPackag
     license,
     compatibility: {
       claude_desktop: '>=0.10.0',
-      platforms: ['darwin', 'win32', 'linux'],
+      platforms,
       runtimes: { node },
     },
     user_config: {

@@ -1,9 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -21,11 +23,14 @@ import { crc32, inflateRawSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import manifestOfPackage from '../package.json' with { type: 'json' }
-import { mcpbContent } from './mcpb-files.ts'
+import { mcpbContent, type McpbSource } from './mcpb-files.ts'
 import { mcpbManifest } from './mcpb-manifest.ts'
+import { desktopParts, fetchPackage, installedParts, lockedPackage } from './native-part.ts'
 import { zipArchive, type ZipEntry } from './zip-archive.ts'
 
 const bridge = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const modules = join(root, 'node_modules')
 
 let folder: string
 beforeEach(() => {
@@ -130,7 +135,14 @@ describe('an archive', () => {
 })
 
 describe('the manifest', () => {
-  const manifest = mcpbManifest({ version: '1.2.3', description: 'd', license: 'MIT', node: '>=20.19' }) as {
+  const manifest = mcpbManifest({
+    version: '1.2.3',
+    description: 'd',
+    license: 'MIT',
+    node: '>=20.19',
+    platforms: ['win32'],
+    systems: ['win32-x64-msvc'],
+  }) as {
     server: { entry_point: string; mcp_config: { command: string; args: string[]; env: object } }
     user_config: Record<
       string,
@@ -167,22 +179,73 @@ describe('the manifest', () => {
     }
   })
 
+  it('is for the platforms that it is told, and names the systems to people', () => {
+    expect(manifest).toMatchObject({ compatibility: { platforms: ['win32'], runtimes: { node: '>=20.19' } } })
+    expect(manifest['long_description']).toContain('Made for win32-x64-msvc.')
+  })
+
   it('starts the launcher', () => {
     expect(manifest.server.mcp_config.args[0]).toBe(`\${__dirname}/${manifest.server.entry_point}`)
   })
 })
 
+describe('native parts of the keychain', () => {
+  const lockfile = readFileSync(join(root, 'package-lock.json'), 'utf8')
+
+  it('are locked for every system that desktop clients run on, all of one version', () => {
+    const { version } = lockedPackage(lockfile, 'keytar')
+    for (const name of desktopParts) {
+      expect(lockedPackage(lockfile, name)).toMatchObject({ version, integrity: /^sha512-/ })
+    }
+    expect(() => lockedPackage(lockfile, '@napi-rs/keyring-plan9')).toThrow('npm install')
+  })
+
+  it('are those of the lockfile, or nothing of them is unpacked', () => {
+    const source = join(folder, 'source')
+    mkdirSync(source)
+    writeFileSync(join(source, 'package.json'), '{"name":"part","version":"1.0.0"}')
+    writeFileSync(join(source, 'part.node'), 'native')
+    const archive = join(folder, 'archive')
+    mkdirSync(archive)
+    execFileSync('npm', ['pack', source, '--loglevel=error', '--pack-destination', archive], {
+      stdio: 'pipe',
+    })
+    const bytes = readFileSync(join(archive, 'part-1.0.0.tgz'))
+    const locked = {
+      name: 'part',
+      version: '1.0.0',
+      integrity: `sha512-${createHash('sha512').update(bytes).digest('base64')}`,
+    }
+    const target = join(folder, 'fetched')
+    mkdirSync(target)
+    const content = fetchPackage(locked, target, source)
+    expect(readFileSync(join(content, 'part.node'), 'utf8')).toBe('native')
+    rmSync(target, { recursive: true })
+    mkdirSync(target)
+    writeFileSync(join(source, 'part.node'), 'changed')
+    expect(() => fetchPackage(locked, target, source)).toThrow('is not what package-lock.json names')
+    expect(readdirSync(target, { recursive: true }).filter((file) => String(file).endsWith('.node'))).toEqual(
+      [],
+    )
+  })
+})
+
 /** Starts an unpacked extension as a client does, with the answers of a person put in. */
-function startExtension(target: string, answers: Record<string, string>): ChildProcess {
+function startExtension(
+  target: string,
+  answers: Record<string, string>,
+  node: string = process.execPath,
+): ChildProcess {
   const { server } = JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8')) as {
-    server: { mcp_config: { args: string[] } }
+    server: { mcp_config: { command: string; args: string[] } }
   }
+  expect(server.mcp_config.command).toBe('node')
   const args = server.mcp_config.args.map((argument) =>
     argument
       .replace('${__dirname}', target)
       .replaceAll(/\$\{user_config\.(\w+)\}/g, (_, key: string) => answers[key] ?? ''),
   )
-  return spawn(process.execPath, args, {
+  return spawn(node, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { HOME: folder, PATH: process.env['PATH'] },
   })
@@ -201,94 +264,128 @@ const initialize = JSON.stringify({
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 })
 
+/** The lowest Node that the bridge runs on, if it is here. */
+function nodeOfTheSystem(): string[] {
+  const node = '/usr/bin/node'
+  return existsSync(node) && execFileSync(node, ['--version']).toString().startsWith('v20.') ? [node] : []
+}
+
 describe('the extension', () => {
-  function source(): string {
+  /** A bridge of two lines, and a keychain with parts for `systems`, each an os and a name. */
+  function source(systems: readonly (readonly [os: string, name: string])[]): McpbSource {
     const copy = join(folder, 'bridge')
     mkdirSync(join(copy, 'dist'), { recursive: true })
     for (const name of ['launcher.cjs', 'package.json']) cpSync(join(bridge, name), join(copy, name))
-    writeFileSync(join(copy, 'LICENSE'), 'free')
-    return copy
-  }
-
-  it('starts from where it is unpacked, with the answers of the person', async () => {
-    const copy = source()
     writeFileSync(join(copy, 'dist', 'main.mjs'), "import './chunk.mjs'")
     writeFileSync(
       join(copy, 'dist', 'chunk.mjs'),
       'process.stdout.write(JSON.stringify(process.argv.slice(2)) + "\\n")',
     )
-    writeFileSync(join(copy, 'dist', 'drawbridge.mcpb'), 'the last one')
-    const { entries, keychains } = mcpbContent({
+    writeFileSync(join(copy, 'LICENSE'), 'free')
+    const folderOf = (name: string, manifest: object): string => {
+      const made = join(folder, 'parts', name)
+      mkdirSync(made, { recursive: true })
+      writeFileSync(join(made, 'package.json'), JSON.stringify(manifest))
+      for (const file of ['index.js', 'index.d.ts', 'README.md']) writeFileSync(join(made, file), '')
+      return made
+    }
+    return {
       bridge: copy,
-      modules: undefined,
+      keychain: folderOf('keytar', { name: '@napi-rs/keyring' }),
+      parts: systems.map(([os, name]) =>
+        folderOf(name, { name: `@napi-rs/keyring-${name}`, os: [os], cpu: ['x64'] }),
+      ),
       licenseFile: join(copy, 'LICENSE'),
-    })
+    }
+  }
+
+  it('starts from where it is unpacked, with the answers of the person', async () => {
+    const of = source([['linux', 'linux-x64-gnu']])
+    writeFileSync(join(of.bridge, 'dist', 'drawbridge.mcpb'), 'the last one')
+    const { entries } = mcpbContent(of)
     expect(entries.map(({ name }) => name)).toEqual([
       'manifest.json',
       'LICENSE',
       'dist/chunk.mjs',
       'dist/main.mjs',
       'launcher.cjs',
+      'node_modules/@napi-rs/keyring-linux-x64-gnu/index.js',
+      'node_modules/@napi-rs/keyring-linux-x64-gnu/package.json',
+      'node_modules/keytar/index.js',
+      'node_modules/keytar/package.json',
       'package.json',
     ])
-    expect(keychains).toEqual([])
     const target = join(folder, 'out with blank')
     unpack(zipArchive(entries), target)
     const child = startExtension(target, { server_url: 'https://a.example/mcp', profile: 'work' })
     expect(JSON.parse(await firstLine(child))).toEqual(['https://a.example/mcp', '--profile', 'work'])
   })
 
-  it('brings the keychain of the platforms that are installed', () => {
-    const copy = source()
-    writeFileSync(join(copy, 'dist', 'main.mjs'), '')
-    const modules = join(folder, 'node_modules')
-    for (const name of ['keytar', '@napi-rs/keyring-linux-x64-gnu', '@napi-rs/other']) {
-      mkdirSync(join(modules, name), { recursive: true })
-      for (const file of ['index.js', 'index.d.ts', 'README.md']) writeFileSync(join(modules, name, file), '')
-    }
-    const { entries, keychains } = mcpbContent({ bridge: copy, modules, licenseFile: join(copy, 'LICENSE') })
-    expect(keychains).toEqual(['linux-x64-gnu'])
-    expect(entries.map(({ name }) => name).filter((name) => name.startsWith('node_modules'))).toEqual([
-      'node_modules/@napi-rs/keyring-linux-x64-gnu/index.js',
-      'node_modules/keytar/index.js',
-    ])
+  it.each([
+    [[['linux', 'linux-x64-gnu']], ['linux']],
+    [
+      [
+        ['win32', 'win32-x64-msvc'],
+        ['darwin', 'darwin-arm64'],
+        ['darwin', 'darwin-x64'],
+      ],
+      ['darwin', 'win32'],
+    ],
+  ] as const)('with the parts %j says that it is for %j, and for nothing else', (systems, platforms) => {
+    const content = mcpbContent(source(systems))
+    expect(content.platforms).toEqual(platforms)
+    expect(content.systems).toEqual(systems.map(([, name]) => name).sort())
+    const [first] = content.entries
+    expect(first?.name).toBe('manifest.json')
+    expect(JSON.parse(first?.content.toString() ?? '')).toMatchObject({ compatibility: { platforms } })
   })
 
-  it('is not made of a bridge that is not built', () => {
-    const copy = source()
-    expect(() =>
-      mcpbContent({ bridge: copy, modules: undefined, licenseFile: join(copy, 'LICENSE') }),
-    ).toThrow('npm run build')
+  it('is not made of a bridge that is not built, nor for no system', () => {
+    const of = source([['linux', 'linux-x64-gnu']])
+    expect(() => mcpbContent({ ...of, parts: [] })).toThrow('npm ci')
+    rmSync(join(of.bridge, 'dist', 'main.mjs'))
+    expect(() => mcpbContent(of)).toThrow('npm run build')
   })
 
-  it.skipIf(!existsSync(join(bridge, 'dist', 'main.mjs')))('carries a client, as it is built', async () => {
-    const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
-    const licenseFile = fileURLToPath(new URL('../../LICENSE', import.meta.url))
-    const { entries } = mcpbContent({ bridge, modules, licenseFile })
-    unpack(zipArchive(entries), join(folder, 'out'))
-    const { version } = JSON.parse(readFileSync(join(folder, 'out', 'manifest.json'), 'utf8')) as {
-      version: string
-    }
-    expect(version).toBe(manifestOfPackage.version)
-    const server = createServer(answerAsServer).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const child = startExtension(join(folder, 'out'), {
-      server_url: `http://127.0.0.1:${port}/mcp`,
-      profile: 'default',
-    })
-    try {
-      child.stdin?.write(`${initialize}\n`)
-      expect(JSON.parse(await firstLine(child))).toMatchObject({
-        id: 1,
-        result: { serverInfo: { name: 'far' } },
+  const parts = installedParts(modules)
+  const isBuilt = existsSync(join(bridge, 'dist', 'main.mjs'))
+
+  it.skipIf(!isBuilt || parts.length === 0).each([process.execPath, ...nodeOfTheSystem()])(
+    'carries a client as it is built, on %s',
+    async (node) => {
+      const target = join(folder, 'out')
+      const { entries, systems } = mcpbContent({
+        bridge,
+        keychain: join(modules, 'keytar'),
+        parts,
+        licenseFile: join(root, 'LICENSE'),
       })
-    } finally {
-      child.kill('SIGKILL')
-      server.closeAllConnections()
-      server.close()
-    }
-  })
+      unpack(zipArchive(entries), target)
+      expect(JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8'))).toMatchObject({
+        version: manifestOfPackage.version,
+        compatibility: { platforms: [process.platform] },
+      })
+      expect(systems.every((system) => system.startsWith(`${process.platform}-${process.arch}`))).toBe(true)
+      const probe = 'process.stdout.write(typeof require("keytar").AsyncEntry)'
+      expect(execFileSync(node, ['-e', probe], { cwd: target }).toString()).toBe('function')
+      const server = createServer(answerAsServer).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const answers = { server_url: `http://127.0.0.1:${port}/mcp`, profile: 'default' }
+      const child = startExtension(target, answers, node)
+      try {
+        child.stdin?.write(`${initialize}\n`)
+        expect(JSON.parse(await firstLine(child))).toMatchObject({
+          id: 1,
+          result: { serverInfo: { name: 'far' } },
+        })
+      } finally {
+        child.kill('SIGKILL')
+        server.closeAllConnections()
+        server.close()
+      }
+    },
+  )
 })
 
 /** A server of the revision 2025-11-25 without sessions, which knows one method. */

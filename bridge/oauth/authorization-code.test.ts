@@ -1,7 +1,13 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../credentials/credential.ts'
-import { type OAuthServer, type OAuthServerPlaces, startOAuthServer } from './testing/oauth-server.ts'
+import {
+  type OAuthServer,
+  type OAuthServerPlaces,
+  type Reply,
+  type SeenRequest,
+  startOAuthServer,
+} from './testing/oauth-server.ts'
 import { createTestRuntime } from './testing/oauth-ports.ts'
 import { redirectOf, visit } from './testing/scripted-browser.ts'
 import { beginTrial, signIn } from './testing/sign-in-trial.ts'
@@ -353,6 +359,182 @@ describe('a registration of before', () => {
     await signIn(server.serverUrl, {}, { previous: credential })
     const [first, second] = server.requests('/authorize').map(({ query }) => query.get('redirect_uri'))
     expect(second).toBe(first)
+  })
+})
+
+describe('a client that the server refuses', () => {
+  const documentUrl = 'https://client.example/drawbridge.json'
+  const isDocument = ({ query }: SeenRequest): boolean => query.get('client_id') === documentUrl
+
+  /** A server that says it takes documents. */
+  async function takesDocuments(): Promise<OAuthServer> {
+    const server = await start()
+    server.metadata = { client_id_metadata_document_supported: true }
+    return server
+  }
+
+  const sendBack = (server: OAuthServer, { query }: SeenRequest, error: string): Reply => {
+    const back = new URL(query.get('redirect_uri') ?? '')
+    back.search = new URLSearchParams({
+      error,
+      state: query.get('state') ?? '',
+      iss: server.issuer,
+    }).toString()
+    return { status: 302, headers: { location: back.href } }
+  }
+
+  /** What the browser of a person gets, after the bridge itself has looked. */
+  const toThePerson = (
+    server: OAuthServer,
+    isMeant: (request: SeenRequest) => boolean,
+    reply: (request: SeenRequest) => Reply | undefined,
+  ): void => {
+    let looks = 0
+    server.answers.set('/authorize', (request) => {
+      if (!isMeant(request)) return undefined
+      looks += 1
+      return looks === 1 ? { body: '<p>Sign in</p>' } : reply(request)
+    })
+  }
+
+  const idsAt = (server: OAuthServer, path: string): (string | null)[] =>
+    server.requests(path).map(({ query, form }) => query.get('client_id') ?? form.get('client_id'))
+
+  it.each<[how: string, reply: (server: OAuthServer, request: SeenRequest) => Reply]>([
+    ['with 400', () => ({ status: 400, body: '<p>Unknown client</p>' })],
+    ['with 403', () => ({ status: 403, body: '<p>Not allowed</p>' })],
+    ['by the browser', (server, request) => sendBack(server, request, 'unauthorized_client')],
+  ])(
+    'a document that is refused %s: a registration takes its place, and nobody notices',
+    async (_how, reply) => {
+      const server = await takesDocuments()
+      server.answers.set('/authorize', (request) =>
+        isDocument(request) ? reply(server, request) : undefined,
+      )
+      const { credential, prompts } = await signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
+      expect(prompts).toHaveLength(1)
+      expect(prompts[0]?.url).toContain(`client_id=${credential.client.clientId}`)
+      expect(credential).toMatchObject({
+        client: { origin: 'dynamic' },
+        quirks: { refusesDocument: documentUrl },
+      })
+      expect(server.requests('/register')).toHaveLength(1)
+    },
+  )
+
+  it('is remembered for that issuer', async () => {
+    const server = await takesDocuments()
+    server.answers.set('/authorize', (request) => (isDocument(request) ? { status: 400 } : undefined))
+    const changes = { clientMetadataUrl: documentUrl }
+    const { credential } = await signIn(server.serverUrl, changes)
+    server.seen.length = 0
+    const { credential: again } = await signIn(server.serverUrl, changes, { previous: credential })
+    expect(again.quirks).toEqual({ refusesDocument: documentUrl })
+    expect(idsAt(server, '/authorize')).toEqual([credential.client.clientId])
+    expect(server.requests('/register')).toEqual([])
+  })
+
+  it.each(['invalid_client', 'unauthorized_client'])(
+    'a document that is refused with %s once the person is there: their browser is sent on, by the same link',
+    async (error) => {
+      const server = await takesDocuments()
+      toThePerson(server, isDocument, (request) => sendBack(server, request, error))
+      const { credential, arrival, prompts } = await signIn(server.serverUrl, {
+        clientMetadataUrl: documentUrl,
+      })
+      expect(prompts).toHaveLength(1)
+      expect(arrival.html).toContain('You are signed in')
+      const { clientId } = credential.client
+      expect(idsAt(server, '/authorize')).toEqual([documentUrl, documentUrl, clientId])
+      expect(idsAt(server, '/token')).toEqual([clientId])
+      expect(credential.quirks).toEqual({ refusesDocument: documentUrl })
+      const [, first, second] = server.requests('/authorize').map(({ query }) => query)
+      for (const name of ['state', 'code_challenge']) expect(first?.get(name)).not.toBe(second?.get(name))
+    },
+  )
+
+  it('a document that is refused at the token endpoint, too', async () => {
+    const server = await takesDocuments()
+    server.answers.set('/token', ({ form }) =>
+      form.get('client_id') === documentUrl ? { status: 401, body: { error: 'invalid_client' } } : undefined,
+    )
+    const { credential, arrival, prompts } = await signIn(server.serverUrl, {
+      clientMetadataUrl: documentUrl,
+    })
+    expect(prompts).toHaveLength(1)
+    expect(arrival.html).toContain('You are signed in')
+    expect(idsAt(server, '/token')).toEqual([documentUrl, credential.client.clientId])
+  })
+
+  it('a registration that got tokens a moment ago, and is forgotten since', async () => {
+    const server = await start()
+    const { credential: previous } = await signIn(server.serverUrl)
+    const isOld = ({ query }: SeenRequest): boolean => query.get('client_id') === previous.client.clientId
+    server.seen.length = 0
+    server.answers.set('/authorize', (request) =>
+      isOld(request) ? sendBack(server, request, 'invalid_client') : undefined,
+    )
+    const { credential, arrival, prompts } = await signIn(server.serverUrl, {}, { previous })
+    expect(prompts).toHaveLength(1)
+    expect(arrival.html).toContain('You are signed in')
+    expect(idsAt(server, '/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
+  })
+
+  it('is looked at before a person is when that person asks anew, however new its tokens are', async () => {
+    const server = await start()
+    const { credential: previous } = await signIn(server.serverUrl)
+    const { clientId: old } = previous.client
+    server.seen.length = 0
+    server.answers.set('/authorize', ({ query }) =>
+      query.get('client_id') === old ? { status: 400 } : undefined,
+    )
+    const { credential, prompts } = await signIn(server.serverUrl, {}, { previous, isForced: true })
+    expect(prompts[0]?.url).not.toContain(old)
+    expect(credential.client.clientId).not.toBe(old)
+    expect(credential.quirks).toBeUndefined()
+  })
+
+  it('where nobody registers is told to the person, who was not looked at before', async () => {
+    const server = await takesDocuments()
+    server.metadata = { ...server.metadata, registration_endpoint: undefined }
+    server.answers.set('/authorize', (request) => sendBack(server, request, 'unauthorized_client'))
+    const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
+    await expect(signedIn).rejects.toMatchObject({ fault: 'client_refused' })
+    expect(idsAt(server, '/authorize')).toEqual([documentUrl])
+  })
+
+  it('and so the one that took its place, is told: nobody goes round in circles', async () => {
+    const server = await takesDocuments()
+    server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
+    const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
+    await expect(signedIn).rejects.toMatchObject({ fault: 'client_refused' })
+    expect(server.requests('/register')).toHaveLength(1)
+    expect(server.requests('/token')).toHaveLength(2)
+  })
+
+  it('is not replaced because a private key is of no use', async () => {
+    const server = await takesDocuments()
+    server.metadata = {
+      ...server.metadata,
+      token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+    }
+    const privateKey = { pem: 'none', algorithm: 'ES256' }
+    const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl, privateKey })
+    await expect(signedIn).rejects.toThrow(/private key cannot be read/)
+    expect(server.requests('/register')).toEqual([])
+  })
+
+  it('by a document on a device is replaced as well', async () => {
+    const server = await takesDocuments()
+    server.metadata = { ...server.metadata, device_authorization_endpoint: `${server.origin}/device` }
+    server.answers.set('/device', ({ form }) =>
+      form.get('client_id') === documentUrl
+        ? { status: 401, body: { error: 'invalid_client' } }
+        : { body: { device_code: 'd', user_code: 'U', verification_uri: server.origin, interval: 1 } },
+    )
+    const trial = beginTrial(server.serverUrl, { grant: 'device_code', clientMetadataUrl: documentUrl })
+    expect((await trial.done).quirks).toEqual({ refusesDocument: documentUrl })
+    expect(trial.prompts).toHaveLength(1)
   })
 })
 

@@ -1,12 +1,12 @@
-import type { ClientIdentity, Credential } from '../credentials/credential.ts'
-import { isRegistrationInDoubt, isRequestRefused } from './authorization-code-preflight.ts'
+import type { Credential } from '../credentials/credential.ts'
+import { isClientInDoubt, isRequestRefused } from './authorization-code-preflight.ts'
 import {
   type AuthorizationSecrets,
   authorizationUrl,
   createAuthorizationSecrets,
 } from './authorization-code-request.ts'
 import { readAuthorizationResponse } from './authorization-code-response.ts'
-import { chooseClient } from './client-choice.ts'
+import { type ChosenClient, chooseClient, type ReplacedClient } from './client-choice.ts'
 import { OAuthFailure } from './login-port.ts'
 import { type LoopbackListener, openLoopbackListener } from './loopback-listener.ts'
 import type { OAuthConfig } from './oauth-config.ts'
@@ -15,6 +15,7 @@ import type { OAuthPorts } from './server-exchange.ts'
 import { beforeTimeout } from './sign-in-flow-limit.ts'
 import { type GrantedTokens, grantedTokens, type GrantRequest } from './sign-in-flow-grant.ts'
 import type { AnnounceSignIn } from './sign-in-request.ts'
+import { isClientRefused } from './token-endpoint-failure.ts'
 import { requestTokens } from './token-endpoint-request.ts'
 
 const retryMs = 500
@@ -22,7 +23,8 @@ const retryMs = 500
 /**
  * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3). The listener
  * is open before anything else happens, is the only one that knows `state`, and is closed when this resolves or rejects. The
- * browser gets its page after the code was redeemed. A person is sent once at most.
+ * browser gets its page after the code was redeemed. A person is told of one link only: where the server refuses the client
+ * after all, another one is registered, and the browser that came back is sent on.
  */
 export async function signInWithCode(
   request: GrantRequest,
@@ -38,21 +40,9 @@ export async function signInWithCode(
     state: secrets.state,
     successUrl: config.successUrl,
   })
+  const begun = { request, listener, config, ports, signal }
   try {
-    const { client, url } = await prepare(request, { listener, secrets }, config, ports, signal)
-    announce({ kind: 'browser', url })
-    const response = await beforeTimeout(listener.response, config.signInTimeoutMs, signal)
-    const { metadata } = request.server
-    const code = readAuthorizationResponse(response, {
-      issuer: metadata.issuer,
-      sendsIss: metadata.authorization_response_iss_parameter_supported === true,
-    })
-    const granted = await redeem(
-      { request, client, code, redirectUri: listener.redirectUri, codeVerifier: secrets.codeVerifier },
-      config,
-      ports,
-      signal,
-    )
+    const granted = await askOnceOrTwice(begun, secrets, announce)
     await listener.finish({ kind: 'signed_in' })
     return granted
   } catch (error) {
@@ -63,34 +53,88 @@ export async function signInWithCode(
   }
 }
 
-/** The client, and the URL of its authorization request. */
+/** A sign-in that has begun. */
+interface BegunSignIn {
+  request: GrantRequest
+  listener: LoopbackListener
+  config: OAuthConfig
+  ports: OAuthPorts
+  signal: AbortSignal
+}
+
+/** One authorization request: who asks, and what binds it to its response. */
+interface Attempt extends ReplacedClient {
+  secrets: AuthorizationSecrets
+  url: string
+}
+
+async function askOnceOrTwice(
+  begun: BegunSignIn,
+  secrets: AuthorizationSecrets,
+  announce: AnnounceSignIn,
+): Promise<GrantedTokens> {
+  const { listener, config, ports } = begun
+  const { first, replace } = await prepare(begun, secrets)
+  announce({ kind: 'browser', url: first.url })
+  const endsAt = performance.now() + config.signInTimeoutMs
+  try {
+    return await complete(first, listener.response, endsAt, begun)
+  } catch (error) {
+    if (replace === undefined || !isClientRefused(error)) throw error
+    const second = attemptOf(await replace(), await createAuthorizationSecrets(ports.runtime), begun)
+    return await complete(second, listener.askAgain(second.secrets.state, second.url), endsAt, begun)
+  }
+}
+
+/** The first attempt that a person is sent to. `replace` is undefined once another client was registered. */
 async function prepare(
-  request: GrantRequest,
-  { listener: { redirectUri }, secrets }: { listener: LoopbackListener; secrets: AuthorizationSecrets },
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
-): Promise<{ client: ClientIdentity; url: string }> {
-  const { server, scope, previous } = request
-  const urlFor = ({ clientId }: ClientIdentity): string =>
-    authorizationUrl(
-      {
-        endpoint: server.metadata.authorization_endpoint ?? '',
-        clientId,
-        redirectUri,
-        scope,
-        resource: server.resource,
-        more: config.authorizeParameters,
-      },
-      secrets,
-    )
+  begun: BegunSignIn,
+  secrets: AuthorizationSecrets,
+): Promise<{ first: Attempt; replace: ChosenClient['replace'] }> {
+  const { request, listener, config, ports, signal } = begun
+  const { redirectUri } = listener
   const { client, replace } = await chooseClient({ ...request, redirectUri }, config, ports, signal)
-  const url = urlFor(client)
-  const isInDoubt =
-    replace !== undefined && previous !== undefined && isRegistrationInDoubt(previous, ports.runtime.now())
-  if (!isInDoubt || !(await isRequestRefused(url, ports, signal))) return { client, url }
-  const registered = await replace()
-  return { client: registered, url: urlFor(registered) }
+  const first = attemptOf({ client, quirks: {} }, secrets, begun)
+  const isInDoubt = replace !== undefined && isClientInDoubt(client, request, ports.runtime.now())
+  if (!isInDoubt || !(await isRequestRefused({ ...first, redirectUri }, ports, signal)))
+    return { first, replace }
+  return { first: attemptOf(await replace(), secrets, begun), replace: undefined }
+}
+
+function attemptOf(
+  { client, quirks }: ReplacedClient,
+  secrets: AuthorizationSecrets,
+  { request: { server, scope }, listener: { redirectUri }, config }: BegunSignIn,
+): Attempt {
+  const url = authorizationUrl(
+    {
+      endpoint: server.metadata.authorization_endpoint ?? '',
+      clientId: client.clientId,
+      redirectUri,
+      scope,
+      resource: server.resource,
+      more: config.authorizeParameters,
+    },
+    secrets,
+  )
+  return { client, quirks, secrets, url }
+}
+
+/** Waits for the person, and redeems the code that they come back with. */
+async function complete(
+  attempt: Attempt,
+  answered: Promise<URLSearchParams>,
+  endsAt: number,
+  begun: BegunSignIn,
+): Promise<GrantedTokens> {
+  const { request, signal } = begun
+  const response = await beforeTimeout(answered, Math.max(0, endsAt - performance.now()), signal)
+  const { metadata } = request.server
+  const code = readAuthorizationResponse(response, {
+    issuer: metadata.issuer,
+    sendsIss: metadata.authorization_response_iss_parameter_supported === true,
+  })
+  return await redeem(attempt, code, begun)
 }
 
 /** Of a registration at a free port: servers that compare redirect URIs to the letter know only that one. */
@@ -102,24 +146,10 @@ function portOfBefore(previous: Credential | undefined, { callback }: OAuthConfi
   return isSame && port !== '' ? Number(port) : undefined
 }
 
-async function redeem(
-  {
-    request: { server, scope, previous },
-    client,
-    code,
-    redirectUri,
-    codeVerifier,
-  }: {
-    request: GrantRequest
-    client: ClientIdentity
-    code: string
-    redirectUri: string
-    codeVerifier: string
-  },
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
-): Promise<GrantedTokens> {
+async function redeem(attempt: Attempt, code: string, begun: BegunSignIn): Promise<GrantedTokens> {
+  const { request, listener, config, ports, signal } = begun
+  const { server, scope, previous } = request
+  const { client, secrets } = attempt
   const { issuer, token_endpoint: url = '' } = server.metadata
   const known = previous?.issuer === issuer ? previous.quirks : undefined
   const optional = { resource: server.resource, scope: undefined }
@@ -127,8 +157,8 @@ async function redeem(
     const parameters = {
       grant_type: 'authorization_code',
       code,
-      redirect_uri: redirectUri,
-      code_verifier: codeVerifier,
+      redirect_uri: listener.redirectUri,
+      code_verifier: secrets.codeVerifier,
       resource,
     }
     const ask = { url, issuer, client, parameters, scope }
@@ -138,5 +168,5 @@ async function redeem(
     await ports.runtime.sleep(retryMs)
     return await requestTokens(ask, config, ports, signal)
   })
-  return grantedTokens(client, answered, issuer, config)
+  return grantedTokens(attempt, answered, issuer, config)
 }

@@ -8,6 +8,7 @@ const outcomes: CallbackOutcome[] = [
   { kind: 'failed', fault: 'access_denied' },
   { kind: 'failed', fault: 'unavailable' },
   { kind: 'failed', fault: undefined },
+  { kind: 'again', url: 'https://as.example/authorize?state=two' },
 ]
 
 it.each(outcomes)('%j is a page that loads nothing and says what happened', (outcome) => {
@@ -24,7 +25,7 @@ it.each(outcomes)('%j is a page that loads nothing and says what happened', (out
 
 it('every end has another title', () => {
   const titles = outcomes.map((outcome) => /<title>(.*?)<\/title>/.exec(callbackPage(outcome).body)?.[1])
-  expect(new Set(titles).size).toBe(4)
+  expect(new Set(titles).size).toBe(5)
 })
 
 it('goes to the page of the user only after a sign-in that worked', () => {
@@ -35,6 +36,7 @@ it('goes to the page of the user only after a sign-in that worked', () => {
     undefined,
     undefined,
     undefined,
+    'https://as.example/authorize?state=two',
   ])
-  expect(statuses.map(({ status }) => status)).toEqual([303, 400, 200, 502, 502])
+  expect(statuses.map(({ status }) => status)).toEqual([303, 400, 200, 502, 502, 303])
 })

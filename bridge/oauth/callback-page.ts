@@ -6,6 +6,8 @@ import type { OAuthFault } from './login-port.ts'
 export type CallbackOutcome =
   | { kind: 'signed_in' }
   | { kind: 'failed'; fault: OAuthFault | undefined }
+  /** The server refused the client that asked: another one asks there. */
+  | { kind: 'again'; url: string }
   /** The answer of no sign-in that is on its way. */
   | { kind: 'foreign' }
 
@@ -43,12 +45,16 @@ const closing = 'You can close this tab and go back to your application.'
 
 /**
  * The page that ends a sign-in in the browser. It quotes nothing of what the browser brought, runs no script and loads
- * nothing. After a sign-in that worked the browser goes to `successUrl` instead, if there is one.
+ * nothing. After a sign-in that worked the browser goes to `successUrl` instead, if there is one; it is sent on at once when
+ * the sign-in goes on elsewhere.
  */
 export function callbackPage(outcome: CallbackOutcome, successUrl?: string): CallbackPage {
   if (outcome.kind === 'signed_in') {
     if (successUrl === undefined) return page(200, 'You are signed in', closing)
-    return { ...page(303, 'You are signed in', closing), headers: { ...headers, location: successUrl } }
+    return redirect('You are signed in', closing, successUrl)
+  }
+  if (outcome.kind === 'again') {
+    return redirect('The sign-in goes on', 'Your application asked once more, in another way.', outcome.url)
   }
   if (outcome.kind === 'foreign') {
     return page(
@@ -65,6 +71,10 @@ export function callbackPage(outcome: CallbackOutcome, successUrl?: string): Cal
     'The sign-in did not work',
     'Close this tab and go back to your application: it says what happened.',
   )
+}
+
+function redirect(title: string, text: string, location: string): CallbackPage {
+  return { ...page(303, title, text), headers: { ...headers, location } }
 }
 
 function page(status: number, title: string, text: string): CallbackPage {

@@ -86,18 +86,43 @@ it('the configured client comes first', async () => {
 it('then the document, where the server takes one', async () => {
   const options = { metadata: takesDocuments, previous: before() }
   const chosen = await choose({ clientMetadataUrl: documentUrl }, options)
-  expect(chosen).toEqual({
-    client: { clientId: documentUrl, tokenEndpointAuthMethod: 'none', origin: 'metadata_document' },
-    replace: undefined,
+  expect(chosen.client).toEqual({
+    clientId: documentUrl,
+    tokenEndpointAuthMethod: 'none',
+    origin: 'metadata_document',
   })
   expect(registrations()).toBe(0)
+  expect(await chosen.replace?.()).toMatchObject({
+    client: { clientId: expect.stringMatching(/^client-/) as string, origin: 'dynamic' },
+    quirks: { refusesDocument: documentUrl },
+  })
+})
+
+it('a document that this issuer has refused is not tried again; another one is, or at another issuer', async () => {
+  const refused = before({}, { quirks: { refusesDocument: documentUrl } })
+  const idOf = async (url: string, previous: Credential): Promise<string> =>
+    (await choose({ clientMetadataUrl: url }, { metadata: takesDocuments, previous })).client.clientId
+  expect(await idOf(documentUrl, refused)).toBe('before')
+  expect(await idOf(`${documentUrl}?2`, refused)).toBe(`${documentUrl}?2`)
+  expect(await idOf(documentUrl, { ...refused, issuer: 'https://other.example' })).toBe(documentUrl)
+})
+
+it('a document that was refused is all there is where nobody registers', async () => {
+  const metadata = { ...takesDocuments, registration_endpoint: undefined }
+  const previous = before({}, { quirks: { refusesDocument: documentUrl } })
+  const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { metadata, previous })
+  expect(client.clientId).toBe(documentUrl)
+  expect(replace).toBeUndefined()
 })
 
 it('then the registration of before, which can be replaced', async () => {
   const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { previous: before() })
   expect(client.clientId).toBe('before')
   expect(registrations()).toBe(0)
-  expect((await replace?.())?.clientId).toMatch(/^client-/)
+  expect(await replace?.()).toEqual({
+    client: expect.objectContaining({ origin: 'dynamic' }) as object,
+    quirks: {},
+  })
   expect(registrations()).toBe(1)
 })
 

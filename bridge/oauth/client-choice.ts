@@ -1,5 +1,5 @@
 import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
-import type { ClientIdentity, Credential } from '../credentials/credential.ts'
+import type { ClientIdentity, Credential, IssuerQuirks } from '../credentials/credential.ts'
 import { noRegistration, registrationEndpoint, takesDocument } from './discovery-usable.ts'
 import type { DiscoveredServer } from './discovery.ts'
 import { OAuthFailure } from './login-port.ts'
@@ -21,15 +21,24 @@ export interface ClientNeed {
 /** How the bridge is known at a server. */
 export interface ChosenClient {
   client: ClientIdentity
-  /** Registers again, when the server turns out to have forgotten an earlier registration; undefined for all others. */
-  replace: (() => Promise<ClientIdentity>) | undefined
+  /**
+   * Registers a client in its place: when the server turns out to have forgotten an earlier registration, or to refuse the
+   * document. Undefined where that is no way.
+   */
+  replace: (() => Promise<ReplacedClient>) | undefined
+}
+
+/** A client that was registered in place of another one, and what that says of the issuer. */
+export interface ReplacedClient {
+  client: ClientIdentity
+  quirks: IssuerQuirks
 }
 
 type Method = ClientIdentity['tokenEndpointAuthMethod']
 
 /**
  * Chooses what the bridge calls itself: the configured client, else the client ID metadata document where the server takes
- * one, else the registration of before if it was made at this issuer for this redirect URI, else a new registration (MCP
+ * one and has not refused it before, else the registration of before if it was made at this issuer for this redirect URI, else a new registration (MCP
  * 2026-07-28 authorization, client registration approaches). Nothing of one issuer is ever used at another. Rejects with
  * {@link OAuthFailure}: `issuer_mismatch` for a configured client that was in use at another issuer, and those of
  * {@link register}.
@@ -46,11 +55,8 @@ export async function chooseClient(
     refuseElsewhere(config.staticClient.clientId, previous, metadata.issuer)
     return { client: configuredClient(config, server), replace: undefined }
   }
-  if (config.clientMetadataUrl !== undefined && takesDocument(metadata, config)) {
-    return { client: documentClient(config.clientMetadataUrl, config, server), replace: undefined }
-  }
+  const endpoint = registrationEndpoint(metadata, config)
   const registerAnew = async (): Promise<ClientIdentity> => {
-    const endpoint = registrationEndpoint(metadata, config)
     const { grant } = config
     if (endpoint === undefined || grant === 'client_credentials') throw noRegistration(metadata)
     const { isAssumed } = server
@@ -59,8 +65,20 @@ export async function chooseClient(
     const asked = { endpoint, metadata, grant, redirectUri, scope, isAssumed }
     return await register(asked, config, ports, signal)
   }
+  const { clientMetadataUrl: url } = config
+  const isWanted = url !== undefined && takesDocument(metadata, config)
+  if (isWanted && (endpoint === undefined || !isRefused(url, need))) {
+    const replace = async (): Promise<ReplacedClient> => ({
+      client: await registerAnew(),
+      quirks: { refusesDocument: url },
+    })
+    const client = documentClient(url, config, server)
+    return { client, replace: endpoint === undefined ? undefined : replace }
+  }
   const known = registeredBefore(need, ports.runtime.now())
-  if (known !== undefined) return { client: known, replace: registerAnew }
+  if (known !== undefined) {
+    return { client: known, replace: async () => ({ client: await registerAnew(), quirks: {} }) }
+  }
   return { client: await registerAnew(), replace: undefined }
 }
 
@@ -97,6 +115,10 @@ function configuredMethod(
   ]
   const taken = possible.find((method) => listed?.includes(method))
   return possible.find((method) => method === wanted) ?? taken ?? possible[0] ?? 'none'
+}
+
+function isRefused(url: string, { previous, server }: ClientNeed): boolean {
+  return previous?.issuer === server.metadata.issuer && previous.quirks?.refusesDocument === url
 }
 
 function documentClient(url: string, config: OAuthConfig, { metadata }: DiscoveredServer): ClientIdentity {

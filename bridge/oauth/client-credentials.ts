@@ -24,7 +24,7 @@ export async function signInAsClient(
     const parameters = { grant_type: 'client_credentials', scope, resource }
     return requestTokens({ url, issuer, client, parameters, scope }, config, ports, signal)
   })
-  const granted = grantedTokens(client, answered, issuer, config)
+  const granted = grantedTokens({ client, quirks: {} }, answered, issuer, config)
   const { refreshToken: _unwanted, ...tokens } = granted.tokens
   return { ...granted, tokens }
 }

@@ -125,6 +125,22 @@ describe('what starts a device', () => {
     expect(trial.prompts).toEqual([])
   })
 
+  it('and does not, repeats nothing secret that it was sent', async () => {
+    const server = await start()
+    server.answers.set('/device', ({ text }) => ({
+      status: 400,
+      body: { error: 'invalid_request', error_description: `Bad form: ${text}` },
+    }))
+    const staticClient = {
+      clientId: 'id',
+      clientSecret: 'top s3cret',
+      tokenEndpointAuthMethod: 'client_secret_post',
+    }
+    const failure = await begin(server, { changes: { staticClient } }).done.catch(String)
+    expect(failure).toContain('client_secret=[secret]')
+    expect(failure).not.toContain('s3cret')
+  })
+
   it('may be said the old way, with times as text or none', async () => {
     const runtime = createTestRuntime()
     const device = {

@@ -1,6 +1,7 @@
 import type { ClientIdentity } from '../credentials/credential.ts'
-import { chooseClient } from './client-choice.ts'
+import { chooseClient, type ReplacedClient } from './client-choice.ts'
 import { startDevice, type StartedDevice } from './device-code-start.ts'
+import { deviceGrantType } from './discovery-usable.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { sendWithQuirks } from './quirk.ts'
@@ -9,9 +10,9 @@ import { beforeTimeout } from './sign-in-flow-limit.ts'
 import { type GrantedTokens, grantedTokens, type GrantRequest } from './sign-in-flow-grant.ts'
 import type { AnnounceSignIn } from './sign-in-request.ts'
 import type { RefreshAnswer } from './token-answer.ts'
+import { isClientRefused } from './token-endpoint-failure.ts'
 import { requestTokens } from './token-endpoint-request.ts'
 
-const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 const slowDownSeconds = 5
 const mostIntervalSeconds = 60
 
@@ -26,7 +27,7 @@ export async function signInWithDevice(
   announce: AnnounceSignIn,
   signal: AbortSignal,
 ): Promise<GrantedTokens> {
-  const { client, device } = await start(request, config, ports, signal)
+  const { client, quirks, device } = await start(request, config, ports, signal)
   const { userCode, url, completeUrl, expiresAt } = device
   announce({
     kind: 'device',
@@ -41,20 +42,20 @@ export async function signInWithDevice(
   try {
     const polled = poll(request, { client, device }, config, ports, asking.signal)
     const answered = await beforeTimeout(polled, config.signInTimeoutMs, signal)
-    return grantedTokens(client, answered, request.server.metadata.issuer, config)
+    return grantedTokens({ client, quirks }, answered, request.server.metadata.issuer, config)
   } finally {
     signal.removeEventListener('abort', stop)
     stop()
   }
 }
 
-/** A registration that the server has forgotten is made again: nobody was told of a code yet. */
+/** Where the server has forgotten the client, or refuses it, another one is registered: nobody was told of a code yet. */
 async function start(
   request: GrantRequest,
   config: OAuthConfig,
   ports: OAuthPorts,
   signal: AbortSignal,
-): Promise<{ client: ClientIdentity; device: StartedDevice }> {
+): Promise<ReplacedClient & { device: StartedDevice }> {
   const { client, replace } = await chooseClient(
     { ...request, redirectUri: undefined },
     config,
@@ -62,12 +63,11 @@ async function start(
     signal,
   )
   try {
-    return { client, device: await startDevice(request, client, config, ports, signal) }
+    return { client, quirks: {}, device: await startDevice(request, client, config, ports, signal) }
   } catch (error) {
-    const isForgotten = error instanceof OAuthFailure && error.fault === 'client_refused'
-    if (!isForgotten || replace === undefined) throw error
-    const registered = await replace()
-    return { client: registered, device: await startDevice(request, registered, config, ports, signal) }
+    if (!isClientRefused(error) || replace === undefined) throw error
+    const replaced = await replace()
+    return { ...replaced, device: await startDevice(request, replaced.client, config, ports, signal) }
   }
 }
 
@@ -90,7 +90,7 @@ async function poll(
       throw new OAuthFailure('expired', 'The code has ended before anybody entered it.', { issuer })
     }
     const polled = await sendWithQuirks(optional, known, ({ resource }) => {
-      const parameters = { grant_type: grantType, device_code: device.deviceCode, resource }
+      const parameters = { grant_type: deviceGrantType, device_code: device.deviceCode, resource }
       return requestTokens({ url, issuer, client, parameters, scope }, config, ports, signal)
     })
     const { answer } = polled

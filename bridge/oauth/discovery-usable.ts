@@ -4,11 +4,26 @@ import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { quoteServerText } from './server-text.ts'
 
+/** `grant_type` of RFC 8628 section 3.4. */
+export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
+
 const grantEndpoint = {
   authorization_code: 'authorization_endpoint',
   device_code: 'device_authorization_endpoint',
   client_credentials: undefined,
 } as const satisfies Record<OAuthConfig['grant'], keyof AuthorizationServerMetadata | undefined>
+
+/**
+ * The grant that is asked for at this server: the one of the configuration, or the device grant in place of the browser that
+ * cannot be opened, where the server has it (RFC 8628 section 4).
+ */
+export function grantAt(metadata: AuthorizationServerMetadata, config: OAuthConfig): OAuthConfig['grant'] {
+  const { issuer, device_authorization_endpoint: endpoint, grant_types_supported: grants } = metadata
+  if (config.grant !== 'authorization_code' || !config.prefersDevice || endpoint === undefined)
+    return config.grant
+  const isListed = grants === undefined || grants.includes(deviceGrantType)
+  return isListed && isSafeUrl(endpoint, issuer, config.allowHttp) ? 'device_code' : config.grant
+}
 
 /**
  * Why nobody can sign in at a server with this configuration: an endpoint that is missing or not safe to send secrets to
@@ -21,7 +36,8 @@ export function whyUnusable(
 ): OAuthFailure | undefined {
   const { issuer } = metadata
   const name = quoteServerText(issuer)
-  const endpoints = ['token_endpoint', grantEndpoint[config.grant]] as const
+  const grant = grantAt(metadata, config)
+  const endpoints = ['token_endpoint', grantEndpoint[grant]] as const
   for (const endpoint of endpoints) {
     if (endpoint === undefined) continue
     const url = metadata[endpoint]
@@ -36,7 +52,7 @@ export function whyUnusable(
       })
     }
   }
-  const needsPkce = config.grant === 'authorization_code'
+  const needsPkce = grant === 'authorization_code'
   if (needsPkce && metadata.code_challenge_methods_supported?.includes('S256') !== true) {
     return new OAuthFailure('no_pkce', `The authorization server ${name} does not list PKCE with S256.`, {
       issuer,

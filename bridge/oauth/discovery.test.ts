@@ -111,6 +111,30 @@ describe('what is asked for, and in which order', () => {
     expect(server.paths()).toEqual([pathForm, '/moved', oauthRoot, openidRoot])
   })
 
+  it('follows three redirects, not a circle', async () => {
+    const server = await start()
+    server.answers.set(pathForm, () => ({ status: 307, headers: { location: pathForm } }))
+    server.answers.set(rootForm, () => ({ status: 307, headers: { location: 'file:///etc/passwd' } }))
+    expect((await find(server)).metadata.issuer).toBe(server.origin)
+    expect(server.paths()).toEqual([pathForm, pathForm, pathForm, pathForm, rootForm, oauthRoot])
+  })
+
+  it('takes a document that is larger than any for nothing', async () => {
+    const server = await start()
+    server.metadata = { filler: 'x'.repeat(300_000) }
+    await expect(find(server)).rejects.toMatchObject({ fault: 'no_metadata' })
+  })
+
+  it('takes nothing from what a document calls its prototype', async () => {
+    const server = await start()
+    const polluted = { token_endpoint: 'https://evil.example/token', isAssumed: true }
+    server.metadata = JSON.parse(
+      JSON.stringify({ token_endpoint: null, PROTO: polluted }).replace('PROTO', '__proto__'),
+    )
+    await expect(find(server)).rejects.toThrow(/has no token_endpoint/)
+    expect({}).not.toHaveProperty('token_endpoint')
+  })
+
   it('takes no place of a challenge that is plain http elsewhere', async () => {
     const server = await start()
     await find(server, { resourceMetadata: 'http://metadata.example/' })
@@ -177,6 +201,16 @@ describe('what ends a sign-in before anybody is asked', () => {
     ['no authorization endpoint', { authorization_endpoint: undefined }, 'bad_metadata'],
     ['no token endpoint', { token_endpoint: undefined }, 'bad_metadata'],
     ['a token endpoint in plain text', { token_endpoint: 'http://as.example/token' }, 'bad_metadata'],
+    ['a script to sign in at', { authorization_endpoint: 'javascript:alert(1)' }, 'bad_metadata'],
+    ['a file to sign in at', { authorization_endpoint: 'file:///etc/passwd' }, 'bad_metadata'],
+    ['plain text to sign in at', { authorization_endpoint: 'http://as.example/authorize' }, 'bad_metadata'],
+    [
+      'a name before the host',
+      { authorization_endpoint: 'https://as.example@evil.example/authorize' },
+      'bad_metadata',
+    ],
+    ['an endpoint that is no text', { token_endpoint: ['https://as.example/token'] }, 'bad_metadata'],
+    ['an issuer that is none', { issuer: 'as.example' }, 'bad_metadata'],
     ['no way to register', { registration_endpoint: undefined }, 'no_registration'],
     ['registering in plain text', { registration_endpoint: 'http://as.example/r' }, 'no_registration'],
   ])('%s', async (_name, metadata, fault) => {
@@ -254,6 +288,14 @@ describe('several authorization servers', () => {
     const [server, first, second] = await startWithTwo()
     await spoil(first)
     expect((await find(server)).metadata.issuer).toBe(second.issuer)
+  })
+
+  it('only the first few, however many are named', async () => {
+    const others = await start({ metadataPaths: [] })
+    const issuers = Array.from({ length: 100 }, (_, index) => `${others.origin}/${index}`)
+    const server = await start({ resource: () => ({ authorization_servers: issuers }) })
+    await expect(find(server)).rejects.toMatchObject({ fault: 'no_metadata' })
+    expect(others.seen).toHaveLength(15)
   })
 
   it('none, when the first is somebody else', async () => {

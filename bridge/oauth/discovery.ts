@@ -13,6 +13,9 @@ import type { OAuthPorts } from './server-exchange.ts'
 import { quoteServerText } from './server-text.ts'
 import type { SignInRequest } from './sign-in-request.ts'
 
+/** More than anybody names in earnest; each may be asked at several places. */
+const mostServers = 5
+
 /** Where to sign in, and what for. */
 export interface DiscoveredServer {
   metadata: AuthorizationServerMetadata
@@ -26,7 +29,7 @@ export interface DiscoveredServer {
 
 /**
  * Finds the authorization server of the configured server. Of several it is the one that was used before, if it is still
- * named, else the first that can be used. Without protected resource metadata it is the origin of the server itself, as it
+ * named, else the first of the first five that can be used. Without protected resource metadata it is the origin of the server itself, as it
  * was in MCP 2025-03-26, and there is no `resource`.
  *
  * Rejects with {@link OAuthFailure} `no_metadata`, `bad_metadata`, `resource_mismatch`, `issuer_mismatch` (never passed over
@@ -69,7 +72,7 @@ async function firstUsable(
   signal: AbortSignal,
 ): Promise<ChosenServer> {
   let first: unknown
-  for (const issuer of new Set(issuers)) {
+  for (const issuer of [...new Set(issuers)].slice(0, mostServers)) {
     try {
       return { metadata: await usable(issuer, config, ports, signal), isAssumed: false }
     } catch (error) {

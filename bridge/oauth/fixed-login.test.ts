@@ -10,7 +10,7 @@ it('a fixed login has its token, and nobody can sign in', async () => {
   pending.cancel()
   await expect(pending.done).rejects.toMatchObject({ fault: 'sign_in_needed' })
   await expect(pending.prompt).rejects.toMatchObject({ fault: 'sign_in_needed' })
-  expect(await login.signOut()).toEqual({ found: false, revoked: undefined })
+  expect(await login.signOut()).toEqual({ found: false, readable: true, revoked: undefined })
   expect(await login.state()).toEqual({ kind: 'configured', how: 'header' })
   expect(await createFixedLogin('token').state()).toEqual({ kind: 'configured', how: 'environment' })
   await login.settle()

@@ -16,7 +16,7 @@ export function createFixedLogin(token: string, how: 'environment' | 'header' = 
       failed.catch(() => undefined)
       return { prompt: failed, done: failed, onPrompt: () => undefined, cancel: () => undefined }
     },
-    signOut: async () => ({ found: false, revoked: undefined }),
+    signOut: async () => ({ found: false, readable: true, revoked: undefined }),
     state: async () => ({ kind: 'configured', how }),
     settle: async () => undefined,
   }

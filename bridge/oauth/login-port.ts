@@ -47,9 +47,10 @@ export interface PendingSignIn {
 export interface Login extends TokenSource {
   /**
    * Starts a sign-in, or joins the one that is on its way in this or another process: never a second one for one login. The
-   * refusals that {@link TokenSource.refused} was told of say what to ask for.
+   * refusals that {@link TokenSource.refused} was told of say what to ask for. `isForced`: a person asks for it although
+   * there is a login.
    */
-  signIn(): PendingSignIn
+  signIn(options?: { isForced?: boolean }): PendingSignIn
   /** Revokes at the server what can be revoked (RFC 7009), then forgets everything. */
   signOut(): Promise<SignOutReport>
   /** What is known without asking anybody. */
@@ -64,6 +65,8 @@ export interface Login extends TokenSource {
 /** What {@link Login.signOut} did. `revoked` is undefined where the server has no way to. */
 export interface SignOutReport {
   found: boolean
+  /** False: it is forgotten all the same, but its tokens live on at the server. */
+  readable: boolean
   revoked: boolean | undefined
 }
 
@@ -83,27 +86,31 @@ export type LoginState =
       reason: string | undefined
     }
 
-/** What an authorization server, or the way to it, did wrong. Stable: exit codes and documentation go by it. */
-export type OAuthFault =
-  /** Nothing says where to sign in. */
-  | 'no_metadata'
-  | 'bad_metadata'
-  | 'issuer_mismatch'
-  | 'resource_mismatch'
-  | 'no_pkce'
-  | 'no_registration'
-  | 'registration_refused'
-  | 'client_refused'
-  | 'state_mismatch'
-  | 'access_denied'
-  | 'expired'
-  | 'scope_refused'
-  | 'refused'
-  | 'unavailable'
-  | 'no_callback_port'
-  | 'timeout'
-  | 'cancelled'
-  | 'sign_in_needed'
+/** All that an authorization server, or the way to it, can do wrong. Stable: exit codes and documentation go by it. */
+export const oauthFaults = [
+  // Nothing says where to sign in.
+  'no_metadata',
+  'bad_metadata',
+  'issuer_mismatch',
+  'resource_mismatch',
+  'no_pkce',
+  'no_registration',
+  'registration_refused',
+  'client_refused',
+  'state_mismatch',
+  'access_denied',
+  'expired',
+  'scope_refused',
+  'refused',
+  'unavailable',
+  'no_callback_port',
+  'timeout',
+  'cancelled',
+  'sign_in_needed',
+] as const
+
+/** One of {@link oauthFaults}. */
+export type OAuthFault = (typeof oauthFaults)[number]
 
 /**
  * A sign-in or a refresh that did not work. `description` of the server is in the message as a JSON string; no token, code,

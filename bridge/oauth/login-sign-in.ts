@@ -4,7 +4,7 @@ import { CredentialError, type CredentialStore, type LoginId } from '../credenti
 import type { Credential } from '../credentials/credential.ts'
 import type { PendingSignIn } from './login-port.ts'
 import { shareSignIn } from './sign-in-share.ts'
-import type { SignInFlow, SignInRequest } from './sign-in-request.ts'
+import type { SignInFlow, WantedSignIn } from './sign-in-request.ts'
 
 const lockMs = 20_000
 /** More than the person has: whoever signs in gives up first, and says why. */
@@ -30,7 +30,7 @@ export type BegunSignIn = PendingSignIn & { finished: Promise<void> }
 export function beginSignIn(
   id: LoginId,
   asked: {
-    request: Pick<SignInRequest, 'resourceMetadata' | 'challengeScope'>
+    request: WantedSignIn
     refused: { signInId: string | undefined } | undefined
     timeoutMs: number
     /** The sign-in of this process before. */

@@ -580,11 +580,11 @@ describe('signing out', () => {
     const { tokens } = await signedIn()
     const login = create()
     await login.authorization()
-    expect(await login.signOut()).toEqual({ found: true, revoked: true })
+    expect(await login.signOut()).toEqual({ found: true, readable: true, revoked: true })
     expect(server.counts.revoked).toBe(1)
     expect(await login.authorization()).toBeUndefined()
     expect(await login.state()).toEqual({ kind: 'none' })
-    expect(await login.signOut()).toEqual({ found: false, revoked: undefined })
+    expect(await login.signOut()).toEqual({ found: false, readable: true, revoked: undefined })
     expect(tokens).toBeDefined()
   })
 
@@ -594,7 +594,7 @@ describe('signing out', () => {
     ['the server is gone', () => Promise.reject(new Error('gone')), false],
   ])('forgets also when %s', async (_what, revoke, revoked) => {
     await signedIn()
-    expect(await create({ ports: { revoke } }).signOut()).toEqual({ found: true, revoked })
+    expect(await create({ ports: { revoke } }).signOut()).toEqual({ found: true, readable: true, revoked })
     expect(await store.read(id)).toBeUndefined()
   })
 
@@ -602,7 +602,7 @@ describe('signing out', () => {
     await signedIn()
     writeFileSync(join(home, 'credentials', 'records', `${id}.json`), 'damaged')
     await expect(create().authorization()).rejects.toMatchObject({ fault: 'corrupt' })
-    expect(await create().signOut()).toEqual({ found: true, revoked: false })
+    expect(await create().signOut()).toEqual({ found: true, readable: false, revoked: false })
     expect(await store.read(id)).toBeUndefined()
   })
 
@@ -614,7 +614,7 @@ describe('signing out', () => {
     await expect.poll(() => server.counts.refreshed).toBe(1)
     const signedOut = create().signOut()
     expect((await renewing)?.header).toMatch(/^Bearer at-/)
-    expect(await signedOut).toEqual({ found: true, revoked: true })
+    expect(await signedOut).toEqual({ found: true, readable: true, revoked: true })
   })
 })
 

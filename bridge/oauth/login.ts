@@ -11,7 +11,7 @@ import type { OAuthConfig } from './oauth-config.ts'
 import { unlessAborted, within } from './login-wait.ts'
 import { hasEnded, isRefreshDue } from './refresh-moment.ts'
 import { isUnsaved } from './refresh-turn.ts'
-import type { SignInFlow, SignInRequest } from './sign-in-request.ts'
+import type { SignInFlow, WantedSignIn } from './sign-in-request.ts'
 import type { RefreshAnswer } from './token-answer.ts'
 
 const lockMs = 20_000
@@ -43,7 +43,7 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
   const jitter = (runtime.randomBytes(1)[0] ?? 0) / 255
   const isAlone = config.grant === 'client_credentials'
   let current: Credential | undefined
-  let wanted: Pick<SignInRequest, 'resourceMetadata' | 'challengeScope'> = {}
+  let wanted: WantedSignIn = {}
   let refusedSignIn: { signInId: string | undefined } | undefined
   let signingIn: PendingSignIn | undefined
   let alone: Promise<boolean> | undefined
@@ -96,11 +96,12 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
     }
   }
 
-  function signIn(): PendingSignIn {
+  function signIn({ isForced = false }: { isForced?: boolean } = {}): PendingSignIn {
     if (signingIn !== undefined) return signingIn
+    const request = { ...wanted, ...(isForced ? { isForced } : {}) }
     const begun = beginSignIn(
       id,
-      { request: wanted, refused: refusedSignIn, timeoutMs: config.signInTimeoutMs, after: lastSignIn },
+      { request, refused: refusedSignIn, timeoutMs: config.signInTimeoutMs, after: lastSignIn },
       { ...ports, signedIn },
     )
     lastSignIn = begun.finished
@@ -169,7 +170,7 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
         const asked = credential && (await ports.revoke(credential).catch(() => false))
         const found = await store.remove(id)
         current = undefined
-        return { found, revoked: isUnreadable ? false : asked }
+        return { found, readable: !isUnreadable, revoked: isUnreadable ? false : asked }
       })
     },
     async state() {
@@ -183,9 +184,7 @@ export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
 }
 
 /** What the last bearer challenge asks for (RFC 9728 section 5.1, RFC 6750 section 3). */
-function challengeOf(
-  refusal: Refusal,
-): Pick<SignInRequest, 'resourceMetadata' | 'challengeScope'> | undefined {
+function challengeOf(refusal: Refusal): WantedSignIn | undefined {
   const bearer = refusal.challenges.findLast(({ scheme }) => scheme === 'bearer')
   if (bearer === undefined) return undefined
   const resourceMetadata = bearer.params.get('resource_metadata')

@@ -245,4 +245,20 @@ describe('what it answers', () => {
     await listener.finish({ kind: 'signed_in' })
     expect(performance.now() - before).toBeLessThan(900)
   })
+
+  it('a browser that is asked again by sending it on, and whoever comes later with the state of before', async () => {
+    const target = await listen({ path: '/authorize' }, { state: 'x' })
+    const listener = await listen()
+    const first = visit(`${listener.redirectUri}?state=right&error=invalid_client`)
+    await listener.response
+    const again = listener.askAgain('second', target.redirectUri)
+    expect((await first).url).toBe(target.redirectUri)
+    expect((await visit(`${listener.redirectUri}?state=right&code=1`)).url).toBe(target.redirectUri)
+    expect((await visit(`${listener.redirectUri}?state=wrong&code=1`)).status).toBe(400)
+    const arriving = visit(`${listener.redirectUri}?state=second&code=2`)
+    expect((await again).get('code')).toBe('2')
+    await listener.finish({ kind: 'signed_in' })
+    expect((await arriving).html).toContain('You are signed in')
+    expect((await visit(`${listener.redirectUri}?state=right&code=1`)).html).toContain('You are signed in')
+  })
 })

@@ -8,6 +8,12 @@ export interface LoopbackListener {
   redirectUri: string
   /** The parameters of the first answer that carries `state`. Never rejects. */
   response: Promise<URLSearchParams>
+  /**
+   * Waits for the answer to another request in place of the first one: the parameters of the first answer that carries
+   * `state`. Whoever brings, or has brought, the state of before is sent on to `url`, where that request is made. At most
+   * once. Never rejects.
+   */
+  askAgain(state: string, url: string): Promise<URLSearchParams>
   /** Tells the browsers that brought it how it ended. Resolves when they have it, or after a second. */
   finish(outcome: CallbackOutcome): Promise<void>
   /** Frees the port. Whoever still waits is cut off. */
@@ -33,14 +39,18 @@ const flushMs = 1000
  * Rejects with `OAuthFailure` `no_callback_port`. Not checked: what the response says.
  */
 export async function openLoopbackListener(config: LoopbackListenerConfig): Promise<LoopbackListener> {
-  const { callback, state, successUrl } = config
+  const { callback, successUrl } = config
   const waiting = new Set<ServerResponse>()
   let outcome: CallbackOutcome | undefined
   let authority = ''
+  let wanted = config.state
+  let former: { state: string; url: string } | undefined
   let deliver: (response: URLSearchParams) => void = () => undefined
-  const response = new Promise<URLSearchParams>((resolve) => {
-    deliver = resolve
-  })
+  const nextResponse = (): Promise<URLSearchParams> =>
+    new Promise((resolve) => {
+      deliver = resolve
+    })
+  const response = nextResponse()
 
   function answer(request: IncomingMessage, reply: ServerResponse): void {
     reply.on('error', () => undefined)
@@ -50,11 +60,13 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
       return
     }
     const [given, ...more] = parameters.getAll('state')
-    if (given === undefined || more.length > 0 || !constantTimeEqual(given, state)) {
+    const carries = (state: string): boolean =>
+      given !== undefined && more.length === 0 && constantTimeEqual(given, state)
+    if (former !== undefined && carries(former.state)) {
+      send(reply, outcome ?? { kind: 'again', url: former.url })
+    } else if (!carries(wanted)) {
       send(reply, { kind: 'foreign' })
-      return
-    }
-    if (outcome === undefined) {
+    } else if (outcome === undefined) {
       waiting.add(reply)
       reply.on('close', () => waiting.delete(reply))
       deliver(parameters)
@@ -75,6 +87,14 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
   return {
     redirectUri: `http://${authority}${callback.path}`,
     response,
+    askAgain(state, url) {
+      former = { state: wanted, url }
+      wanted = state
+      const answered = nextResponse()
+      for (const reply of waiting) send(reply, { kind: 'again', url })
+      waiting.clear()
+      return answered
+    },
     async finish(told) {
       outcome = told
       await Promise.all([...waiting].map((reply) => sent(reply, () => send(reply, told))))

@@ -14,6 +14,8 @@ export interface OAuthConfig {
   serverUrl: string
   profile: string
   grant: 'authorization_code' | 'device_code' | 'client_credentials'
+  /** No browser can be opened here: of the authorization code and device grants the second is better, where there is one. */
+  prefersDevice: boolean
   /** Instead of what the protected resource metadata says; `sendResource` false leaves the parameter out everywhere. */
   resource: string | undefined
   sendResource: boolean

@@ -71,6 +71,21 @@ describe('what is registered', () => {
     expect(client.redirectUris).toBeUndefined()
   })
 
+  it.each(['invalid_redirect_uri', 'invalid_client_metadata'])(
+    'a native client for devices with a redirect URI, where nobody registers without: %s',
+    async (error) => {
+      server.answers.set('/register', ({ text }) =>
+        'redirect_uris' in (JSON.parse(text) as object) ? undefined : { status: 400, body: { error } },
+      )
+      const client = await ask({ grant: 'device_code', redirectUri: undefined })
+      const second = JSON.parse(server.seen[1]?.text ?? '') as object
+      expect(second).toMatchObject({ redirect_uris: ['http://127.0.0.1/oauth/callback'] })
+      expect(second).not.toHaveProperty('response_types')
+      // Else it would be taken for one that browsers can use.
+      expect(client.redirectUris).toBeUndefined()
+    },
+  )
+
   it('what the user wants instead', async () => {
     await ask({}, { clientMetadata: { client_name: 'Mine', scope: 'x' } })
     expect(sent()).toMatchObject({ client_name: 'Mine', scope: 'x', application_type: 'native' })
@@ -140,6 +155,19 @@ describe('how the client proves itself then', () => {
       registrationAccessToken: 't',
       redirectUris: [redirectUri],
     })
+  })
+
+  it.each([
+    ['file:///etc/passwd', 't'],
+    ['http://as.example/r/id', 't'],
+    ['https://user:pass@as.example/r/id', 't'],
+    ['https://as.example/r/id', 't\r\nX-Header: b'],
+  ])('keeps nothing to manage it with that could do harm: %s %j', async (uri, token) => {
+    const metadata = { issuer: 'https://as.example' }
+    answer({ body: { client_id: 'id', registration_client_uri: uri, registration_access_token: token } })
+    const client = await ask({ metadata })
+    expect(client).not.toHaveProperty('registrationClientUri')
+    expect(client).not.toHaveProperty('registrationAccessToken')
   })
 
   it('takes the expiry 0 for never', async () => {

@@ -2,6 +2,8 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import type { AuthorizationServerMetadata, ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
 import type { ClientIdentity } from '../credentials/credential.ts'
 import { retryAfterSeconds } from '../network/retry-after.ts'
+import { isSafeUrl } from './discovery-url.ts'
+import { deviceGrantType } from './discovery-usable.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-exchange.ts'
@@ -24,8 +26,11 @@ type Method = ClientIdentity['tokenEndpointAuthMethod']
 
 const grantTypes = {
   authorization_code: 'authorization_code',
-  device_code: 'urn:ietf:params:oauth:grant-type:device_code',
+  device_code: deviceGrantType,
 } as const
+
+/** What servers say that register nobody without a redirect URI, also where none is ever used. */
+const wantsRedirectUri: ReadonlySet<unknown> = new Set(['invalid_redirect_uri', 'invalid_client_metadata'])
 
 /**
  * Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). Rejects with {@link OAuthFailure}
@@ -37,14 +42,27 @@ export async function register(
   { http, runtime }: OAuthPorts,
   signal: AbortSignal,
 ): Promise<ClientIdentity> {
-  const { endpoint, metadata } = request
+  const { endpoint, metadata, grant } = request
   const wanted = clientMetadata(request, config)
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
-  const body = JSON.stringify(wanted)
-  const answer = await exchangeJson({ method: 'POST', url: endpoint, headers, body }, http, signal)
+  const send = (document: ClientMetadata): Promise<ServerAnswer> => {
+    const body = JSON.stringify(document)
+    return exchangeJson({ method: 'POST', url: endpoint, headers, body }, http, signal)
+  }
+  let answer = await send(wanted)
+  const isBare = grant === 'device_code' && wanted.redirect_uris === undefined
+  if (
+    isBare &&
+    answer.status === 400 &&
+    isJsonObject(answer.json) &&
+    wantsRedirectUri.has(answer.json['error'])
+  ) {
+    const { host, path } = config.callback
+    answer = await send({ ...wanted, redirect_uris: [`http://${host}${path}`] })
+  }
   const { json, status } = answer
   if (status >= 200 && status < 300 && isJsonObject(json)) {
-    const client = readClient(json, wanted, metadata)
+    const client = readClient(json, wanted, metadata, config)
     if (client !== undefined) return client
   }
   throw registrationFailure(answer, request, runtime.now())
@@ -79,12 +97,13 @@ function readClient(
   json: JsonObject,
   wanted: ClientMetadata,
   metadata: AuthorizationServerMetadata,
+  { allowHttp }: OAuthConfig,
 ): ClientIdentity | undefined {
   const { client_id: clientId, client_secret: secret } = json
-  if (typeof clientId !== 'string' || clientId === '') return undefined
+  // RFC 6749 appendix A.1. It is stored, and shown.
+  if (typeof clientId !== 'string' || !/^[\x20-\x7E]+$/.test(clientId)) return undefined
   const clientSecret = typeof secret === 'string' && secret !== '' ? secret : undefined
   const expiresAt = json['client_secret_expires_at']
-  const { registration_client_uri: uri, registration_access_token: token } = json
   return {
     clientId,
     ...(clientSecret === undefined ? {} : { clientSecret }),
@@ -93,10 +112,20 @@ function readClient(
     ...(clientSecret !== undefined && typeof expiresAt === 'number' && expiresAt > 0
       ? { secretExpiresAt: expiresAt }
       : {}),
-    ...(typeof uri === 'string' ? { registrationClientUri: uri } : {}),
-    ...(typeof token === 'string' ? { registrationAccessToken: token } : {}),
+    ...managementOf(json, metadata.issuer, allowHttp),
     ...(wanted.redirect_uris === undefined ? {} : { redirectUris: wanted.redirect_uris }),
   }
+}
+
+/** How the registration can be removed (RFC 7592 section 3); empty where the server has no way that is safe. */
+function managementOf(
+  { registration_client_uri: uri, registration_access_token: token }: JsonObject,
+  issuer: string,
+  allowHttp: boolean,
+): Pick<ClientIdentity, 'registrationClientUri' | 'registrationAccessToken'> {
+  const isUsable = typeof uri === 'string' && isSafeUrl(uri, issuer, allowHttp)
+  if (!isUsable || typeof token !== 'string' || !/^[\x21-\x7E]+$/.test(token)) return {}
+  return { registrationClientUri: uri, registrationAccessToken: token }
 }
 
 /**
@@ -137,7 +166,8 @@ function registrationFailure(
     })
   }
   if (isAssumed) return new OAuthFailure('no_metadata', `${name} names no OAuth metadata.`, { issuer })
-  const what = status < 300 ? 'answered without a client_id' : `answered with status ${status}`
+  const what =
+    status < 300 ? 'answered without a client_id that can be used' : `answered with status ${status}`
   return new OAuthFailure('registration_refused', `${name} did not register the bridge: it ${what}.`, {
     issuer,
   })

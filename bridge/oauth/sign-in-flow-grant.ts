@@ -11,6 +11,8 @@ export interface GrantRequest {
   server: DiscoveredServer
   scope: string | undefined
   previous: Credential | undefined
+  /** A person asks for it although there is a login. */
+  isForced: boolean
 }
 
 /** What a grant brought. */
@@ -21,11 +23,11 @@ export interface GrantedTokens {
 }
 
 /**
- * What the answer of a token endpoint brought. Throws {@link OAuthFailure} for any other answer, and when the ID token is
+ * What the answer of a token endpoint brought, with what was learned about its issuer on the way. Throws {@link OAuthFailure} for any other answer, and when the ID token is
  * wanted and there is none.
  */
 export function grantedTokens(
-  client: ClientIdentity,
+  { client, quirks: learned }: { client: ClientIdentity; quirks: IssuerQuirks },
   { answer, quirks }: RefreshAnswer,
   issuer: string,
   { useIdToken }: OAuthConfig,
@@ -39,5 +41,5 @@ export function grantedTokens(
       { issuer },
     )
   }
-  return { client, tokens, quirks }
+  return { client, tokens, quirks: { ...quirks, ...learned } }
 }

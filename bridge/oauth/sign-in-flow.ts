@@ -4,6 +4,7 @@ import { serverAtTokenEndpoint, signInAsClient } from './client-credentials.ts'
 import { signInWithDevice } from './device-code.ts'
 import { discover, type DiscoveredServer } from './discovery.ts'
 import { isSafeUrl } from './discovery-url.ts'
+import { grantAt, whyUnusable } from './discovery-usable.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { chooseScope } from './scope-choice.ts'
@@ -24,7 +25,7 @@ export function createSignInFlow(config: OAuthConfig, ports: OAuthPorts): SignIn
       const server = await findServer(request, config, ports, signal)
       const scope = chooseScope(request, server, config)
       const granted = await askForGrant(
-        { server, scope, previous: request.previous },
+        { server, scope, previous: request.previous, isForced: request.isForced === true },
         config,
         ports,
         announce,
@@ -57,13 +58,40 @@ function askForGrant(
   announce: AnnounceSignIn,
   signal: AbortSignal,
 ): Promise<GrantedTokens> {
-  switch (config.grant) {
+  const grant = grantAt(request.server.metadata, config)
+  switch (grant) {
     case 'authorization_code':
       return signInWithCode(request, config, ports, announce, signal)
     case 'device_code':
-      return signInWithDevice(request, config, ports, announce, signal)
+      return grant === config.grant
+        ? signInWithDevice(request, config, ports, announce, signal)
+        : signInWithDeviceOrCode(request, config, ports, announce, signal)
     case 'client_credentials':
       return signInAsClient(request, config, ports, signal)
+  }
+}
+
+/** With a device where nobody asked for one: what the server says against that is no reason to end. */
+async function signInWithDeviceOrCode(
+  request: GrantRequest,
+  config: OAuthConfig,
+  ports: OAuthPorts,
+  announce: AnnounceSignIn,
+  signal: AbortSignal,
+): Promise<GrantedTokens> {
+  let isAnnounced = false
+  const announceDevice: AnnounceSignIn = (prompt) => {
+    isAnnounced = true
+    announce(prompt)
+  }
+  try {
+    const byDevice: OAuthConfig = { ...config, grant: 'device_code' }
+    return await signInWithDevice(request, byDevice, ports, announceDevice, signal)
+  } catch (error) {
+    const byBrowser = { ...config, prefersDevice: false }
+    const isOver = isAnnounced || signal.aborted || !(error instanceof OAuthFailure)
+    if (isOver || whyUnusable(request.server.metadata, byBrowser) !== undefined) throw error
+    return await signInWithCode(request, byBrowser, ports, announce, signal)
   }
 }
 

@@ -9,7 +9,12 @@ export interface SignInRequest {
   challengeScope?: string
   /** The login so far, if any: its client is used again at the same issuer, and its scopes are asked for too. */
   previous?: Credential
+  /** A person asks for it although there is a login: nothing is taken for granted that may be why. */
+  isForced?: true
 }
+
+/** What is asked for, without what there was before. */
+export type WantedSignIn = Omit<SignInRequest, 'previous'>
 
 /** Told where the person has to go, as soon as everything that listens there is ready. */
 export type AnnounceSignIn = (prompt: SignInPrompt) => void

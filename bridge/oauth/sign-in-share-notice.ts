@@ -1,9 +1,12 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { OAuthFault, SignInPrompt } from './login-port.ts'
+import { oauthFaults, type OAuthFault, type SignInPrompt } from './login-port.ts'
 
-/** What the process that signs in tells those who follow. `owner` is random and names one sign-in. */
+/**
+ * What the process that signs in tells those who follow. `owner` is random and names one sign-in, `lease` the lock that it
+ * is under: a link is worth nothing when that is held by nobody, or by somebody else.
+ */
 export type SignInNotice =
-  | { owner: string; kind: 'prompt'; prompt: SignInPrompt }
+  | { owner: string; lease: string; kind: 'prompt'; prompt: SignInPrompt }
   /** The person said no, or what there is cannot work: nobody else is to try the same again. */
   | { owner: string; kind: 'failed'; fault: OAuthFault; message: string }
 
@@ -15,13 +18,15 @@ export function writeSignInNotice(notice: SignInNotice): string {
 /** Undefined when it is none, or of a Drawbridge that writes others. */
 export function parseSignInNotice(text: string): SignInNotice | undefined {
   const value = parseJsonObject(text)
-  const { owner, kind, fault, message, prompt } = value ?? {}
+  const { owner, lease, kind, fault, message, prompt } = value ?? {}
   if (typeof owner !== 'string') return undefined
-  if (kind === 'failed' && typeof fault === 'string' && typeof message === 'string') {
-    return { owner, kind, fault: fault as OAuthFault, message }
+  if (kind === 'failed' && typeof message === 'string') {
+    // Of another version: it may know others.
+    return { owner, kind, fault: oauthFaults.find((known) => known === fault) ?? 'refused', message }
   }
-  const read = kind === 'prompt' && isJsonObject(prompt) ? parsePrompt(prompt) : undefined
-  return read === undefined ? undefined : { owner, kind: 'prompt', prompt: read }
+  if (kind !== 'prompt' || typeof lease !== 'string' || !isJsonObject(prompt)) return undefined
+  const read = parsePrompt(prompt)
+  return read === undefined ? undefined : { owner, lease, kind, prompt: read }
 }
 
 function parsePrompt(value: JsonObject): SignInPrompt | undefined {

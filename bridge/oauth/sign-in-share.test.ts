@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -58,6 +58,12 @@ function open(): CredentialStore {
 function login(who: Person, timeoutMs = 30_000): Login {
   const ports = loginPorts({ url: server.url, store: open(), person: who.wait })
   return createLogin(loginConfig(server.url, { signInTimeoutMs: timeoutMs }), ports)
+}
+
+/** How the lock at `path` is named to others. */
+function leaseOf(path: string): string {
+  const { ino, birthtimeNs } = statSync(path, { bigint: true })
+  return `${ino}-${birthtimeNs}`
 }
 
 const notice = (): string => join(home, 'credentials', 'notices', `signin-${id}.json`)
@@ -239,6 +245,40 @@ describe('who follows a sign-in', () => {
     await first.done
   })
 
+  it('shows no link that a process has left behind which is gone, and makes one of its own', async () => {
+    const store = open()
+    await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => undefined)
+    const lock = join(home, 'credentials', 'locks', `signin-${id}.lock`)
+    mkdirSync(lock)
+    const dead = { kind: 'browser', url: 'https://dead.test' } as const
+    const left = { owner: 'o', lease: leaseOf(lock), kind: 'prompt', prompt: dead } as const
+    await store.notices.post(`signin-${id}`, writeSignInNotice(left))
+    const who = person()
+    const pending = login(who).signIn()
+    const seen: SignInPrompt[] = []
+    pending.onPrompt?.((prompt) => seen.push(prompt))
+    await pending.prompt
+    who.answer()
+    await pending.done
+    expect(seen).toEqual([{ kind: 'browser', url: expect.stringContaining('/authorize') }])
+  })
+
+  it('shows no link of an earlier holder while the next one prepares its own', async () => {
+    const store = open()
+    const dead = { kind: 'browser', url: 'https://dead.test' } as const
+    const left = { owner: 'o', lease: 'earlier', kind: 'prompt', prompt: dead } as const
+    const second = await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => {
+      await store.notices.post(`signin-${id}`, writeSignInNotice(left))
+      const following = login(person()).signIn()
+      const prompted = following.prompt.then(() => 'prompted')
+      expect(await Promise.race([prompted, systemRuntime.sleep(600)])).toBeUndefined()
+      return following
+    })
+    expect(await second.prompt).toEqual({ kind: 'browser', url: expect.stringContaining('/authorize') })
+    second.cancel()
+    await second.done.catch(() => undefined)
+  })
+
   it('does not mind a notice that it cannot read', async () => {
     const owner = person()
     const first = login(owner).signIn()
@@ -253,12 +293,17 @@ describe('who follows a sign-in', () => {
 describe('a notice', () => {
   const device = { kind: 'device', url: 'u', userCode: 'c', expiresAt: 1 } as const
   it.each<Parameters<typeof writeSignInNotice>[0]>([
-    { owner: 'o', kind: 'prompt', prompt: { kind: 'browser', url: 'https://a.test' } },
-    { owner: 'o', kind: 'prompt', prompt: device },
-    { owner: 'o', kind: 'prompt', prompt: { ...device, completeUrl: 'v' } },
+    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { kind: 'browser', url: 'https://a.test' } },
+    { owner: 'o', lease: 'l', kind: 'prompt', prompt: device },
+    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { ...device, completeUrl: 'v' } },
     { owner: 'o', kind: 'failed', fault: 'access_denied', message: 'm' },
   ])('is read as it was written: %o', (written) => {
     expect(parseSignInNotice(writeSignInNotice(written))).toEqual(written)
+  })
+
+  it.each(['of_tomorrow', '__proto__', 7])('of a failure that nobody knows is a refusal: %j', (fault) => {
+    const text = JSON.stringify({ owner: 'o', kind: 'failed', fault, message: 'm' })
+    expect(parseSignInNotice(text)).toEqual({ owner: 'o', kind: 'failed', fault: 'refused', message: 'm' })
   })
 
   it.each([
@@ -266,6 +311,7 @@ describe('a notice', () => {
     '[]',
     '{}',
     '{"owner":"o","kind":"prompt"}',
-    '{"owner":"o","kind":"prompt","prompt":{"kind":"browser"}}',
+    '{"owner":"o","lease":"l","kind":"prompt","prompt":{"kind":"browser"}}',
+    '{"owner":"o","kind":"prompt","prompt":{"kind":"browser","url":"u"}}',
   ])('is none: %s', (text) => expect(parseSignInNotice(text)).toBeUndefined())
 })

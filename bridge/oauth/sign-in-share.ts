@@ -1,4 +1,9 @@
-import { CredentialError, type CredentialStore, type LoginId } from '../credentials/credential-store.ts'
+import {
+  CredentialError,
+  type CredentialStore,
+  type Lease,
+  type LoginId,
+} from '../credentials/credential-store.ts'
 import { OAuthFailure, type PendingSignIn, type SignInPrompt } from './login-port.ts'
 import { parseSignInNotice, type SignInNotice, writeSignInNotice } from './sign-in-share-notice.ts'
 import type { AnnounceSignIn } from './sign-in-request.ts'
@@ -50,7 +55,6 @@ async function run(shared: SharedSignIn, prompts: Prompts, signal: AbortSignal):
   const { id, store, isDone } = shared
   const name = `signin-${id}`
   let followed: string | undefined
-  let isWaiting = false
 
   async function readNotice(): Promise<SignInNotice | undefined> {
     const text = await store.notices.read(name)
@@ -63,21 +67,20 @@ async function run(shared: SharedSignIn, prompts: Prompts, signal: AbortSignal):
     }
   }
 
-  async function follow(): Promise<true | undefined> {
+  /** A link is shown while the process lives that listens for whoever opens it; a notice outlives a kill. */
+  async function follow(heldBy: string | undefined): Promise<true | undefined> {
     if (signal.aborted) throw gaveUp()
     if (await isDone()) return true
-    // What lies there before anybody was seen to hold the lock may be of a process that was killed long ago.
-    const notice = isWaiting ? await readNotice() : undefined
-    isWaiting = true
+    const notice = await readNotice()
     failLike(notice)
-    if (notice?.kind === 'prompt' && notice.owner !== followed) {
+    if (notice?.kind === 'prompt' && notice.lease === heldBy && notice.owner !== followed) {
       followed = notice.owner
       prompts.show({ ...notice.prompt, followed: true })
     }
     return undefined
   }
 
-  async function own(): Promise<true> {
+  async function own(lease: Lease): Promise<true> {
     if (await isDone()) return true
     if (followed !== undefined) {
       failLike(await readNotice())
@@ -92,7 +95,7 @@ async function run(shared: SharedSignIn, prompts: Prompts, signal: AbortSignal):
     let posted: Promise<void> = Promise.resolve()
     try {
       await shared.signIn((prompt) => {
-        posted = post({ owner, kind: 'prompt', prompt })
+        posted = post({ owner, lease: lease.id, kind: 'prompt', prompt })
         void posted.then(() => prompts.show(prompt))
       }, signal)
     } catch (error) {

@@ -46,6 +46,16 @@ describe('issued', () => {
     ],
     ['zero seconds', { access_token: 'a', expires_in: 0 }, { accessToken: 'a', issuedAt: at }],
     ['seconds below zero', { access_token: 'a', expires_in: -5 }, { accessToken: 'a', issuedAt: at }],
+    [
+      'seconds beyond all measure',
+      { access_token: 'a', expires_in: 1e300 },
+      { accessToken: 'a', issuedAt: at },
+    ],
+    [
+      'an ID token that no header can hold',
+      { access_token: 'a', id_token: 'a\r\nX-Header: b' },
+      { accessToken: 'a', issuedAt: at },
+    ],
     ['seconds that are none', { access_token: 'a', expires_in: 'soon' }, { accessToken: 'a', issuedAt: at }],
     [
       'empty texts',
@@ -79,6 +89,15 @@ describe('issued', () => {
     expect(read(json, {}, { useIdToken: true })).toMatchObject({ tokens: { expiresAt: at + 300 } })
     expect(read(json)).toMatchObject({ tokens: { expiresAt: at + 60 } })
   })
+
+  it.each([
+    { iat: 400, exp: 400 },
+    { iat: 400, exp: 100 },
+    { iat: 0, exp: 1e300 },
+  ])('an ID token with the times %j does not say when it ends', (claims) => {
+    const json = { access_token: 'a', id_token: jwt(claims) }
+    expect(read(json, {}, { useIdToken: true })).not.toHaveProperty('tokens.expiresAt')
+  })
 })
 
 describe('refused', () => {
@@ -100,6 +119,8 @@ describe('refused', () => {
       'Invalid Refresh Token',
     ],
     [401, {}, 'http_401', undefined],
+    [400, { error: '\u001B]0;title\u0007' }, 'http_400', undefined],
+    [400, { error: 'x'.repeat(201), error_description: 'So.' }, 'http_400', 'So.'],
     [
       200,
       { access_token: 'a', token_type: 'DPoP' },
@@ -149,7 +170,7 @@ it('whatever is answered, a token is one that can be sent, and nothing is thrown
         expires_in: fc.oneof(fc.double(), fc.string(), fc.jsonValue()),
         error: fc.jsonValue(),
         scope: fc.jsonValue(),
-        id_token: fc.string(),
+        id_token: fc.string({ unit: 'binary' }),
       },
       { requiredKeys: [] },
     ),
@@ -157,9 +178,12 @@ it('whatever is answered, a token is one that can be sent, and nothing is thrown
   fc.assert(
     fc.property(json, fc.integer({ min: 200, max: 599 }), fc.boolean(), (body, status, useIdToken) => {
       const answer = read(body, { status }, { useIdToken })
+      if (answer.kind === 'refused') expect(answer.error).toMatch(/^[\x20-\x7E]+$/)
       if (answer.kind !== 'issued') return
       expect(answer.tokens.accessToken).toMatch(/^[\x21-\x7E]+$/)
-      expect(answer.tokens.expiresAt ?? at).toBeGreaterThanOrEqual(at)
+      expect(answer.tokens.idToken ?? 'none').toMatch(/^[\x21-\x7E]+$/)
+      expect(answer.tokens.expiresAt ?? at + 1).toBeGreaterThan(at)
+      expect(Number.isSafeInteger(answer.tokens.expiresAt ?? at)).toBe(true)
     }),
   )
 })

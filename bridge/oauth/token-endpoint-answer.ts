@@ -5,6 +5,12 @@ import { retryAfterSeconds } from '../network/retry-after.ts'
 import type { ServerAnswer } from './server-exchange.ts'
 import type { TokenAnswer } from './token-answer.ts'
 
+/** RFC 6749 section 5.2. It is stored, and shown. */
+const errorCode = /^[\x20\x21\x23-\x5B\x5D-\x7E]{1,200}$/
+
+/** More than 300 years: what is longer is a mistake, or means for ever. */
+const mostSeconds = 10_000_000_000
+
 /**
  * What an answer of a token endpoint means (RFC 6749 sections 5.1 and 5.2). Issued is only what has an access token that
  * can be sent as a bearer; everything else in it is read as servers in the field write it. A refusal has an OAuth error, or
@@ -28,14 +34,22 @@ export function readTokenAnswer(
   }
   const { error } = json
   if (typeof error === 'string' && error !== '') {
-    if (error === 'temporarily_unavailable' || error === 'server_error') {
-      return unavailable(`the token endpoint answered ${error}`)
-    }
-    return { kind: 'refused', error, description: text(json, 'error_description'), status }
+    return isPassing(error)
+      ? unavailable(`the token endpoint answered ${error}`)
+      : refusal(error, json, status)
   }
   if ([400, 401, 422].includes(status)) return foreignRefusal(json, status)
   if (status < 200 || status > 299) return unavailable(`the token endpoint answered with status ${status}`)
   return readTokens(json, asked, status) ?? unavailable('the token endpoint answered without an access token')
+}
+
+function isPassing(error: string): boolean {
+  return error === 'temporarily_unavailable' || error === 'server_error'
+}
+
+function refusal(error: string, json: JsonObject, status: number): TokenAnswer {
+  const code = errorCode.test(error) ? error : `http_${status}`
+  return { kind: 'refused', error: code, description: text(json, 'error_description'), status }
 }
 
 function readTokens(
@@ -43,14 +57,14 @@ function readTokens(
   asked: { at: number; scope: string | undefined; useIdToken: boolean },
   status: number,
 ): TokenAnswer | undefined {
-  const accessToken = text(json, 'access_token')
-  if (accessToken === undefined || !/^[\x21-\x7E]+$/.test(accessToken)) return undefined
+  const accessToken = sendable(json, 'access_token')
+  if (accessToken === undefined) return undefined
   const tokenType = text(json, 'token_type')
   if (tokenType !== undefined && /^(?:dpop|mac|pop)$/i.test(tokenType)) {
     const description = `The token is of the type ${tokenType}, which this client did not ask for.`
     return { kind: 'refused', error: 'unsupported_token_type', description, status }
   }
-  const idToken = text(json, 'id_token')
+  const idToken = sendable(json, 'id_token')
   const seconds = lifetime(json, asked.useIdToken ? idToken : undefined)
   const refreshToken = text(json, 'refresh_token')
   const scope = scopeOf(json) ?? asked.scope
@@ -70,14 +84,15 @@ function lifetime(json: JsonObject, idToken: string | undefined): number | undef
   const jwt = idToken === undefined ? undefined : readJwt(idToken)
   const issuedAt = jwt?.claims['iat']
   if (jwt?.expiresAt !== undefined && typeof issuedAt === 'number') {
-    return Math.max(0, Math.floor(jwt.expiresAt - issuedAt))
+    return wholeSeconds(jwt.expiresAt - issuedAt)
   }
   const value = json['expires_in']
-  const seconds = typeof value === 'string' && /^\d{1,10}(?:\.\d*)?$/.test(value) ? Number(value) : value
-  // Not zero: some servers say so of tokens that do not end.
-  return typeof seconds === 'number' && seconds >= 1 && Number.isFinite(seconds)
-    ? Math.floor(seconds)
-    : undefined
+  return wholeSeconds(typeof value === 'string' && /^\d{1,10}(?:\.\d*)?$/.test(value) ? Number(value) : value)
+}
+
+/** Not zero: some servers say so of tokens that do not end. */
+function wholeSeconds(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 1 && value < mostSeconds ? Math.floor(value) : undefined
 }
 
 function scopeOf(json: JsonObject): string | undefined {
@@ -92,6 +107,12 @@ function foreignRefusal(json: JsonObject, status: number): TokenAnswer {
     .find((value) => value !== undefined)
   const isAboutClient = /\bclient(?:_id)?\b/i.test(description ?? '')
   return { kind: 'refused', error: isAboutClient ? 'invalid_client' : `http_${status}`, description, status }
+}
+
+/** What may stand in a header. */
+function sendable(json: JsonObject, name: string): string | undefined {
+  const value = text(json, name)
+  return value !== undefined && /^[\x21-\x7E]+$/.test(value) ? value : undefined
 }
 
 function text(json: JsonObject, name: string): string | undefined {

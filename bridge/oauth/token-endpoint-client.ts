@@ -49,7 +49,7 @@ export function proveClient(
   }
 }
 
-/** RFC 6749 section 2.3.1 and appendix B: both halves are encoded before they are joined. */
-function formEncoded(text: string): string {
+/** Text as it stands in a form; so are both halves of basic authentication (RFC 6749 section 2.3.1 and appendix B). */
+export function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }

@@ -23,6 +23,12 @@ export function refusal(
   return new OAuthFailure(fault, `${quoteServerText(issuer)} answered ${said}`, { issuer, cause })
 }
 
+/** Whether a server said that it does not know the client, or does not let it do this. */
+export function isClientRefused(error: unknown): boolean {
+  // Without an issuer it is about the private key, and of our own making.
+  return error instanceof OAuthFailure && error.fault === 'client_refused' && error.issuer !== undefined
+}
+
 /** Why an answer holds no tokens, as an error that a person may see. */
 export function failureOf(answer: Exclude<TokenAnswer, { kind: 'issued' }>, issuer: string): OAuthFailure {
   if (answer.kind === 'refused') return refusal(answer.error, answer.description, { issuer })

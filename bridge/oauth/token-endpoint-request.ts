@@ -4,7 +4,8 @@ import type { OAuthConfig } from './oauth-config.ts'
 import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-exchange.ts'
 import type { TokenAnswer } from './token-answer.ts'
 import { readTokenAnswer } from './token-endpoint-answer.ts'
-import { proveClient } from './token-endpoint-client.ts'
+import { type ClientProof, proveClient } from './token-endpoint-client.ts'
+import { withoutEchoes } from './token-endpoint-echo.ts'
 
 /** One request as a client of an authorization server. */
 export interface ClientRequest {
@@ -16,8 +17,8 @@ export interface ClientRequest {
 }
 
 /**
- * Posts a form with the proof of the client. Rejects with `NetworkError`, or with `OAuthFailure` `client_refused` when the
- * client cannot be proved.
+ * Posts a form with the proof of the client. What was secret in the request is not in the texts of the answer. Rejects with
+ * `NetworkError`, or with `OAuthFailure` `client_refused` when the client cannot be proved.
  */
 export async function postAsClient(
   { url, issuer, client, parameters }: ClientRequest,
@@ -33,7 +34,29 @@ export async function postAsClient(
     accept: 'application/json',
     ...proof.headers,
   }
-  return await exchangeJson({ method: 'POST', url, headers, body: body.toString() }, ports.http, signal)
+  const request = { method: 'POST' as const, url, headers, body: body.toString() }
+  const answer = await exchangeJson(request, ports.http, signal)
+  return withoutEchoes(answer, secretsOf(body, proof, client))
+}
+
+function secretsOf(
+  body: URLSearchParams,
+  { headers }: ClientProof,
+  { clientSecret }: ClientIdentity,
+): string[] {
+  const names = [
+    'code',
+    'code_verifier',
+    'refresh_token',
+    'device_code',
+    'token',
+    'client_secret',
+    'client_assertion',
+  ]
+  const basic = headers['authorization']?.split(' ')[1]
+  return [clientSecret, basic, ...names.map((name) => body.get(name))].filter(
+    (secret) => !!secret,
+  ) as string[]
 }
 
 /**
@@ -49,25 +72,9 @@ export async function requestTokens(
   const at = ports.runtime.now()
   try {
     const answer = await postAsClient(request, config, ports, signal)
-    const read = readTokenAnswer(answer, { at, scope: request.scope, useIdToken: config.useIdToken })
-    return withoutSecrets(read, request)
+    return readTokenAnswer(answer, { at, scope: request.scope, useIdToken: config.useIdToken })
   } catch (error) {
     if (!(error instanceof NetworkError)) throw error
     return { kind: 'unavailable', retryAfterSeconds: undefined, cause: error, sent: error.sent }
-  }
-}
-
-/** Servers quote what they were sent in their descriptions, and descriptions end in logs. */
-function withoutSecrets(answer: TokenAnswer, { client, parameters }: ClientRequest): TokenAnswer {
-  if (answer.kind !== 'refused') return answer
-  const names = ['code', 'code_verifier', 'refresh_token', 'device_code', 'token']
-  const secrets = [client.clientSecret, ...names.map((name) => parameters[name])]
-  const clean = (text: string): string =>
-    secrets.reduce<string>((rest, secret) => (secret ? rest.replaceAll(secret, '[secret]') : rest), text)
-  const { error, description } = answer
-  return {
-    ...answer,
-    error: clean(error),
-    description: description === undefined ? undefined : clean(description),
   }
 }

@@ -126,6 +126,31 @@ describe('a refresh', () => {
     expect(server.seen).toHaveLength(1)
   })
 
+  it.each<
+    [form: string, method: ClientIdentity['tokenEndpointAuthMethod'], echo: (sent: string[]) => string]
+  >([
+    ['the secret', 'client_secret_post', () => 's3cret+/='],
+    ['the secret as it stood in the form', 'client_secret_post', () => 's3cret%2B%2F%3D'],
+    ['the header', 'client_secret_basic', ([basic = '']) => basic],
+    ['the whole form', 'client_secret_post', ([, form = '']) => form],
+  ])('that is refused with an echo of %s shows nothing secret', async (_form, method, echo) => {
+    server.answers.set('/token', ({ headers, text }) =>
+      refused('invalid_grant', `You sent ${echo([headers.authorization ?? '', text])}.`),
+    )
+    const { answer: no } = await refresh(
+      credential({}, { clientSecret: 's3cret+/=', tokenEndpointAuthMethod: method }),
+    )
+    const basic = Buffer.from('id:s3cret%2B%2F%3D').toString('base64')
+    expect(JSON.stringify(no)).toContain('[secret]')
+    for (const secret of ['s3cret', 'r3fresh', basic]) expect(JSON.stringify(no)).not.toContain(secret)
+  })
+
+  it('proves a client whose secret is no proper text, and does not fail over it', async () => {
+    answer(refused('invalid_client', 'no'))
+    const client = { clientSecret: '\uD800', tokenEndpointAuthMethod: 'client_secret_basic' } as const
+    expect((await refresh(credential({}, client))).answer).toMatchObject({ kind: 'refused' })
+  })
+
   it('is not sent without a refresh token', async () => {
     const { answer: no } = await refresh(credential({ tokens: { accessToken: 'a', issuedAt: 0 } }))
     expect(no).toMatchObject({ kind: 'refused', error: 'invalid_grant' })

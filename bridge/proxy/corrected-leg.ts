@@ -4,6 +4,8 @@ import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
 import { mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import { errorCode, supportedVersions } from './era-detection.ts'
+import { metaOf, withoutMeta } from './message-meta.ts'
+import { refuseDeepNesting } from './nesting.ts'
 import { readParameterHeaders } from './parameter-header.ts'
 import type { ToolHeaders } from './parameter-header.ts'
 import { RemoteError } from './remote-leg.ts'
@@ -12,6 +14,10 @@ import type { WireMessage } from './wire-message.ts'
 
 /** A list of tools longer than this many pages is a loop. */
 const mostPages = 100
+/** Of a longer list the earlier pages are forgotten. They are looked for again when the server misses a header. */
+const mostListBytes = 32 * 1024 * 1024
+/** So many warnings are enough. */
+const mostWarnings = 1000
 
 /**
  * A leg of the era of 2026-07-28 that does what the HTTP client of a tool has to: sends `Mcp-Param-*` headers as the tools
@@ -23,9 +29,9 @@ export function createCorrectedLeg(
   ports: { known(): readonly JsonObject[]; warn(text: string): void; randomId(): string },
 ): RemoteLeg {
   let headers: ToolHeaders | undefined
-  /** Most servers declare none, and then no call has to be parsed. */
-  let hasHeaders = false
   let tools: readonly JsonObject[] = []
+  let listBytes = 0
+  let listing: Promise<void> | undefined
   const warned = new Set<string>()
 
   function toolHeaders(): ToolHeaders {
@@ -35,19 +41,24 @@ export function createCorrectedLeg(
   function readTools(list: readonly JsonObject[]): ToolHeaders {
     tools = list
     headers = readParameterHeaders(list)
-    hasHeaders = JSON.stringify(list).includes('x-mcp-header')
     return headers
+  }
+
+  function addPage(page: readonly JsonObject[], bytes: number, isFirst: boolean): ToolHeaders {
+    const isAlone = isFirst || listBytes + bytes > mostListBytes
+    listBytes = isAlone ? bytes : listBytes + bytes
+    return readTools(isAlone ? page : [...tools, ...page])
   }
 
   /** The page without what is hidden; the message itself if that is nothing. */
   function readPage(request: JsonRpcRequest, answer: WireMessage): WireMessage {
+    refuseDeepNesting(answer.bytes)
     const body = parseJsonObject(answer.bytes.toString('utf8'))
     const result = body?.['result']
     const page: unknown = isJsonObject(result) ? result['tools'] : undefined
     if (body === undefined || !isJsonObject(result) || !Array.isArray(page)) return answer
     const listed = page.filter(isJsonObject)
-    const isFirst = request.params?.['cursor'] === undefined
-    const { offending } = readTools(isFirst ? listed : [...tools, ...listed])
+    const { offending } = addPage(listed, answer.bytes.length, request.params?.['cursor'] === undefined)
     const isOffending = (tool: unknown): boolean => isJsonObject(tool) && offending.has(String(tool['name']))
     for (const tool of listed) if (isOffending(tool)) warn(String(tool['name']), offending)
     if (!page.some(isOffending)) return answer
@@ -56,7 +67,7 @@ export function createCorrectedLeg(
   }
 
   function warn(name: string, offending: ReadonlyMap<string, string>): void {
-    if (warned.has(name)) return
+    if (warned.has(name) || warned.size >= mostWarnings) return
     warned.add(name)
     ports.warn(
       `The tool ${JSON.stringify(name)} is hidden, its x-mcp-header is faulty: ${offending.get(name)}.`,
@@ -75,16 +86,23 @@ export function createCorrectedLeg(
     }
   }
 
-  /** Lists all tools anew for the sake of their headers, as the client of `call` would. */
-  async function refresh(call: JsonRpcRequest, signal: AbortSignal | undefined): Promise<void> {
+  /** Lists all tools anew for the sake of their headers, once for all calls that wait for it. What cannot be read stays as it was. */
+  function refresh(call: JsonRpcRequest): Promise<void> {
+    listing ??= listAll(call)
+      .catch(() => {})
+      .finally(() => (listing = undefined))
+    return listing
+  }
+
+  /** As the client of `call` would. */
+  async function listAll(call: JsonRpcRequest): Promise<void> {
+    const base = withoutMeta({ _meta: metaOf(call.params) }, ['progressToken'])
     let cursor: unknown
     for (let page = 0; page < mostPages; page++) {
-      const params = { _meta: call.params?.['_meta'], ...(cursor === undefined ? {} : { cursor }) }
-      const request = { jsonrpc: '2.0' as const, id: ports.randomId(), method: 'tools/list', params }
+      const params = cursor === undefined ? base : { ...base, cursor }
+      const message = toWireMessage({ jsonrpc: '2.0', id: ports.randomId(), method: 'tools/list', params })
       cursor = undefined
-      const message = toWireMessage(request)
       const options: SendOptions = {
-        ...(signal === undefined ? {} : { signal }),
         deliver(answer) {
           const result = parseJsonObject(answer.bytes.toString('utf8'))?.['result']
           if (isJsonObject(result)) cursor = result['nextCursor']
@@ -132,15 +150,13 @@ export function createCorrectedLeg(
   }
 
   function callTool(message: WireMessage, options: SendOptions): Promise<void> {
-    toolHeaders()
-    const parameterHeaders =
-      options.parameterHeaders ??
-      (hasHeaders ? headersOf(parseWireMessage(message) as JsonRpcRequest) : undefined)
-    const first = parameterHeaders === undefined ? options : { ...options, parameterHeaders }
+    const first = toolHeaders().hasParameters
+      ? { ...options, parameterHeaders: headersOf(parseWireMessage(message) as JsonRpcRequest) }
+      : options
     return sendMended(message, first, async (error) => {
       if (errorCode(error) !== mcpErrorCode.headerMismatch) return inVersion(error, first)
       const call = parseWireMessage(message) as JsonRpcRequest
-      await refresh(call, options.signal)
+      await refresh(call)
       return { ...options, parameterHeaders: headersOf(call) }
     })
   }

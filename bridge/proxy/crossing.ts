@@ -9,6 +9,7 @@ import { createLegacyToModern } from './legacy-to-modern.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
 import { createModernToLegacy } from './modern-to-legacy.ts'
+import { isNestedDeeply } from './nesting.ts'
 import type { RememberedServer } from './remembered-server.ts'
 import type { RemoteLegs } from './remote-legs.ts'
 import { createModernServer, openLegacySession } from './translated-server.ts'
@@ -49,7 +50,7 @@ export interface CrossingPorts {
 /** A crossing to a server of that era. It looks at answers and failures for what they say about the era. */
 export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
   const { legs, local, inFlight, client, remembered, doubt, runtime, describeFailure, warn } = ports
-  const shared = { local: { send } satisfies LocalPeer, runtime, describeFailure, warn }
+  const shared = { local: { send } satisfies LocalPeer, runtime, describeFailure }
   const crossing: Crossing = { translator: to === 'modern' ? toModern() : toLegacy(), isVoid: false }
   return crossing
 
@@ -66,7 +67,7 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
   }
 
   function toLegacy(): Translator {
-    return createModernToLegacy({ ...shared, server: { open } satisfies LegacyServer })
+    return createModernToLegacy({ ...shared, warn, server: { open } satisfies LegacyServer })
   }
 
   async function send(message: JsonRpcMessage): Promise<void> {
@@ -123,5 +124,6 @@ function takeUnsolicited(
   onMessage: (message: JsonRpcMessage) => void | Promise<void>,
 ): void | Promise<void> {
   const { kind } = message.envelope
-  if (kind === 'request' || kind === 'notification') return onMessage(parseWireMessage(message))
+  const isWanted = kind === 'request' || kind === 'notification'
+  if (isWanted && !isNestedDeeply(message.bytes)) return onMessage(parseWireMessage(message))
 }

@@ -68,7 +68,7 @@ export function readEventStream(body: Readable, reader: EventReader): Promise<Ev
     }
 
     function passed(event: SseEvent): boolean {
-      lastEventId = event.id ?? lastEventId
+      lastEventId = event.id
       if (!reader.isDone()) return true
       settle(undefined)
       discard(body)

@@ -40,11 +40,19 @@ export async function atMost(ms: number, work: Promise<unknown>): Promise<void> 
 
 /**
  * How long to stay away before a stream is opened again, when its server asked for that many milliseconds: as it wishes, but
- * neither at once for ever, nor for hours.
+ * neither at once for ever, nor for hours. `idleTurns` is how often in a row it has ended the stream at once, with nothing in
+ * it: a server that goes on so gets a request every few seconds, whatever it asks for.
  */
-export function politeMs(askedMs: number): number {
-  return Math.min(Math.max(askedMs, shortestMs), longestMs)
+export function politeMs(askedMs: number, idleTurns: number): number {
+  const wished = Math.min(Math.max(askedMs, shortestMs), longestMs)
+  const turns = idleTurns - patientTurns
+  return turns < 0 ? wished : Math.max(wished, Math.min(shortestMs * 2 ** turns, longestIdleMs))
 }
 
 const shortestMs = 20
 const longestMs = 300_000
+const patientTurns = 5
+const longestIdleMs = 5000
+
+/** A stream that ends sooner than that, and was empty, was no stream. */
+export const shortTurnMs = 1000

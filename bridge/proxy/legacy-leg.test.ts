@@ -369,6 +369,23 @@ describe('a stream that is cut', () => {
     expect(resumes).toEqual(['e1', 'g1', 'g2'])
   })
 
+  it('without ids is asked for again when that is safe, and lost when it is a call', async () => {
+    await open()
+    let asked = 0
+    server.intercept = (request) => {
+      if (request.method !== 'POST') return false
+      asked += 1
+      if (asked > 1 && request.message()['method'] === 'tools/list') return false
+      request.events(': working\n\n')
+      request.response.end()
+      return true
+    }
+    expect(await exchange(leg, list(7))).toMatchObject([{ id: 7 }])
+    expect(asked).toBe(2)
+    await expect(exchange(leg, call(8))).rejects.toMatchObject({ fault: 'lost' })
+    expect(asked).toBe(3)
+  })
+
   it('is lost when the server does not resume', async () => {
     await open()
     answerCalls((request) => void (request.events(`id: e1\nretry: 10\ndata:\n\n`), request.response.end()))

@@ -1,10 +1,11 @@
 import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
 import type { HttpResponse } from '../network/http-client.ts'
 import { createBodyBudget } from './body-budget.ts'
+import { mayAskAgain } from './broken-answer.ts'
 import { discard } from './discarded-body.ts'
 import { atMost } from './interruptible-pause.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
-import { isSessionLost, noSession, openedSession } from './legacy-session.ts'
+import { hasUsableSessionId, isSessionLost, noSession, openedSession } from './legacy-session.ts'
 import type { LegacySession } from './legacy-session.ts'
 import { createOpenExchanges } from './open-exchange.ts'
 import { createOpeningGate } from './opening-gate.ts'
@@ -12,7 +13,7 @@ import { createPostExchange } from './post-exchange.ts'
 import type { PostExchange } from './post-exchange.ts'
 import { readRefusedPost, refusedPostError } from './refused-post.ts'
 import { RemoteError } from './remote-leg.ts'
-import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import type { SendOptions, StreamingLeg } from './remote-leg.ts'
 import { readResumed } from './resumed-answer.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
@@ -22,7 +23,7 @@ import type { StandingStream } from './standing-stream.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** The way to a server of the 2025 era. */
-export interface LegacyLeg extends RemoteLeg {
+export interface LegacyLeg extends StreamingLeg {
   /** What the server agreed on; undefined before it answered `initialize`. */
   revision(): string | undefined
 }
@@ -39,6 +40,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
   const exchangePorts = { note: ports.note, budget: createBodyBudget() }
+  const again = { runtime: ports.runtime, note: ports.note, retryMs: config.retryMs }
   const memory = createSessionMemory()
   const gate = createOpeningGate()
   let session = noSession
@@ -50,7 +52,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
     const response = await request({
       method: 'POST',
       url: config.serverUrl,
-      headers: { ...postHeaders, ...used.headers },
+      headers: used.postHeaders,
       body: message.bytes,
       signal,
       repeatable: isRepeatable(message.envelope),
@@ -94,23 +96,34 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   }
 
   async function initialize(message: WireMessage, options: Sending): Promise<void> {
-    const response = await post(message, noSession, options.signal)
-    if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, message))
-    const deliver = (answer: WireMessage): void | Promise<void> => {
-      if (answer.envelope.kind === 'response') {
-        if (answer.envelope.isError)
-          throw new RemoteError('refused', 'The server refused to open a session.', {
-            status: response.status,
-            response: answer,
-          })
-        session = openedSession(response, answer)
-        memory.keep(message)
-      }
-      return options.deliver(answer)
+    for (let breaks = 0; ; breaks += 1) {
+      const response = await post(message, noSession, options.signal)
+      if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, message))
+      if (!hasUsableSessionId(response)) throw unusableSession(response)
+      // What names the session is there before the answer is.
+      const half = openedSession(response, message)
+      const exchange = createPostExchange(message, opening(response, message, options), exchangePorts)
+      if (await isFinished(response, exchange, half, { message, breaks, signal: options.signal })) return
+      if (half.id !== undefined) void endSession(half).catch(() => {})
     }
-    const exchange = createPostExchange(message, { ...options, deliver }, exchangePorts)
-    // What names the session is there before the answer is.
-    await finish(response, exchange, openedSession(response, message), options.signal)
+  }
+
+  function opening(response: HttpResponse, message: WireMessage, options: Sending): Sending {
+    return {
+      ...options,
+      deliver(answer) {
+        if (answer.envelope.kind === 'response') {
+          if (answer.envelope.isError)
+            throw new RemoteError('refused', 'The server refused to open a session.', {
+              status: response.status,
+              response: answer,
+            })
+          session = openedSession(response, answer)
+          memory.keep(message)
+        }
+        return options.deliver(answer)
+      },
+    }
   }
 
   /** The client opens a session, maybe not its first one. */
@@ -178,16 +191,20 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
 
   async function inSession(message: WireMessage, options: Sending): Promise<void> {
     const isAnswer = message.envelope.kind === 'response'
-    for (let renewals = 0; ; renewals += 1) {
+    let renewals = 0
+    let breaks = 0
+    for (;;) {
       // An answer of the client may be what the server waits for before it accepts anything else.
-      if (!isAnswer) await gate.opened()
-      if (renewing !== undefined && !isAnswer) await renewing
+      const opening = isAnswer ? undefined : openToAll()
+      if (opening !== undefined) await opening
       const used = session
       const response = await post(message, used, options.signal)
       const exchange = createPostExchange(message, remembering(message, options), exchangePorts)
       if (response.status < 300) {
         standing?.revive()
-        return finish(response, exchange, used, options.signal)
+        if (await isFinished(response, exchange, used, { message, breaks, signal: options.signal })) return
+        breaks += 1
+        continue
       }
       const refused = await readRefusedPost(response, message)
       if (!isSessionLost(refused, used)) {
@@ -195,9 +212,32 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
         return exchange.deliver(refused.answer)
       }
       if (renewals > 0) throw lostSessionError()
+      renewals += 1
       await renew(used)
       // What it answers was asked in the session that is gone.
       if (isAnswer) return ports.note('dropped a response for a lost session')
+    }
+  }
+
+  /** Undefined when nobody has to wait. */
+  function openToAll(): Promise<void> | undefined {
+    const opened = gate.opened()
+    return opened === undefined ? renewing : opened.then(() => renewing)
+  }
+
+  /** False: the answer broke off, and the message is to be sent again. */
+  async function isFinished(
+    response: HttpResponse,
+    exchange: PostExchange,
+    used: LegacySession,
+    { message, breaks, signal }: { message: WireMessage; breaks: number; signal: AbortSignal },
+  ): Promise<boolean> {
+    try {
+      await finish(response, exchange, used, signal)
+      return true
+    } catch (error) {
+      if (await mayAskAgain(error, message, breaks, { ...again, signal })) return false
+      throw error
     }
   }
 
@@ -237,6 +277,9 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
         gate.holdUntil(confirming)
         return confirming
       }),
+    reopen() {
+      standing?.reopen()
+    },
     async close(graceMs) {
       isClosed = true
       standing?.close()
@@ -247,11 +290,12 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   }
 }
 
-const postHeaders = {
-  'Content-Type': 'application/json',
-  Accept: 'application/json, text/event-stream',
-} as const
-
 function lostSessionError(): RemoteError {
   return new RemoteError('lost', 'The server does not know the session, and a new one did not help.')
+}
+
+function unusableSession({ body, status }: HttpResponse): RemoteError {
+  discard(body)
+  const message = 'The server names its session with characters that no header may have.'
+  return new RemoteError('refused', message, { status })
 }

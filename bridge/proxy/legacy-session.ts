@@ -25,6 +25,15 @@ const postHeaders = {
 /** Before `initialize`, and for it. */
 export const noSession: LegacySession = { id: undefined, revision: undefined, headers: {}, postHeaders }
 
+/**
+ * Whether the id of the session, if the response has one, can go back as it came: headers have no encoding, so that it must be
+ * ASCII. MCP 2025-11-25 transports, session management, allows no more than visible characters.
+ */
+export function hasUsableSessionId({ headers }: HttpResponse): boolean {
+  const id = headers['mcp-session-id']
+  return typeof id !== 'string' || /^[\t\x20-\x7e]*$/.test(id)
+}
+
 /** The session that a server opened with its answer to `initialize`. */
 export function openedSession(response: HttpResponse, answer: WireMessage): LegacySession {
   const header = response.headers['mcp-session-id']

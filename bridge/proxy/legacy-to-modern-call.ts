@@ -2,7 +2,6 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
-import { mcpErrorCode } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CallError, resultObject, toLegacyError } from './call-error.ts'
 import { inputMethods, readInputRound } from './input-round.ts'
@@ -10,7 +9,6 @@ import type { InputRound } from './input-round.ts'
 import type { LocalAsker } from './legacy-to-modern-ask.ts'
 import { createProgressLine } from './legacy-to-modern-progress.ts'
 import type { ProgressLine } from './legacy-to-modern-progress.ts'
-import type { ToolMemory } from './legacy-to-modern-tools.ts'
 import type { ModernUpstream } from './legacy-to-modern-upstream.ts'
 import type { LocalCall } from './local-call.ts'
 import type { Deadlines } from './translator-deadline.ts'
@@ -19,7 +17,6 @@ import type { Deadlines } from './translator-deadline.ts'
 export interface CallPorts {
   upstream: ModernUpstream
   asker: LocalAsker
-  tools: ToolMemory
   deadlines: Deadlines
   runtime: Runtime
   clientCapabilities(): JsonObject
@@ -65,26 +62,14 @@ async function sendLeg(
   call: LocalCall,
   params: JsonObject,
   progress: ProgressLine,
-  { upstream, tools }: CallPorts,
+  { upstream }: CallPorts,
 ): Promise<JsonRpcResponse> {
   const { method } = call.request
   const onMessage = async (message: JsonRpcMessage) => {
     // Requests cannot come here at 2026-07-28, and there is no way to answer one.
     if ('method' in message && !('id' in message)) await call.notify(progress.pass(message))
   }
-  const ask = () => {
-    const headers = method === 'tools/call' ? tools.headersFor(params['name'], params['arguments']) : {}
-    // None at all leaves it to the leg, which may remember the tool from an earlier connection.
-    const known = Object.keys(headers).length > 0 ? { parameterHeaders: headers } : {}
-    return upstream.ask(method, params, { signal: call.signal, onMessage, ...known })
-  }
-  const response = await ask()
-  const refused = 'error' in response && response.error.code === mcpErrorCode.headerMismatch
-  if (method !== 'tools/call' || !refused) return response
-  // The schema has changed, or was never listed. The server has not run anything.
-  await tools.refresh()
-  call.signal.throwIfAborted()
-  return ask()
+  return upstream.ask(method, params, { signal: call.signal, onMessage })
 }
 
 /** What the next request has beside the original parameters. */

@@ -16,9 +16,13 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/server'
 import { afterEach, describe, expect, it } from 'vitest'
+import { createCorrectedLeg } from './corrected-leg.ts'
+import { parseWireMessage, toWireMessage } from './envelope.ts'
 import { createLegacyToModern } from './legacy-to-modern.ts'
+import type { RemoteLeg } from './remote-leg.ts'
 import { describeFailure, until } from './testing/translator-fakes.ts'
 import { createSystemRuntime } from './testing/translator-runtime.ts'
+import { createModernServer } from './translated-server.ts'
 import type { ModernServer } from './translator.ts'
 
 /** The v1 SDK as the local client, the v2 SDK as the server; the transport is HTTP without a socket. */
@@ -110,10 +114,12 @@ function createFar(): Far {
 }
 
 function overHttp({ handler }: Far): ModernServer {
-  return {
-    async request(message, options = {}) {
-      const params = message.params ?? {}
-      const name = params['name'] ?? params['uri']
+  let lastId = 0
+  const leg: RemoteLeg = {
+    async send(wire, { signal, parameterHeaders, deliver }) {
+      const message = parseWireMessage(wire)
+      if (!('method' in message)) throw new Error('A client of this era sends no responses.')
+      const name = message.params?.['name'] ?? message.params?.['uri']
       const request = new Request('http://far.example/mcp', {
         method: 'POST',
         headers: {
@@ -122,19 +128,21 @@ function overHttp({ handler }: Far): ModernServer {
           [mcpHeader.protocolVersion]: modernRevision,
           [mcpHeader.method]: message.method,
           ...(typeof name === 'string' && { [mcpHeader.name]: encodeMcpHeaderValue(name) }),
-          ...options.parameterHeaders,
+          ...parameterHeaders,
         },
         body: JSON.stringify(message),
-        ...(options.signal && { signal: options.signal }),
+        ...(signal && { signal }),
       })
-      const response = await handler.fetch(request)
-      for await (const each of messagesOf(response)) {
-        if ('method' in each) await options.onMessage?.(each)
-        else return each
+      for await (const each of messagesOf(await handler.fetch(request))) {
+        await deliver(toWireMessage(each))
+        if (!('method' in each)) return
       }
       throw new Error('the stream ended')
     },
+    async close() {},
   }
+  const randomId = (): string => `own-${(lastId += 1)}`
+  return createModernServer(createCorrectedLeg(leg, { known: () => [], warn: () => {}, randomId }))
 }
 
 async function* messagesOf(response: Response): AsyncGenerator<JsonRpcMessage> {
@@ -180,7 +188,6 @@ async function connect(capabilities: ConstructorParameters<typeof Client>[1] = {
     server: overHttp(far),
     describeFailure,
     runtime: createSystemRuntime(),
-    warn: () => {},
   })
   Object.assign(own, { onmessage: (message: JsonRpcMessage) => void translator.take(message) })
   await own.start()

@@ -16,6 +16,8 @@ export interface Subscriptions {
   subscribe(uri: unknown): Promise<JsonObject>
   /** The result of `resources/unsubscribe`. */
   unsubscribe(uri: unknown): Promise<JsonObject>
+  /** Listens anew for the same, if it does. */
+  reopen(): void
   close(): void
 }
 
@@ -77,6 +79,7 @@ export function createSubscriptions(ports: SubscriptionPorts): Subscriptions {
       if (uris.delete(readUri(value))) listen().catch(() => {})
       return {}
     },
+    reopen: () => keeper.reopen(),
     close() {
       keeper.close()
     },

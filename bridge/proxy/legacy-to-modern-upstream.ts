@@ -1,7 +1,5 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
-import { mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
 import { errorInBody } from './call-error.ts'
 import { metaOf } from './message-meta.ts'
 import type { AskOptions, ModernServer } from './translator.ts'
@@ -19,34 +17,17 @@ export interface ModernUpstream {
 export function createModernUpstream(server: ModernServer, claims: () => JsonObject): ModernUpstream {
   let lastId = 0
 
-  async function send(
-    method: string,
-    params: JsonObject | undefined,
-    options: AskOptions | undefined,
-  ): Promise<JsonRpcResponse> {
-    lastId += 1
-    const stamped = { ...params, _meta: { ...metaOf(params), ...claims() } }
-    try {
-      return await server.request({ jsonrpc: '2.0', id: lastId, method, params: stamped }, options)
-    } catch (error) {
-      const response = errorInBody(error)
-      if (response === undefined) throw error
-      return response
-    }
-  }
-
   return {
     async ask(method, params, options) {
-      const response = await send(method, params, options)
-      // A server may refuse a version and list it in the same breath (seen in the conformance suite): ask again, once.
-      return listsOurRevision(response) ? send(method, params, options) : response
+      lastId += 1
+      const stamped = { ...params, _meta: { ...metaOf(params), ...claims() } }
+      try {
+        return await server.request({ jsonrpc: '2.0', id: lastId, method, params: stamped }, options)
+      } catch (error) {
+        const response = errorInBody(error)
+        if (response === undefined) throw error
+        return response
+      }
     },
   }
-}
-
-function listsOurRevision(response: JsonRpcResponse): boolean {
-  if (!('error' in response) || response.error.code !== mcpErrorCode.unsupportedProtocolVersion) return false
-  const { data } = response.error
-  const supported = isJsonObject(data) ? data['supported'] : undefined
-  return Array.isArray(supported) && supported.includes(modernRevision)
 }

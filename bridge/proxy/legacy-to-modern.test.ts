@@ -40,13 +40,11 @@ function setUp(
   const clock = createFakeClock()
   const local = createFakeLocal()
   const server = createFakeModernServer(options.capabilities ?? {}, options.rest)
-  const warnings: string[] = []
   const translator = createLegacyToModern({
     local,
     server,
     describeFailure,
     runtime: clock,
-    warn: (text) => warnings.push(text),
     ...(options.discovered && { discovered: options.discovered }),
   })
   const send = (message: Omit<JsonRpcRequest, 'jsonrpc'>) => translator.take({ jsonrpc: '2.0', ...message })
@@ -61,7 +59,7 @@ function setUp(
   }
   const answer = (id: unknown, result: JsonObject) =>
     translator.take({ jsonrpc: '2.0', id, result } as JsonRpcMessage)
-  return { clock, local, server, warnings, translator, send, tell, initialize, answer }
+  return { clock, local, server, translator, send, tell, initialize, answer }
 }
 
 describe('initialize', () => {
@@ -211,22 +209,6 @@ describe('requests', () => {
       expect(server.all.map(({ message }) => message.method)).toEqual(['server/discover'])
     },
   )
-
-  it('that a version error refuses are sent once more if our version is listed', async () => {
-    const { send, server, local } = setUp()
-    const data = { supported: ['2026-07-28'], requested: '2026-07-28' }
-    await send({ id: 1, method: 'tools/list' })
-    ;(await server.next('tools/list')).fail(-32_022, 'Unsupported', data)
-    ;(await server.next('tools/list')).answer({ tools: [] })
-    expect(await local.response(1)).toMatchObject({ result: { tools: [] } })
-    await send({ id: 2, method: 'tools/list' })
-    ;(await server.next('tools/list')).fail(-32_022, 'Unsupported', data)
-    ;(await server.next('tools/list')).fail(-32_022, 'Unsupported', data)
-    expect(await local.response(2)).toMatchObject({ error: { code: -32_603 } })
-    await send({ id: 3, method: 'tools/list' })
-    ;(await server.next('tools/list')).fail(-32_022, 'Unsupported', { supported: ['2027-01-01'] })
-    expect(await local.response(3)).toMatchObject({ error: { code: -32_603 } })
-  })
 })
 
 describe('what comes back', () => {
@@ -349,67 +331,6 @@ describe('cancellation', () => {
     arrival.answer({})
     await turns()
     expect(local.sent).toEqual([])
-  })
-})
-
-describe('headers for parameters', () => {
-  const good = {
-    name: 'good',
-    inputSchema: { type: 'object', properties: { r: { type: 'string', 'x-mcp-header': 'R' } } },
-  }
-  const bad = { name: 'bad', inputSchema: { type: 'object', 'x-mcp-header': 'R' } }
-
-  it('hides what offends, once with a warning, and sets headers', async () => {
-    const { send, server, local, warnings } = setUp()
-    for (const id of [1, 2]) {
-      await send({ id, method: 'tools/list' })
-      ;(await server.next('tools/list')).answer({ tools: [good, bad], nextCursor: 'n' })
-      expect(await local.response(id)).toMatchObject({ result: { tools: [good], nextCursor: 'n' } })
-    }
-    expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toContain('"bad"')
-    await send({ id: 3, method: 'tools/call', params: { name: 'good', arguments: { r: 'eu' } } })
-    expect((await server.next('tools/call')).options.parameterHeaders).toEqual({ 'Mcp-Param-R': 'eu' })
-  })
-
-  it('of a hidden tool are not made: it is not called', async () => {
-    const { send, server, local } = setUp()
-    await send({ id: 1, method: 'tools/list' })
-    ;(await server.next('tools/list')).answer({ tools: [good, bad] })
-    await local.response(1)
-    await send({ id: 2, method: 'tools/call', params: { name: 'bad' } })
-    expect(await local.response(2)).toMatchObject({ error: { code: -32_602 } })
-    expect(server.all).toHaveLength(1)
-  })
-
-  it('lists anew and asks once more after -32020, with all pages', async () => {
-    const { send, server, local } = setUp()
-    await send({ id: 1, method: 'tools/call', params: { name: 'good', arguments: { r: 'eu' } } })
-    const first = await server.next('tools/call')
-    expect(first.options).not.toHaveProperty('parameterHeaders')
-    first.fail(-32_020, 'Header mismatch')
-    ;(await server.next('tools/list')).answer({ tools: [], nextCursor: 'two' })
-    const page = await server.next('tools/list')
-    expect(page.message.params).toMatchObject({ cursor: 'two' })
-    page.answer({ tools: [good] })
-    const second = await server.next('tools/call')
-    expect(second.options.parameterHeaders).toEqual({ 'Mcp-Param-R': 'eu' })
-    expect(second.message.id).not.toBe(first.message.id)
-    second.fail(-32_020, 'Header mismatch')
-    expect(await local.response(1)).toMatchObject({ error: { code: -32_603 } })
-    expect(server.all).toHaveLength(4)
-  })
-
-  it('shares one refresh among calls, and survives that it fails', async () => {
-    const { send, server, local } = setUp()
-    for (const id of [1, 2]) await send({ id, method: 'tools/call', params: { name: 'good' } })
-    for (const _ of [1, 2]) (await server.next('tools/call')).fail(-32_020, 'Header mismatch')
-    const list = await server.next('tools/list')
-    await turns()
-    list.break(new Error('cut'))
-    for (const _ of [1, 2]) (await server.next('tools/call')).answer({ content: [] })
-    await Promise.all([local.response(1), local.response(2)])
-    expect(server.all.filter(({ message }) => message.method === 'tools/list')).toHaveLength(1)
   })
 })
 

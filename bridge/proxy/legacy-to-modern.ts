@@ -11,7 +11,6 @@ import { carryCall } from './legacy-to-modern-call.ts'
 import { toLegacyResult } from './legacy-to-modern-result.ts'
 import type { LegacyRevision } from './legacy-to-modern-result.ts'
 import { createSubscriptions } from './legacy-to-modern-subscription.ts'
-import { createToolMemory } from './legacy-to-modern-tools.ts'
 import { createModernUpstream } from './legacy-to-modern-upstream.ts'
 import { createLocalCalls } from './local-call.ts'
 import type { LocalCall } from './local-call.ts'
@@ -26,8 +25,6 @@ export interface LegacyToModernPorts {
   server: ModernServer
   describeFailure: DescribeFailure
   runtime: Runtime
-  /** One line for a person. */
-  warn(text: string): void
   /** A result of `server/discover` that is known already. */
   discovered?: JsonObject
 }
@@ -54,11 +51,9 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
     [mcpMetaKey.clientCapabilities]: client.capabilities,
     ...(logLevel !== undefined && { [mcpMetaKey.logLevel]: logLevel }),
   }))
-  const tools = createToolMemory(upstream, ports.warn)
   const callPorts = {
     upstream,
     asker,
-    tools,
     deadlines,
     runtime,
     clientCapabilities: () => client.capabilities,
@@ -124,8 +119,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
 
   async function carry(call: LocalCall): Promise<JsonObject> {
     const { method } = call.request
-    const result = await carryCall(call, callPorts)
-    return toLegacyResult(method, method === 'tools/list' ? tools.learn(result) : result, revision)
+    return toLegacyResult(method, await carryCall(call, callPorts), revision)
   }
 
   async function serve(call: LocalCall): Promise<void> {
@@ -151,6 +145,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
         if (call !== undefined) void serve(call)
       }
     },
+    reopen: () => subscriptions.reopen(),
     async close() {
       asker.close()
       subscriptions.close()

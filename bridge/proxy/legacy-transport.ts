@@ -1,10 +1,10 @@
 import { mayBeSseServer } from './era-detection.ts'
 import type { RelayConfig } from './relay-config.ts'
 import { RemoteError } from './remote-leg.ts'
-import type { RemoteLeg } from './remote-leg.ts'
+import type { RemoteLeg, StreamingLeg } from './remote-leg.ts'
 
 /** A leg of the 2025 era that finds out by its first message whether the server has Streamable HTTP or HTTP+SSE. */
-export interface LegacyTransport extends RemoteLeg {
+export interface LegacyTransport extends StreamingLeg {
   /** What worked; undefined as long as nothing did. */
   used(): 'http' | 'sse' | undefined
 }
@@ -12,13 +12,13 @@ export interface LegacyTransport extends RemoteLeg {
 /** `remembered` is tried first, unless a transport is pinned. A fallback that fails too is not reported: the first failure is. */
 export function createLegacyTransport(
   config: { transport: RelayConfig['transport']; remembered: 'http' | 'sse' | undefined },
-  make: { http(): RemoteLeg; sse(): RemoteLeg },
+  make: { http(): StreamingLeg; sse(): StreamingLeg },
 ): LegacyTransport {
   const order = transportOrder(config.transport, config.remembered)
-  const legs = new Map<'http' | 'sse', RemoteLeg>()
+  const legs = new Map<'http' | 'sse', StreamingLeg>()
   let used: 'http' | 'sse' | undefined
 
-  function legOf(transport: 'http' | 'sse'): RemoteLeg {
+  function legOf(transport: 'http' | 'sse'): StreamingLeg {
     const leg = legs.get(transport) ?? make[transport]()
     legs.set(transport, leg)
     return leg
@@ -55,6 +55,9 @@ export function createLegacyTransport(
   return {
     send: (message, options) =>
       used === undefined ? findOut(message, options) : legOf(used).send(message, options),
+    reopen(answered) {
+      for (const leg of legs.values()) leg.reopen(answered)
+    },
     async close(graceMs) {
       await Promise.all([...legs.values()].map((leg) => leg.close(graceMs)))
     },

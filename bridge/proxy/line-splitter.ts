@@ -1,3 +1,5 @@
+import { createByteList } from './byte-list.ts'
+
 /** Cuts a stream of bytes into lines. */
 export interface LineSplitter {
   /**
@@ -14,31 +16,22 @@ const carriageReturn = 0x0d
 
 /** Lines end with LF or CRLF. Each byte is looked at once and copied at most once, however many chunks a line comes in. */
 export function createLineSplitter(mostBytes: number): LineSplitter {
-  let parts: Buffer[] = []
-  let partBytes = 0
+  const parts = createByteList()
   let skipping = false
 
   function keep(part: Buffer, tooLong: () => void): void {
     if (skipping || part.length === 0) return
-    if (partBytes + part.length > mostBytes) {
-      forget()
+    if (parts.length + part.length > mostBytes) {
+      parts.take()
       skipping = true
       tooLong()
       return
     }
     parts.push(part)
-    partBytes += part.length
-  }
-
-  function forget(): void {
-    parts = []
-    partBytes = 0
   }
 
   function take(): Buffer {
-    const [only] = parts
-    const bytes = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, partBytes)
-    forget()
+    const bytes = parts.take()
     return bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes
   }
 

@@ -19,6 +19,11 @@ const listKinds = [
 
 const updated = 'notifications/resources/updated'
 
+/** Whether a request is one that goes on without a word as long as nothing happens, and has no answer before its end. */
+export function isSubscription({ method }: { method: string }): boolean {
+  return method === 'subscriptions/listen'
+}
+
 /** Reads a filter as it came; undefined if it breaks the schema. Unknown members are left out. */
 export function readListenFilter(value: unknown): ListenFilter | undefined {
   if (!isJsonObject(value)) return undefined

@@ -16,6 +16,8 @@ export interface ListenKeeper {
    * not, and goes on trying if that may help.
    */
   want(filter: ListenFilter): Promise<ListenFilter>
+  /** Listens anew for the same, if it does. */
+  reopen(): void
   close(): void
 }
 
@@ -118,21 +120,26 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
     return seconds * 1000 * (0.5 + (ports.runtime.randomBytes(1)[0] ?? 0) / 512)
   }
 
+  async function want(filter: ListenFilter): Promise<ListenFilter> {
+    if (closed) throw ended()
+    const begin = wish === undefined
+    const previous = wish
+    const outcome = new Promise<Outcome>((resolve) => {
+      wish = { filter, settle: resolve, ...createTurn() }
+    })
+    // Who waits for the earlier wish waits for this one now: what it asked for is in here as well.
+    if (previous !== undefined) void outcome.then((value) => previous.settle(value))
+    previous?.replace()
+    if (begin) void keep()
+    const value = await outcome
+    if ('error' in value) throw value.error
+    return value.honoured
+  }
+
   return {
-    async want(filter) {
-      if (closed) throw ended()
-      const begin = wish === undefined
-      const previous = wish
-      const outcome = new Promise<Outcome>((resolve) => {
-        wish = { filter, settle: resolve, ...createTurn() }
-      })
-      // Who waits for the earlier wish waits for this one now: what it asked for is in here as well.
-      if (previous !== undefined) void outcome.then((value) => previous.settle(value))
-      previous?.replace()
-      if (begin) void keep()
-      const value = await outcome
-      if ('error' in value) throw value.error
-      return value.honoured
+    want,
+    reopen() {
+      if (wish !== undefined) want(wish.filter).catch(() => {})
     },
     close() {
       closed = true

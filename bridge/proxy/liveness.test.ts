@@ -7,11 +7,14 @@ import { toWireMessage } from './envelope.ts'
 /** Liveness with clocks that a test moves, and pings that it answers. */
 function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
   let monotonic = 1000
+  let uptime = 5_000_000
   let wall = 1_700_000_000_000
   const clock = { nowMs: 0, heardMs: 0 }
   const inFlight = createInFlight(clock)
   const failed: string[] = []
   const pings: { answer(): void; signal: AbortSignal }[] = []
+  const repeated: string[] = []
+  const reopened: boolean[] = []
   let drops = 0
   let isTokenThere = true
   const liveness = createLiveness(
@@ -19,8 +22,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
     {
       inFlight,
       clock,
-      monotonicMs: () => monotonic,
-      wallMs: () => wall,
+      clocks: { monotonicMs: () => monotonic, uptimeMs: () => uptime, wallMs: () => wall },
       ping: (signal, asked) => {
         if (isTokenThere) asked()
         return new Promise((resolve, reject) => {
@@ -33,6 +35,12 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
         inFlight.settle(call)
         failed.push(`${String(call.id)}: ${(error as Error).message}`)
       },
+      repeat(call) {
+        if (call.method !== 'tools/list') return false
+        repeated.push(String(call.id))
+        return inFlight.settle(call)
+      },
+      reopen: (answered) => void reopened.push(answered),
       dropConnections: () => (drops += 1),
       note() {},
     },
@@ -46,19 +54,30 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
       const wire = toWireMessage({ jsonrpc: '2.0', id, method })
       return inFlight.open(id, method, 'legacy', wire) as CallInFlight
     },
-    hear: (call: CallInFlight) => (call.heardAt = clock.nowMs),
-    /** Time passes, a second at a time; of the sleep only the clock on the wall knows. */
-    async pass(seconds: number, sleptSeconds = 0): Promise<void> {
-      wall += sleptSeconds * 1000
+    repeated,
+    reopened,
+    hear: (call: CallInFlight) => liveness.heard(call),
+    /** The computer sleeps; which clocks go on then is a matter of its system. */
+    sleep(seconds: number, system: 'linux' | 'macos' | 'virtual') {
+      wall += seconds * 1000
+      if (system !== 'virtual') uptime += seconds * 1000
+      if (system === 'macos') monotonic += seconds * 1000
+    },
+    /** Time passes, a second at a time. */
+    async pass(seconds: number): Promise<void> {
       for (let second = 0; second < seconds; second++) {
         monotonic += 1000
+        uptime += 1000
         wall += 1000
         liveness.tick()
         await new Promise((resolve) => void setImmediate(resolve))
       }
     },
+    setClock: (seconds: number) => void (wall += seconds * 1000),
   }
 }
+
+const gone = 'the computer slept while https://x.example worked, and the connection is gone'
 
 describe('the watchdog', () => {
   it('asks after 12 s of silence, and gives the call up 5 s later', async () => {
@@ -127,46 +146,126 @@ it('pings an idle connection as often as it is told', async () => {
   expect(times.pings).toHaveLength(2)
 })
 
-describe('after a sleep', () => {
-  it('asks at once, gives up what was asked before, and drops the connections', async () => {
+describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
+  it('asks at once, gives up what was asked before, and opens the streams again', async () => {
     const times = createTimes()
     times.call('old')
     times.call('listening', 'subscriptions/listen')
     await times.pass(1)
-    await times.pass(1, 3600)
+    times.sleep(3600, system)
+    await times.pass(1)
     expect(times.pings).toHaveLength(1)
+    expect(times.reopened).toEqual([])
     times.pings[0]?.answer()
     await times.pass(1)
-    expect(times.failed).toEqual([
-      'old: the computer slept while https://x.example worked, and the connection is gone',
-    ])
-    expect(times.drops()).toBe(1)
+    expect(times.failed).toEqual([`old: ${gone}`, `listening: ${gone}`])
+    expect(times.reopened).toEqual([true])
+    expect(times.drops()).toBe(0)
   })
 
-  it('keeps the connections when a call still hears from the server', async () => {
+  it('asks again what may be asked twice', async () => {
     const times = createTimes()
-    const call = times.call('alive')
-    await times.pass(1, 3600)
+    times.call('list', 'tools/list')
     await times.pass(1)
-    times.hear(call)
+    times.sleep(40, system)
+    await times.pass(1)
     times.pings[0]?.answer()
     await times.pass(1)
+    expect(times.repeated).toEqual(['list'])
+    expect(times.failed).toEqual([])
+  })
+
+  it('gives its full time to what is asked before the timer has seen the sleep', async () => {
+    const times = createTimes()
+    const old = times.call('old')
+    await times.pass(1)
+    times.sleep(3600, system)
+    const young = times.call('young')
+    times.hear(young)
+    times.pings[0]?.answer()
+    await times.pass(1)
+    expect(times.failed).toEqual([`old: ${gone}`])
+    expect(old.abort.signal.aborted).toBe(true)
+    await times.pass(10)
+    expect(times.pings).toHaveLength(1)
+    await times.pass(1)
+    expect(times.pings).toHaveLength(2)
+    expect(times.failed).toHaveLength(1)
+  })
+
+  it('spares an old call that is heard of before the timer has seen the sleep', async () => {
+    const times = createTimes()
+    const call = times.call('talking')
+    await times.pass(1)
+    times.sleep(3600, system)
+    times.hear(call)
+    times.pings[0]?.answer()
+    await times.pass(2)
+    expect(times.failed).toEqual([])
+  })
+
+  it('forgets a ping that was under way', async () => {
+    const times = createTimes()
+    times.call('old')
+    await times.pass(12)
+    times.sleep(3600, system)
+    await times.pass(1)
+    expect(times.pings.map(({ signal }) => signal.aborted)).toEqual([true, false])
+    expect(times.failed).toEqual([])
+    times.pings[1]?.answer()
+    await times.pass(1)
+    expect(times.failed).toEqual([`old: ${gone}`])
+  })
+
+  it('drops the connections if the ping is not answered, unless somebody uses them again', async () => {
+    for (const isUsed of [false, true]) {
+      const times = createTimes()
+      times.call('old')
+      await times.pass(1)
+      times.sleep(40, system)
+      await times.pass(1)
+      if (isUsed) times.hear(times.call('young'))
+      await times.pass(5)
+      expect(times.pings).toHaveLength(1)
+      expect(times.failed).toEqual([`old: ${gone}`])
+      expect(times.reopened).toEqual([false])
+      expect(times.drops()).toBe(isUsed ? 0 : 1)
+    }
+  })
+})
+
+describe('a clock on the wall', () => {
+  it.each([40, 3600, 31_536_000])('that is set ahead by %d s costs no call', async (seconds) => {
+    const times = createTimes()
+    times.call('old')
+    await times.pass(1)
+    times.setClock(seconds)
+    times.hear(times.call('young'))
+    await times.pass(1)
+    times.pings[0]?.answer()
+    await times.pass(5)
     expect(times.failed).toEqual([])
     expect(times.drops()).toBe(0)
   })
 
-  it('drops the connections though the ping is not answered', async () => {
+  it('that alone goes ahead may be that of a virtual machine: it asks, and opens the streams again', async () => {
     const times = createTimes()
-    await times.pass(1, 40)
-    await times.pass(5)
+    await times.pass(1)
+    times.sleep(3600, 'virtual')
+    await times.pass(1)
     expect(times.pings).toHaveLength(1)
-    expect(times.drops()).toBe(1)
+    times.pings[0]?.answer()
+    await times.pass(1)
+    expect(times.reopened).toEqual([true])
   })
 
-  it('is not seen in a clock that was put right by some seconds', async () => {
+  it('that is set back, or put right by some seconds, is no sleep', async () => {
     const times = createTimes()
-    await times.pass(1, 25)
-    await times.pass(1, -3600)
+    await times.pass(1)
+    times.setClock(25)
+    await times.pass(1)
+    times.setClock(-3600)
+    await times.pass(1)
     expect(times.pings).toHaveLength(0)
   })
 })

@@ -1,5 +1,8 @@
 import { NetworkError } from '../network/http-client.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
+import { isSubscription } from './listen-filter.ts'
+import { createSleepWatch } from './sleep-watch.ts'
+import type { Clocks } from './sleep-watch.ts'
 
 /** Times in milliseconds. */
 export interface LivenessConfig {
@@ -18,14 +21,17 @@ export interface LivenessPorts {
   inFlight: InFlight
   /** `nowMs` is set at each tick: what asks for the time of a call reads it from here, instead of from the system. */
   clock: { nowMs: number; heardMs: number }
-  monotonicMs(): number
-  wallMs(): number
+  clocks: Clocks
   /** Asks the server for a sign of life, on a connection of its own. Rejects without one. Time counts from `asked` on. */
   ping(signal: AbortSignal, asked: () => void): Promise<void>
   /** Whether there is anything to ask: a server, and a client that was told of it. */
   isConnected(): boolean
   fail(call: CallInFlight, error: unknown): void
-  /** Gives up all connections; streams are opened again by those who need them. */
+  /** Sees to it that a call is answered whose connection is gone; false if nothing can be done. */
+  repeat(call: CallInFlight): boolean
+  /** Opens the streams again that this side keeps open. `answered`: the server has just answered a ping. */
+  reopen(answered: boolean): void
+  /** Gives up all connections. */
   dropConnections(): void
   note(text: string): void
 }
@@ -36,41 +42,51 @@ export interface Liveness {
   stop(): void
   /** What the timer does each time. */
   tick(): void
+  /** A call begins, or the server has said something for it. */
+  heard(call: CallInFlight): void
 }
 
-/** So much more on the wall clock than on the other one is no correction of the time: the computer slept. */
-const sleptMs = 30_000
-
-/** A subscription is silent for as long as nothing happens. */
-const silentMethods: ReadonlySet<string> = new Set(['subscriptions/listen'])
+interface Ping {
+  at: number
+  /** Undefined while it waits for a token. */
+  askedMs: number | undefined
+  abort: AbortController
+  /** Calls that were silent when it was sent. */
+  silent: readonly CallInFlight[]
+}
 
 /** Calls are watched to about the length of a tick: a second at most. */
 export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Liveness {
-  const { inFlight, clock } = ports
+  const { inFlight, clock, clocks } = ports
   const shortest = Math.min(...[1000, config.watchdogMs / 4, config.pingMs / 4].filter((ms) => ms > 0))
+  const watch = createSleepWatch(clocks)
   let timer: ReturnType<typeof setInterval> | undefined
-  let pinging: { askedMs: number | undefined; abort: AbortController } | undefined
-  let wall = ports.wallMs()
+  let pinging: Ping | undefined
+  let hasLeapt = false
   let wokeAt: number | undefined
-  clock.nowMs = ports.monotonicMs()
+  clock.nowMs = clocks.monotonicMs()
   clock.heardMs = clock.nowMs
 
   function tick(): void {
-    const now = ports.monotonicMs()
-    const slept = ports.wallMs() - wall - (now - clock.nowMs)
-    wall = ports.wallMs()
+    const now = clocks.monotonicMs()
     clock.nowMs = now
     for (const call of inFlight.calls()) clock.heardMs = Math.max(clock.heardMs, call.heardAt)
-    if (slept > sleptMs) woke(now)
-    if (pinging !== undefined) {
-      if (now - (pinging.askedMs ?? now) >= config.pingWaitMs) pinging.abort.abort()
-    } else if (isPingDue(now)) ping(now)
+    const sleep = watch.look()
+    if (sleep !== 'none') return woke(sleep === 'slept', now)
+    if (pinging === undefined) {
+      if (isPingDue(now)) ping(now)
+    } else if (now - (pinging.askedMs ?? now) >= config.pingWaitMs) pinging.abort.abort()
   }
 
-  function woke(now: number): void {
-    ports.note('the computer has slept')
-    wokeAt = now
-    if (pinging === undefined && ports.isConnected()) ping(now)
+  /** A ping that is under way may be so on a connection that is dead: another one tells more. */
+  function woke(isSure: boolean, now: number): void {
+    ports.note(isSure ? 'the computer has slept' : 'the clock has leapt')
+    pinging?.abort.abort()
+    pinging = undefined
+    if (!ports.isConnected()) return
+    hasLeapt = true
+    if (isSure) wokeAt = now
+    ping(now)
   }
 
   function isPingDue(now: number): boolean {
@@ -82,55 +98,62 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
   }
 
   function isSilent(call: CallInFlight, now: number): boolean {
-    return now - call.heardAt >= config.watchdogMs && !silentMethods.has(call.method)
+    return now - call.heardAt >= config.watchdogMs && !isSubscription(call)
   }
 
   function ping(now: number): void {
-    const abort = new AbortController()
-    const current: typeof pinging = { askedMs: undefined, abort }
+    const silent = [...inFlight.calls()].filter((call) => config.watchdogMs > 0 && isSilent(call, now))
+    const current: Ping = { at: now, askedMs: undefined, abort: new AbortController(), silent }
     pinging = current
     clock.heardMs = now
-    const silent = [...inFlight.calls()].filter((call) => config.watchdogMs > 0 && isSilent(call, now))
-    ports
-      .ping(abort.signal, () => void (current.askedMs = ports.monotonicMs()))
-      .then(
-        () => alive(silent),
-        () => dead(silent, now),
-      )
-      .finally(() => {
-        pinging = undefined
-        afterSleep()
-      })
+    const asked = (): void => void (current.askedMs = clocks.monotonicMs())
+    ports.ping(current.abort.signal, asked).then(
+      () => pinged(current, true),
+      () => pinged(current, false),
+    )
+  }
+
+  function pinged(by: Ping, answered: boolean): void {
+    if (pinging !== by) return
+    pinging = undefined
+    if (!answered) ports.note('the server does not answer a ping')
+    if (hasLeapt) afterLeap(answered)
+    else if (answered) alive(by.silent)
+    else dead(by)
   }
 
   /** The server works on: the calls have another while. */
   function alive(silent: readonly CallInFlight[]): void {
-    if (wokeAt !== undefined) return
     for (const call of silent) call.heardAt = Math.max(call.heardAt, clock.nowMs)
   }
 
-  function dead(silent: readonly CallInFlight[], since: number): void {
-    ports.note('the server does not answer a ping')
+  function dead({ silent, at }: Ping): void {
     const seconds = Math.round(config.watchdogMs / 1000)
-    for (const call of silent)
-      if (call.heardAt < since)
-        giveUp(call, `${config.origin} has been silent for ${seconds} s, and does not answer a ping`)
+    const message = `${config.origin} has been silent for ${seconds} s, and does not answer a ping`
+    for (const call of silent) if (call.heardAt < at) giveUp(call, 'body_timeout', message)
+  }
+
+  function afterLeap(answered: boolean): void {
+    const since = wokeAt
+    hasLeapt = false
+    wokeAt = undefined
+    if (since !== undefined) endOld(since, answered)
+    ports.reopen(answered)
   }
 
   /** What was asked before the sleep and is silent still went over a connection that nobody else remembers. */
-  function afterSleep(): void {
-    if (wokeAt === undefined) return
-    const calls = [...inFlight.calls()].filter(({ method }) => !silentMethods.has(method))
-    const isOld = ({ heardAt }: CallInFlight): boolean => heardAt < (wokeAt ?? 0)
+  function endOld(since: number, answered: boolean): void {
+    const calls = [...inFlight.calls()]
+    const isOld = ({ heardAt }: CallInFlight): boolean => heardAt < since
+    // Those that wait for the next request may be dead as well: none was of use to the ping.
+    if (!answered && calls.every(isOld)) ports.dropConnections()
     for (const call of calls.filter(isOld))
-      giveUp(call, `the computer slept while ${config.origin} worked, and the connection is gone`)
-    // Subscriptions are among them: they end, and whoever wants them asks anew.
-    if (calls.every(isOld)) ports.dropConnections()
-    wokeAt = undefined
+      if (!ports.repeat(call))
+        giveUp(call, 'reset', `the computer slept while ${config.origin} worked, and the connection is gone`)
   }
 
-  function giveUp(call: CallInFlight, message: string): void {
-    ports.fail(call, new NetworkError('body_timeout', config.origin, message, { sent: true }))
+  function giveUp(call: CallInFlight, fault: 'reset' | 'body_timeout', message: string): void {
+    ports.fail(call, new NetworkError(fault, config.origin, message, { sent: true }))
     call.abort.abort()
   }
 
@@ -141,8 +164,14 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
     },
     stop() {
       clearInterval(timer)
-      pinging?.abort.abort()
+      const last = pinging
+      pinging = undefined
+      last?.abort.abort()
     },
     tick,
+    heard(call) {
+      if (watch.isLookDue()) tick()
+      call.heardAt = clock.nowMs
+    },
   }
 }

@@ -3,6 +3,7 @@ import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
 import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
 import { toWireMessage } from './envelope.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
+import { refuseDeepNesting } from './nesting.ts'
 import { RemoteError } from './remote-leg.ts'
 import { isSignInNeeded } from './sign-in-attempt.ts'
 import type { ToolFilter } from './tool-filter.ts'
@@ -24,10 +25,11 @@ export interface LocalEnd {
 /** What goes out, and by which rules. */
 export interface LocalEndPorts {
   inFlight: InFlight
-  clock: { nowMs: number }
   filter: ToolFilter
   describeFailure: DescribeFailure
   write(message: WireMessage): Promise<void>
+  /** The server has said something for this call. */
+  heard(call: CallInFlight): void
   /** A call has been answered: there may be room for more. */
   answered(call: CallInFlight): void
   note(text: string): void
@@ -37,20 +39,29 @@ const done = Promise.resolve()
 
 /** Knows nothing of eras: answers look alike in both. */
 export function createLocalEnd(ports: LocalEndPorts): LocalEnd {
-  const { inFlight, clock, filter } = ports
+  const { inFlight, filter } = ports
 
   function answer(call: CallInFlight, message: WireMessage): Promise<void> {
     if (!inFlight.settle(call)) return done
     const isFiltered = filter.hasRules && call.method === 'tools/list'
-    const written = ports.write(isFiltered ? filterTools(message, filter) : message)
+    const written = ports.write(isFiltered ? filtered(call.id, message) : message)
     ports.answered(call)
     return written
+  }
+
+  /** What cannot be filtered is not shown. */
+  function filtered(id: JsonRpcId, message: WireMessage): WireMessage {
+    try {
+      return filterTools(message, filter)
+    } catch (error) {
+      return describe(id, error, ports.describeFailure)
+    }
   }
 
   return {
     forCall(call, message) {
       const { envelope } = message
-      call.heardAt = clock.nowMs
+      ports.heard(call)
       switch (envelope.kind) {
         case 'response':
           if (envelope.id === call.id) return answer(call, message)
@@ -108,6 +119,8 @@ function withId(response: WireMessage, id: JsonRpcId): WireMessage | undefined {
 }
 
 function filterTools(message: WireMessage, filter: ToolFilter): WireMessage {
+  if (message.envelope.kind === 'response' && message.envelope.isError) return message
+  refuseDeepNesting(message.bytes)
   const body = parseJsonObject(message.bytes.toString('utf8'))
   const result = body?.['result']
   if (body === undefined || !isJsonObject(result)) return message

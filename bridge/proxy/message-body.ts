@@ -1,4 +1,5 @@
 import type { HttpResponse } from '../network/http-client.ts'
+import { createByteList } from './byte-list.ts'
 import { readEnvelope } from './envelope.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { WireMessage } from './wire-message.ts'
@@ -26,7 +27,7 @@ export function collectBody(response: HttpResponse): Promise<Buffer> {
   const { body } = response
   const announced = announcedBytes(response)
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    const chunks = createByteList()
     let length = 0
     let whole: Buffer | undefined
     let isWhole = false
@@ -54,10 +55,8 @@ export function collectBody(response: HttpResponse): Promise<Buffer> {
       return undefined
     })
     body.on('end', () => {
-      const [only] = chunks
       isWhole = true
-      if (whole !== undefined) resolve(whole.subarray(0, length))
-      else resolve(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length))
+      resolve(whole === undefined ? chunks.take() : whole.subarray(0, length))
     })
     body.on('error', reject)
     body.on('close', () => {

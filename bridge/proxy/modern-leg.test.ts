@@ -145,7 +145,18 @@ describe('answers', () => {
     await expect(exchange(leg, call('a'))).rejects.toMatchObject({ fault, status, response: undefined })
   })
 
-  it('that end too early are lost, and not asked for again', async () => {
+  it('that end too early are asked for again when that is safe', async () => {
+    answer = (request) => {
+      if (peer.requests.length > 1) return request.json(200, { jsonrpc: '2.0', id: 'a', result: {} })
+      request.events(': working\n\n')
+      setTimeout(() => request.response.destroy(), 20)
+    }
+    const list: JsonRpcMessage = { jsonrpc: '2.0', id: 'a', method: 'tools/list', params: { _meta: meta } }
+    expect(await exchange(leg, list)).toHaveLength(1)
+    expect(peer.requests).toHaveLength(2)
+  })
+
+  it('that end too early are lost, and not asked for again, for a call', async () => {
     answer = (request) => {
       request.events('id: 1\nretry: 1\ndata: {"jsonrpc":"2.0","method":"notifications/progress"}\n\n')
       setTimeout(() => request.response.destroy(), 20)
@@ -183,6 +194,15 @@ describe('a subscription', () => {
     stream?.response.write('data: {"jsonrpc":"2.0","id":"listen","result":{}}\n\n')
     await listening
     expect(delivered).toHaveLength(2)
+  })
+
+  it('that breaks off has ended: its client has to know that it may have missed something', async () => {
+    answer = (request) => {
+      request.events('data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}\n\n')
+      setTimeout(() => request.response.destroy(), 20)
+    }
+    await expect(exchange(leg, listen)).rejects.toMatchObject({ fault: 'lost' })
+    expect(peer.requests).toHaveLength(1)
   })
 
   it('is cancelled at the server by its signal', async () => {

@@ -1,16 +1,21 @@
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
 import { mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import type { HttpResponse } from '../network/http-client.ts'
 import { createBodyBudget } from './body-budget.ts'
+import { mayAskAgain } from './broken-answer.ts'
 import { membersOf } from './json-scan.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
 import { createOpenExchanges } from './open-exchange.ts'
 import { createPostExchange } from './post-exchange.ts'
+import type { PostExchange } from './post-exchange.ts'
 import { readRefusedPost, refusedPostError } from './refused-post.ts'
-import type { RemoteLeg } from './remote-leg.ts'
+import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
 import { lostError } from './resumed-answer.ts'
 import type { WireMessage } from './wire-message.ts'
+
+type Sending = SendOptions & { signal: AbortSignal }
 
 /**
  * The way to a server of 2026-07-28: each message is a POST of its own, without session. The headers come from the message
@@ -21,37 +26,52 @@ export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
   const open = createOpenExchanges(config.serverUrl)
   const exchangePorts = { note: ports.note, budget: createBodyBudget() }
 
+  const again = { runtime: ports.runtime, note: ports.note, retryMs: config.retryMs }
+
+  async function post(message: WireMessage, options: Sending): Promise<HttpResponse> {
+    const isListening = methodOf(message) === 'subscriptions/listen'
+    const response = await request({
+      method: 'POST',
+      url: config.serverUrl,
+      headers: { ...modernHeaders(message), ...options.parameterHeaders },
+      body: message.bytes,
+      signal: options.signal,
+      repeatable: isRepeatable(message.envelope),
+      // A subscription may be silent for days.
+      ...(isListening && { bodyTimeoutMs: 0 }),
+    })
+    return open.watch(response)
+  }
+
+  async function carry(message: WireMessage, options: Sending): Promise<void> {
+    for (let breaks = 0; ; breaks += 1) {
+      const response = await post(message, options)
+      const exchange = createPostExchange(message, options, exchangePorts)
+      if (response.status >= 300) {
+        const refused = await readRefusedPost(response, message)
+        if (refused.answer === undefined) throw refusedPostError(refused)
+        return exchange.deliver(refused.answer)
+      }
+      try {
+        return await readWhole(exchange, response)
+      } catch (error) {
+        if (!(await mayAskAgain(error, message, breaks, { ...again, signal: options.signal }))) throw error
+      }
+    }
+  }
+
   return {
-    send: (message, options) =>
-      open.run(options.signal, async (signal) => {
-        const exchange = createPostExchange(message, { ...options, signal }, exchangePorts)
-        const isListening = methodOf(message) === 'subscriptions/listen'
-        const response = open.watch(
-          await request({
-            method: 'POST',
-            url: config.serverUrl,
-            headers: { ...modernHeaders(message), ...options.parameterHeaders },
-            body: message.bytes,
-            signal,
-            repeatable: isRepeatable(message.envelope),
-            // A subscription may be silent for days.
-            ...(isListening && { bodyTimeoutMs: 0 }),
-          }),
-        )
-        if (response.status >= 300) {
-          const refused = await readRefusedPost(response, message)
-          if (refused.answer === undefined) throw refusedPostError(refused)
-          await exchange.deliver(refused.answer)
-          return
-        }
-        const cut = await exchange.read(response)
-        if (cut === undefined) return
-        throw lostError(cut.cause)
-      }),
+    send: (message, options) => open.run(options.signal, (signal) => carry(message, { ...options, signal })),
     async close() {
       open.abortAll()
     },
   }
+}
+
+/** A stream of this era cannot be resumed. */
+async function readWhole(exchange: PostExchange, response: HttpResponse): Promise<void> {
+  const cut = await exchange.read(response)
+  if (cut !== undefined) throw lostError(cut.cause)
 }
 
 /** MCP 2026-07-28 transports, request headers: they repeat what the body says, for whoever routes by headers. */

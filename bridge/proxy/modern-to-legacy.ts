@@ -134,6 +134,8 @@ export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
         calls.cancel(message.params?.['requestId'], message.params?.['reason'])
       }
     },
+    // The streams are those of the sessions, whose legs see to them.
+    reopen() {},
     async close() {
       closed = true
       calls.close()

@@ -1,9 +1,13 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import { isNestedDeeply } from './nesting.ts'
 import type { RememberedServer } from './remembered-server.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import type { WireMessage } from './wire-message.ts'
+
+/** More is not remembered between connections either. */
+const mostListedBytes = 8_000_000
 
 /** A leg that learns what the server says of itself: its opening answer and its tools. Passes everything on as it is. */
 export function createObservedLeg(
@@ -17,6 +21,7 @@ export function createObservedLeg(
   },
 ): RemoteLeg {
   let listed: JsonObject[] = []
+  let listedBytes = 0
 
   function learnOpening(result: JsonObject): void {
     const { era } = ports
@@ -36,6 +41,9 @@ export function createObservedLeg(
     const tools: unknown = result?.['tools']
     if (!Array.isArray(tools)) return
     const isFirstPage = paramsOf(request)?.['cursor'] === undefined
+    if (isFirstPage) listedBytes = 0
+    listedBytes += answer.bytes.length
+    if (listedBytes > mostListedBytes) return
     listed = [...(isFirstPage ? [] : listed), ...tools.filter(isJsonObject)]
     ports.remembered.learn({ tools: listed })
   }
@@ -45,7 +53,8 @@ export function createObservedLeg(
       ...options,
       deliver(message) {
         const { envelope } = message
-        if (envelope.kind === 'response' && !envelope.isError) learn(message)
+        const isResult = envelope.kind === 'response' && !envelope.isError
+        if (isResult && !isNestedDeeply(message.bytes)) learn(message)
         return options.deliver(message)
       },
     }

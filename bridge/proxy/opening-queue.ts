@@ -43,9 +43,9 @@ export function createOpeningQueue(
       if (call.method === 'ping') connection.request(call)
       else inTurn(() => start(call))
     },
-    pass(message, era) {
-      if (message.envelope.kind === 'response') connection.pass(message, era)
-      else inTurn(() => connection.pass(message, era))
+    pass(message, era, over) {
+      if (message.envelope.kind === 'response') connection.pass(message, era, over)
+      else inTurn(() => connection.pass(message, era, over))
     },
     cancel(call, message) {
       connection.cancel(call, message)

@@ -10,6 +10,8 @@ import {
 export interface ToolHeaders {
   /** Tools with a faulty `x-mcp-header` by name, with what is wrong. A client has to hide them (MCP 2026-07-28 transports). */
   offending: ReadonlyMap<string, string>
+  /** Whether any call has headers: otherwise none has to be parsed. */
+  hasParameters: boolean
   /**
    * Headers of a call by whole name, encoded. Arguments that are absent, null or fit no header bring none. Empty for a tool
    * that is not in the list. Whether an argument has the declared type is not checked: the server will.
@@ -31,6 +33,7 @@ export function readParameterHeaders(tools: readonly JsonObject[]): ToolHeaders 
   }
   return {
     offending,
+    hasParameters: parameters.size > 0,
     headersFor(toolName, args) {
       const headers: Record<string, string> = {}
       for (const parameter of parameters.get(toolName) ?? []) {

@@ -6,6 +6,7 @@ import type { HttpResponse } from '../network/http-client.ts'
 import { BodyError, readBody } from '../network/read-body.ts'
 import { toWireMessage } from './envelope.ts'
 import { readMessage } from './message-body.ts'
+import { isNestedDeeply } from './nesting.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { WireMessage } from './wire-message.ts'
 
@@ -40,6 +41,7 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
 
 /** Servers that did not read the request name no id in their error, or one of their own. */
 function errorIn(bytes: Buffer, id: JsonRpcId): WireMessage | undefined {
+  if (isNestedDeeply(bytes)) return undefined
   const error = parseJsonObject(bytes.toString('utf8'))?.['error']
   if (!isJsonObject(error)) return undefined
   const { code, message, data } = error

@@ -270,28 +270,79 @@ describe('tools', () => {
     expect(to.received.at(-1)?.headers['mcp-param-region']).toBe('eu')
   })
 
-  it('are listed anew when the server misses a header, and called once more', async () => {
-    const to = await server(
+  /** Refuses calls without the header for `eu`, and takes two pages to say which tool has it. */
+  function strictServer(): Promise<TestServer> {
+    const good = { name: 'good', inputSchema: region('Region') }
+    return server(
       modernServer({
-        tools: [{ name: 'good', inputSchema: region('Region') }],
         handle({ body, headers, response }) {
-          if (body['method'] !== 'tools/call' || headers['mcp-param-region'] === 'eu') return false
-          reply(
-            response,
-            { jsonrpc: '2.0', id: body['id'], error: { code: -32_020, message: 'header' } },
-            400,
-          )
+          const { id, method, params } = body
+          if (method === 'tools/list') {
+            const page = params.cursor === 'two' ? { tools: [good] } : { tools: [], nextCursor: 'two' }
+            reply(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', ...page } })
+            return true
+          }
+          if (method !== 'tools/call' || headers['mcp-param-region'] === 'eu') return false
+          reply(response, { jsonrpc: '2.0', id, error: { code: -32_020, message: 'header' } }, 400)
           return true
         },
       }),
     )
-    const rig = relay(to)
-    await open(rig, 'modern')
-    const called = await rig.ask('tools/call', { ...claims(), name: 'good', arguments: { region: 'eu' } })
-    expect(called['result'].content).toHaveLength(1)
-    expect(to.methods()).toEqual(['server/discover', 'tools/call', 'tools/list', 'tools/call'])
-    const wrong = await rig.ask('tools/call', { ...claims(), name: 'good', arguments: { region: 'us' } })
-    expect(wrong['error'].code).toBe(-32_020)
+  }
+
+  describe.each([
+    ['legacy', {}, -32_603],
+    ['modern', claims(), -32_020],
+  ] as const)('of a %s client that lack a header', (era, params, code) => {
+    const call = (region: string): Json => ({ ...params, name: 'good', arguments: { region } })
+
+    it('are called once more, after one look at all pages of the list', async () => {
+      const to = await strictServer()
+      const rig = relay(to)
+      await open(rig, era)
+      const called = await rig.ask('tools/call', call('eu'))
+      expect(called['result'].content).toHaveLength(1)
+      const calls = to.methods().filter((method) => method.startsWith('tools'))
+      expect(calls).toEqual(['tools/call', 'tools/list', 'tools/list', 'tools/call'])
+    })
+
+    it('and still do not suit the server are refused, with no further look', async () => {
+      const to = await strictServer()
+      const rig = relay(to)
+      await open(rig, era)
+      expect((await rig.ask('tools/call', call('us')))['error'].code).toBe(code)
+      const calls = to.methods().filter((method) => method.startsWith('tools'))
+      expect(calls).toEqual(['tools/call', 'tools/list', 'tools/list', 'tools/call'])
+    })
+
+    it('share that look when there are several', async () => {
+      const to = await strictServer()
+      const rig = relay(to)
+      await open(rig, era)
+      const meta = { _meta: { ...call('eu')['_meta'], progressToken: 'p' } }
+      const calls = [1, 2, 3].map(() => rig.ask('tools/call', { ...call('eu'), ...meta }))
+      for (const called of await Promise.all(calls)) expect(called['result'].content).toHaveLength(1)
+      const lists = to.received.filter(({ body }) => body['method'] === 'tools/list')
+      expect(lists).toHaveLength(2)
+      expect(lists.map(({ body }) => body['params']._meta.progressToken)).toEqual([undefined, undefined])
+    })
+
+    it('are refused with the first answer when the list cannot be had', async () => {
+      const to = await server(
+        modernServer({
+          handle({ body: { id, method }, response }) {
+            if (method === 'tools/list') response.writeHead(500).end()
+            else if (method === 'tools/call')
+              reply(response, { jsonrpc: '2.0', id, error: { code: -32_020, message: 'header' } }, 400)
+            else return false
+            return true
+          },
+        }),
+      )
+      const rig = relay(to)
+      await open(rig, era)
+      expect((await rig.ask('tools/call', call('eu')))['error'].code).toBe(code)
+    })
   })
 })
 

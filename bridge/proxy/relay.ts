@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { uptime } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
@@ -6,6 +7,7 @@ import { withCookies } from '../network/cookie-jar.ts'
 import type { HttpClient } from '../network/http-client.ts'
 import { createInFlight } from './in-flight.ts'
 import { createIntake } from './intake.ts'
+import { createLastAnswers } from './last-answers.ts'
 import { createLiveness } from './liveness.ts'
 import type { Liveness } from './liveness.ts'
 import type { LocalClient } from './local-client.ts'
@@ -54,9 +56,12 @@ export interface Relay {
   stop(reason: string): void
 }
 
-/** DELETE of sessions and the rest of stdout get half a second each, at the same time; more is not granted. */
+/** What hosts grant before they kill is a second: so much of it is used, from the first sign of the end on. */
+const endMs = 850
+
+/** Of that, answers may take so long that are on their way when stdin ends, and then the DELETE of a session so long. */
+const lastAnswersMs = 700
 const graceMs = 500
-const closeMs = 900
 
 /** How long the server may take to answer a ping before it counts as gone. */
 const pingWaitMs = 5000
@@ -87,6 +92,7 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
     now: () => runtime.now(),
     note,
   })
+  const lastAnswers = createLastAnswers(inFlight, lastAnswersMs)
   const { promise: finished, finish } = createExit()
   let parts: { stdio: Stdio; connection: RemoteConnection; signIns: SignIns; liveness: Liveness } | undefined
   let isEnding = false
@@ -94,14 +100,15 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
   function start(): void {
     const local = createLocalEnd({
       inFlight,
-      clock,
       filter,
       describeFailure,
       note,
       write,
+      heard: (call) => liveness.heard(call),
       answered(call) {
         limit.check()
         queue.answered(call)
+        lastAnswers.answered()
       },
     })
     const signIns = createSignIns({
@@ -147,9 +154,15 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       inFlight,
       local,
       client,
-      connection: queue,
+      connection: {
+        ...queue,
+        pass: (message, era) => queue.pass(message, era, limit.passing(message.bytes.length)),
+      },
       filter,
-      opened: () => limit.check(),
+      opened(call) {
+        liveness.heard(call)
+        limit.check()
+      },
       replied: () => limit.replied(),
     })
     const liveness = createLiveness(
@@ -162,48 +175,67 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       {
         inFlight,
         clock,
-        monotonicMs: () => performance.now(),
-        wallMs: () => runtime.now() * 1000,
+        clocks: {
+          monotonicMs: () => performance.now(),
+          uptimeMs: () => uptime() * 1000,
+          wallMs: () => runtime.now() * 1000,
+        },
         ping: (signal, asked) => connection.ping(signal, asked),
         isConnected: () => connection.isOpen(),
         fail: (call, error) => local.fail(call, error),
+        repeat: (call) => connection.repeat(call),
+        reopen: (answered) => connection.reopen(answered),
         dropConnections: () => http.close(),
         note,
       },
     )
     const stdio = createStdio(ports.input, ports.output, {
       message: intake,
-      end: () => end('stdin has ended'),
+      end: () => void endOfInput(),
       fault: (reason) => local.refuse(null, jsonRpcCode.invalidRequest, reason),
     })
-    const limit = createReadingLimit(inFlight, stdio)
+    const limit = createReadingLimit(inFlight, stdio, ports.output)
+    ports.output.on('drain', () => limit.check())
     liveness.start()
     parts = { stdio, connection, signIns, liveness }
 
     function write(message: WireMessage): Promise<void> {
       if (message.envelope.kind === 'request') limit.asked()
-      return stdio.write(message)
+      const written = stdio.write(message)
+      limit.check()
+      return written
     }
   }
 
-  function end(reason: string): void {
-    if (isEnding) return
-    isEnding = true
-    note(`ending: ${reason}`)
-    void close().then(() => finish(0))
+  /** Nobody is there to sign in any more; what needs that is answered by saying so. */
+  async function endOfInput(): Promise<void> {
+    const endBy = performance.now() + endMs
+    parts?.signIns.close()
+    if (ports.output.writable) await lastAnswers.all()
+    end('stdin has ended', endBy)
   }
 
-  async function close(): Promise<void> {
+  function end(reason: string, endBy = performance.now() + endMs): void {
+    if (isEnding) return
+    isEnding = true
+    lastAnswers.giveUp()
+    note(`ending: ${reason}`)
+    void close(endBy - performance.now()).then(() => finish(0))
+  }
+
+  async function close(leftMs: number): Promise<void> {
     if (parts === undefined) return
     const { stdio, connection, signIns, liveness } = parts
     liveness.stop()
     signIns.close()
-    const closing = Promise.all([stdio.close(), connection.close(graceMs)])
+    const written = stdio.close().then(() => flushed(ports.output))
+    const closing = Promise.all([written, connection.close(Math.min(graceMs, leftMs))])
     for (const call of inFlight.calls()) {
       inFlight.settle(call)
       call.abort.abort()
     }
-    await settledWithin(closing, closeMs)
+    // Whoever reads no more, or too slowly, does not hold the end: what is left for it is lost.
+    await settledWithin(closing, leftMs)
   }
 
   return {
@@ -213,6 +245,11 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
     },
     stop: end,
   }
+}
+
+/** Resolves when everything is out, or can never be. */
+function flushed(output: Writable): Promise<void> {
+  return new Promise((resolve) => void output.write('', () => resolve()))
 }
 
 function randomId(): string {

@@ -1,3 +1,4 @@
+import type { JsonRpcId, JsonRpcNotification } from '@drawbridge/shared/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { NetworkError } from '../network/http-client.ts'
@@ -7,10 +8,12 @@ import { askDiscover } from './discover-question.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import { assumedEra, eraByDiscoverAnswer, eraByModernFailure, mayBeModern } from './era-detection.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
+import { isSubscription } from './listen-filter.ts'
 import { claimsOf } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
 import type { RememberedServer } from './remembered-server.ts'
+import { isRepeatable } from './repeatable.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteLegPorts } from './remote-leg.ts'
 import type { RemoteLegs } from './remote-legs.ts'
@@ -23,8 +26,18 @@ import type { WireMessage } from './wire-message.ts'
 export interface RemoteConnection {
   /** Sees to it that the call is answered. Never throws. */
   request(call: CallInFlight): void
-  /** Passes a notification or a response of the client on, if the server has a use for it. */
-  pass(message: WireMessage, era: McpEra): void
+  /**
+   * Passes a notification or a response of the client on, if the server has a use for it. `over` is called when the server has
+   * it, or never will.
+   */
+  pass(message: WireMessage, era: McpEra, over?: () => void): void
+  /**
+   * Sees to it that a call is answered whose connection is gone: asks the same again if it may reach the server twice. False
+   * if nothing can be done.
+   */
+  repeat(call: CallInFlight): boolean
+  /** Opens the streams again that this side keeps open. `answered`: the server has just answered a ping. */
+  reopen(answered: boolean): void
   /** The client does not want the answer of this call any more; it is out of the in-flight calls already. */
   cancel(call: CallInFlight, message: WireMessage): void
   /**
@@ -225,6 +238,23 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     void crossing.translator.take(withoutSignInState(parseWireMessage(call.wire)))
   }
 
+  /** A subscription of a client is kept by the translator, or it ends: the client has to know that it may have missed something. */
+  function repeat(call: CallInFlight): boolean {
+    const { carrier } = call
+    // What still waits for its turn has no connection.
+    if (carrier === undefined) return true
+    const isCrossing = carrier === crossing
+    if (isSubscription(call)) return isCrossing
+    if (openings.has(call.method) || !isRepeatable(call.wire.envelope)) return false
+    inFlight.settle(call)
+    const again = inFlight.open(call.id, call.method, call.era, call.wire)
+    if (again === undefined) return false
+    if (isCrossing) void crossing?.translator.take(cancelledNotice(call.id))
+    call.abort.abort()
+    request(again)
+    return true
+  }
+
   function proved(seen: McpEra): void {
     if (era !== seen || isProven) return
     isProven = true
@@ -233,14 +263,22 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
 
   return {
     request,
-    pass(message, from) {
+    pass(message, from, over = () => {}) {
       // Without an era there was a failure; a leg that opens its session later keeps what belongs before that.
       const to = era ?? from
-      if (to !== from) void crossing?.translator.take(parseWireMessage(message))
-      else
+      if (to !== from) {
+        void crossing?.translator.take(parseWireMessage(message))
+        over()
+      } else
         legFor(to)
           .leg.send(message, { deliver() {} })
           .catch(() => note('the server did not take a message'))
+          .finally(over)
+    },
+    repeat,
+    reopen(answered) {
+      legs.reopen(answered)
+      crossing?.translator.reopen()
     },
     cancel(call, message) {
       if (call.carrier === direct.legacy) {
@@ -273,4 +311,11 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       await Promise.all([...closing, legs.close(graceMs)])
     },
   }
+}
+
+/** What goes with them, such as a session or what is waiting for it, does not begin a second time by itself. */
+const openings: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
+
+function cancelledNotice(requestId: JsonRpcId): JsonRpcNotification {
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }
 }

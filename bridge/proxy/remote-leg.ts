@@ -25,6 +25,15 @@ export interface RemoteLeg {
   close(graceMs: number): Promise<void>
 }
 
+/** A leg that keeps a stream open. */
+export interface StreamingLeg extends RemoteLeg {
+  /**
+   * Opens the stream again, because its connection may be dead without a sign of it. `answered`: the server has just answered
+   * a request on another connection.
+   */
+  reopen(answered: boolean): void
+}
+
 /** What a leg needs from outside. */
 export interface RemoteLegPorts {
   authorization(signal?: AbortSignal): Promise<Authorization | undefined>

@@ -7,7 +7,7 @@ import { createModernLeg } from './modern-leg.ts'
 import { createObservedLeg } from './observed-leg.ts'
 import type { RelayConfig } from './relay-config.ts'
 import type { RememberedServer } from './remembered-server.ts'
-import type { RemoteLeg, RemoteLegPorts } from './remote-leg.ts'
+import type { RemoteLeg, RemoteLegPorts, StreamingLeg } from './remote-leg.ts'
 import { createSignInBeside } from './sign-in-beside.ts'
 import type { SignInBesidePorts } from './sign-in-beside.ts'
 import { createSseLeg } from './sse-leg.ts'
@@ -28,6 +28,8 @@ export interface RemoteLegs {
   legacySession(onMessage: (message: WireMessage) => void | Promise<void>): FullLeg
   /** The leg of the 2025 era that was made last. */
   latestLegacy(): FullLeg
+  /** Opens the streams again that legs keep open. */
+  reopen(answered: boolean): void
   close(graceMs: number): Promise<void>
 }
 
@@ -51,6 +53,7 @@ const waits = { listWaitMs: 20_000, toolWaitMs: 20_000 }
 export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): RemoteLegs {
   const legConfig = { serverUrl: config.serverUrl, headers: config.headers, retryMs: config.retryMs }
   const made = new Set<RemoteLeg>()
+  const streaming = new Set<StreamingLeg>()
   let modern: FullLeg | undefined
   let legacy: FullLeg | undefined
   let latest: FullLeg | undefined
@@ -67,7 +70,12 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
     }
   }
 
-  function complete(leg: RemoteLeg, era: 'modern' | 'legacy', transport: () => 'http' | 'sse'): FullLeg {
+  function complete(
+    leg: RemoteLeg,
+    era: 'modern' | 'legacy',
+    transport: () => 'http' | 'sse',
+    closed: () => void = () => {},
+  ): FullLeg {
     const { remembered, proved } = ports
     const bare = createObservedLeg(leg, { era, transport, remembered, proved })
     const full = createSignInBeside(bare, { era, waitMs: config.signInWaitMs, ...waits }, ports)
@@ -75,7 +83,10 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
     const once: RemoteLeg = {
       send: full.send,
       // Translators close their sessions, and so does the end of the relay: one DELETE is enough.
-      close: (graceMs) => (closing ??= full.close(graceMs).finally(() => made.delete(once))),
+      close(graceMs) {
+        closed()
+        return (closing ??= full.close(graceMs).finally(() => made.delete(once)))
+      },
     }
     made.add(once)
     return { leg: once, bare }
@@ -92,7 +103,13 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
         sse: () => createSseLeg(legConfig, legPorts(unsolicited)),
       },
     )
-    latest = complete(way, 'legacy', () => way.used() ?? 'http')
+    streaming.add(way)
+    latest = complete(
+      way,
+      'legacy',
+      () => way.used() ?? 'http',
+      () => streaming.delete(way),
+    )
     return latest
   }
 
@@ -112,6 +129,9 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
     legacySession: makeLegacy,
     latestLegacy() {
       return latest ?? this.legacy()
+    },
+    reopen(answered) {
+      for (const leg of streaming) leg.reopen(answered)
     },
     async close(graceMs) {
       await Promise.all([...made].map((leg) => leg.close(graceMs)))

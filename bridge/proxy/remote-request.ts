@@ -196,12 +196,16 @@ function readAbsence(response: HttpResponse, url: string, now: number): RemoteEr
     : new RemoteError('unavailable', `The server is not available (HTTP ${status}).`, known)
 }
 
+/** What is longer is no place that a person could go to. */
+const mostPlaceLength = 300
+
 /** Not followed: the token is for the address that was configured. */
 function movedError(response: HttpResponse, url: string): RemoteError {
   const { location } = response.headers
   const isUrl = typeof location === 'string' && URL.canParse(location, url)
   const target = isUrl ? new URL(location, url) : undefined
-  const where = target === undefined ? 'another address' : `${target.origin}${target.pathname}`
+  const isWeb = target?.protocol === 'https:' || target?.protocol === 'http:'
+  const where = isWeb ? `${target.origin}${target.pathname}`.slice(0, mostPlaceLength) : 'another address'
   return new RemoteError('refused', `The server says that the endpoint has moved to ${where}.`, {
     status: response.status,
   })

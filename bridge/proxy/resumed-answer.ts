@@ -1,6 +1,7 @@
 import type { HttpResponse } from '../network/http-client.ts'
 import { discard } from './discarded-body.ts'
-import { pause, politeMs } from './interruptible-pause.ts'
+import type { EventStreamEnd } from './event-stream.ts'
+import { pause, politeMs, shortTurnMs } from './interruptible-pause.ts'
 import type { LegPorts } from './leg-config.ts'
 import { isEventStream } from './post-exchange.ts'
 import type { PostExchange } from './post-exchange.ts'
@@ -26,20 +27,37 @@ export async function readResumed(
   ports: ResumePorts,
 ): Promise<void> {
   let response = first
-  let lastEventId: string | undefined
-  let retryMs: number | undefined
+  let place: Place = { lastEventId: undefined, retryMs: defaultWaitMs, idleTurns: 0 }
   for (;;) {
+    const since = performance.now()
     const cut = await exchange.read(response)
     if (cut === undefined) return
-    lastEventId = cut.lastEventId ?? lastEventId
-    retryMs = cut.retryMs ?? retryMs
+    place = nextPlace(place, cut, performance.now() - since)
+    const { lastEventId, retryMs, idleTurns } = place
     if (lastEventId === undefined || ports.signal.aborted) throw lostError(cut.cause)
     ports.note('an answer was cut off: resuming it')
-    await pause(ports.runtime, politeMs(retryMs ?? defaultWaitMs), ports.signal)
+    await pause(ports.runtime, politeMs(retryMs, idleTurns), ports.signal)
     response = await ports.resume(lastEventId)
     if (response.status < 300 && isEventStream(response)) continue
     discard(response.body)
     throw lostError(cut.cause)
+  }
+}
+
+/** Where to go on, and when. */
+interface Place {
+  lastEventId: string | undefined
+  retryMs: number
+  /** See {@link politeMs}. */
+  idleTurns: number
+}
+
+function nextPlace(before: Place, cut: EventStreamEnd, tookMs: number): Place {
+  const isNew = cut.lastEventId !== undefined && cut.lastEventId !== before.lastEventId
+  return {
+    lastEventId: cut.lastEventId ?? before.lastEventId,
+    retryMs: cut.retryMs ?? before.retryMs,
+    idleTurns: isNew || tookMs >= shortTurnMs ? 0 : before.idleTurns + 1,
   }
 }
 

@@ -32,6 +32,9 @@ export interface SilentOpeningPorts {
 /** After a sign-in the server may ask for one more; then the client is told. */
 const mostRounds = 2
 
+/** Nobody has a reason to say more before the session is there. */
+const mostKept = 1000
+
 /** A server that was there the last time, and says nothing for so long, is answered for. */
 const silentWaitMs = 2000
 
@@ -145,7 +148,7 @@ export function createSilentOpening(
       const { envelope } = notification
       // What it cancels never got there.
       const isCancel = envelope.kind === 'notification' && envelope.method === 'notifications/cancelled'
-      if (!isCancel) kept.push(notification)
+      if (!isCancel && kept.length < mostKept) kept.push(notification)
       return Promise.resolve()
     },
     close() {

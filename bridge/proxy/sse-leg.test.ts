@@ -76,8 +76,8 @@ it('opens another stream when one breaks, and says again what the client had sai
   await exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' })
   await exchange(leg, { jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params: { level: 'info' } })
   intercept = (request) => request.method === 'POST' && request.message()['id'] === 9
-  const waiting = exchange(leg, list(9))
-  await until(() => bodies().at(-1) === 'tools/list')
+  const waiting = exchange(leg, { jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
+  await until(() => bodies().at(-1) === 'tools/call')
   stream?.destroy()
   await expect(waiting).rejects.toMatchObject({ fault: 'lost' })
   await until(() => bodies().filter((method) => method === 'logging/setLevel').length === 2)
@@ -89,6 +89,22 @@ it('opens another stream when one breaks, and says again what the client had sai
     'tools/list',
   ])
   expect(streams).toBe(2)
+})
+
+it('asks again on the next stream what may be asked twice', async () => {
+  await exchange(leg, initialize)
+  await exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' })
+  let asked = 0
+  intercept = (request) => {
+    if (request.method !== 'POST' || request.message()['id'] !== 9) return false
+    asked += 1
+    if (asked > 1) return false
+    request.response.writeHead(202).end()
+    stream?.destroy()
+    return true
+  }
+  expect(await exchange(leg, list(9))).toEqual([{ jsonrpc: '2.0', id: 9, result: {} }])
+  expect(asked).toBe(2)
 })
 
 it.each(['https://elsewhere.example/messages?', 'http://[', '//elsewhere.example/'])(

@@ -1,5 +1,7 @@
+import type { Readable } from 'node:stream'
 import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
 import { splitBatch } from './batch.ts'
+import { mayAskAgain } from './broken-answer.ts'
 import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
 import { backoffMs, pause } from './interruptible-pause.ts'
@@ -10,7 +12,7 @@ import { createOpeningGate } from './opening-gate.ts'
 import { isEventStream } from './post-exchange.ts'
 import { readRefusedPost, refusedPostError } from './refused-post.ts'
 import { RemoteError } from './remote-leg.ts'
-import type { RemoteLeg, SendOptions } from './remote-leg.ts'
+import type { SendOptions, StreamingLeg } from './remote-leg.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
 import { lostError } from './resumed-answer.ts'
@@ -42,13 +44,15 @@ const longestWaitMs = 30_000
  * first. It is opened by the first message. When it breaks, what waits is lost, and another one is opened and told what the
  * client told the first.
  */
-export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
+export function createSseLeg(config: LegConfig, ports: LegPorts): StreamingLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
   const memory = createSessionMemory()
   const gate = createOpeningGate()
   const closing = new AbortController()
+  const again = { runtime: ports.runtime, note: ports.note, retryMs: config.retryMs }
   let connecting: Promise<Connection> | undefined
+  let stream: Readable | undefined
 
   /** Opens the stream, and leaves it to {@link follow} as soon as it has named its endpoint. */
   async function connect(): Promise<Connection> {
@@ -65,6 +69,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
       discard(response.body)
       throw new RemoteError('no_mcp', 'The server sent no stream of events.', { status: response.status })
     }
+    stream = response.body
     return new Promise((resolve, reject) => {
       const connection: Connection = { endpoint: '', waiting: new Map() }
       const timer = setTimeout(() => response.body.destroy(), endpointWaitMs)
@@ -209,10 +214,21 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
 
   async function carry(message: WireMessage, options: SendOptions, signal: AbortSignal): Promise<void> {
     const isHeldBack = message.envelope.kind !== 'response' && !confirmsOpening(message)
-    if (isHeldBack) await unlessAborted(gate.opened(), signal)
-    const connection = await unlessAborted(connected(), signal)
     const deliver = memory.concerns(message) ? remembering(message, options) : options.deliver
-    await exchange(connection, message, { ...options, signal, deliver })
+    for (let breaks = 0; ; breaks += 1) {
+      if (isHeldBack) await unlessAborted(gate.opened(), signal)
+      const connection = await unlessAborted(connected(), signal)
+      try {
+        return await exchange(connection, message, { ...options, signal, deliver })
+      } catch (error) {
+        // What failed at the POST was tried again there.
+        if (
+          !(error instanceof RemoteError) ||
+          !(await mayAskAgain(error, message, breaks, { ...again, signal }))
+        )
+          throw error
+      }
+    }
   }
 
   return {
@@ -220,6 +236,10 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
       const sending = open.run(options.signal, (signal) => carry(message, options, signal))
       if (confirmsOpening(message)) gate.holdUntil(sending)
       return sending
+    },
+    reopen(answered) {
+      // Here the answer to a request comes on the stream: it lives.
+      if (!answered) stream?.destroy()
     },
     async close() {
       closing.abort()

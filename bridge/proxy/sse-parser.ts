@@ -1,10 +1,15 @@
+import { createByteList } from './byte-list.ts'
+
 /** One event, or (with a `type` of `undefined`) an end of event that carried no data, only an id. */
 export interface SseEvent {
   /** `message` unless the stream named another. */
   type: string | undefined
   /** The data lines, joined by line feeds. */
   data: Buffer
-  /** The last id that the stream has named so far. */
+  /**
+   * The last id that the stream has named so far, byte by byte as it came; undefined if there is none, or none that could go
+   * back in a header.
+   */
   id: string | undefined
 }
 
@@ -31,10 +36,9 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
  * server makes a stream resumable before its first message. `mostBytes` bounds one event. Data is not checked to be UTF-8.
  */
 export function createSseParser(mostBytes: number): SseParser {
-  let parts: Buffer[] = []
-  let partBytes = 0
-  let dataLines: Buffer[] = []
-  let dataBytes = 0
+  const parts = createByteList()
+  const data = createByteList()
+  let hasData = false
   let type = ''
   let id: string | undefined
   let idIsNew = false
@@ -44,16 +48,13 @@ export function createSseParser(mostBytes: number): SseParser {
 
   function keep(part: Buffer): void {
     if (part.length === 0) return
-    partBytes += part.length
-    if (partBytes + dataBytes > mostBytes) throw new SseError(`An event is larger than ${mostBytes} bytes.`)
+    if (parts.length + part.length + data.length > mostBytes)
+      throw new SseError(`An event is larger than ${mostBytes} bytes.`)
     parts.push(part)
   }
 
   function takeLine(): Buffer {
-    const [only] = parts
-    const line = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, partBytes)
-    parts = []
-    partBytes = 0
+    const line = parts.take()
     if (!isFirstLine) return line
     isFirstLine = false
     return line.subarray(0, 3).equals(byteOrderMark) ? line.subarray(3) : line
@@ -65,17 +66,19 @@ export function createSseParser(mostBytes: number): SseParser {
     const name = line.toString('latin1', 0, colon === -1 ? line.length : Math.min(colon, 6))
     const start = colon === -1 ? line.length : line[colon + 1] === 0x20 ? colon + 2 : colon + 1
     if (name === 'data') {
-      dataLines.push(line.subarray(start))
-      dataBytes += line.length
+      // A buffer of its own: whoever takes the event may write into it.
+      if (hasData) data.push(Buffer.from('\n'))
+      data.push(line.subarray(start))
+      hasData = true
     } else if (name === 'event') type = line.toString('utf8', start)
-    else if (name === 'id') setId(line.toString('utf8', start))
+    else if (name === 'id') setId(line.toString('latin1', start))
     else if (name === 'retry') setRetry(line.toString('latin1', start))
   }
 
   function setId(value: string): void {
     if (value.includes('\0')) return
-    id = value
-    idIsNew = true
+    id = isHeaderValue(value) ? value : undefined
+    idIsNew = id !== undefined
   }
 
   function setRetry(value: string): void {
@@ -83,12 +86,9 @@ export function createSseParser(mostBytes: number): SseParser {
   }
 
   function endEvent(events: SseEvent[]): void {
-    const [only] = dataLines
-    if (only !== undefined)
-      events.push({ type: type || 'message', data: dataLines.length === 1 ? only : joinLines(dataLines), id })
+    if (hasData) events.push({ type: type || 'message', data: data.take(), id })
     else if (idIsNew) events.push({ type: undefined, data: noData, id })
-    dataLines = []
-    dataBytes = 0
+    hasData = false
     type = ''
     idIsNew = false
   }
@@ -120,6 +120,11 @@ export function createSseParser(mostBytes: number): SseParser {
   }
 }
 
+/** Servers take heads of some kilobytes, and what is empty is no place in a stream. */
+function isHeaderValue(bytes: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]{1,4096}$/.test(bytes)
+}
+
 /** Each kind of line end is searched for only as far as its next place: most streams use one kind alone. */
 function createLineEndFinder(chunk: Buffer): (start: number) => number {
   let feed = chunk.indexOf(lineFeed)
@@ -129,8 +134,4 @@ function createLineEndFinder(chunk: Buffer): (start: number) => number {
     if (carriage !== -1 && carriage < start) carriage = chunk.indexOf(carriageReturn, start)
     return carriage === -1 || (feed !== -1 && feed < carriage) ? feed : carriage
   }
-}
-
-function joinLines(lines: readonly Buffer[]): Buffer {
-  return Buffer.concat(lines.flatMap((line, index) => (index === 0 ? [line] : [Buffer.from('\n'), line])))
 }

@@ -1,6 +1,6 @@
 import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
-import { backoffMs, pause, politeMs } from './interruptible-pause.ts'
+import { backoffMs, pause, politeMs, shortTurnMs } from './interruptible-pause.ts'
 import type { LegPorts } from './leg-config.ts'
 import { readMessage } from './message-body.ts'
 import { isEventStream } from './post-exchange.ts'
@@ -13,6 +13,8 @@ import type { WireMessage } from './wire-message.ts'
 /** The stream of a session on which a server speaks unasked (MCP 2025-11-25 transports, listening for messages). */
 export interface StandingStream {
   close(): void
+  /** Opens it again, at the event where it is: its connection may be dead without a sign of it. */
+  reopen(): void
   /** Opens it again if it was given up for want of a token; else nothing. */
   revive(): void
 }
@@ -29,20 +31,26 @@ export interface StandingStreamPorts extends Pick<LegPorts, 'runtime' | 'note'> 
 const firstWaitMs = 1400
 const longestWaitMs = 30_000
 
+/** Balancers cut silent connections after a minute or so: that is no failure. */
+const lastingMs = 10_000
+
 /** These end by themselves. */
 const passing: ReadonlySet<RemoteFault> = new Set(['unavailable', 'rate_limited', 'lost'])
 
 /** Opens the stream, and again whenever it ends, until it is closed or the server says that there is none. */
 export function createStandingStream(ports: StandingStreamPorts): StandingStream {
-  const closing = new AbortController()
+  let isClosed = false
+  /** Ends the request, or the wait, that is under way. */
+  let turn = new AbortController()
   let isRefused = false
   let wasOpen = false
   let failures = 0
+  let idleTurns = 0
   let lastEventId: string | undefined
   let retryMs: number | undefined
 
   function take(message: WireMessage): void | Promise<void> {
-    if (closing.signal.aborted) return undefined
+    if (isClosed) return undefined
     const { envelope } = message
     if (envelope.kind === 'batch') return takeAll(splitBatch(message))
     if (envelope.kind === 'invalid') return ports.note(`dropped what is no message: ${envelope.reason}`)
@@ -55,8 +63,8 @@ export function createStandingStream(ports: StandingStreamPorts): StandingStream
   }
 
   /** Whether the stream is worth another try. */
-  async function readOnce(): Promise<boolean> {
-    const response = await ports.open(lastEventId, closing.signal)
+  async function readOnce(signal: AbortSignal): Promise<boolean> {
+    const response = await ports.open(lastEventId, signal)
     if (response.status >= 300 || !isEventStream(response)) {
       discard(response.body)
       // A server without such a stream may say 404 too, in a session that lives.
@@ -69,9 +77,10 @@ export function createStandingStream(ports: StandingStreamPorts): StandingStream
     const end = await readEventStream(response.body, {
       take: (event) => {
         failures = 0
+        idleTurns = 0
         return event.type === 'message' ? take(readMessage(event.data)) : undefined
       },
-      isDone: () => closing.signal.aborted,
+      isDone: () => signal.aborted,
     })
     lastEventId = end.lastEventId ?? lastEventId
     retryMs = end.retryMs ?? retryMs
@@ -86,28 +95,41 @@ export function createStandingStream(ports: StandingStreamPorts): StandingStream
 
   async function run(): Promise<void> {
     for (;;) {
-      const goesOn = await readOnce().catch(isPassing)
-      if (!goesOn || closing.signal.aborted) return
+      turn = new AbortController()
+      const { signal } = turn
+      const since = performance.now()
+      const goesOn = await readOnce(signal).catch(isPassing)
+      const tookMs = performance.now() - since
+      if (tookMs >= lastingMs) failures = 0
+      if (tookMs >= shortTurnMs) idleTurns = 0
+      if (isClosed || (!goesOn && !signal.aborted)) return
       ports.note('standing stream ended')
-      await pause(
-        ports.runtime,
-        retryMs === undefined
-          ? backoffMs(ports.runtime, failures, firstWaitMs, longestWaitMs)
-          : politeMs(retryMs),
-        closing.signal,
-      )
+      await pause(ports.runtime, waitMs(), signal)
       failures += 1
-      if (closing.signal.aborted) return
+      idleTurns += 1
+      if (isClosed) return
     }
+  }
+
+  function waitMs(): number {
+    return retryMs === undefined
+      ? backoffMs(ports.runtime, failures, firstWaitMs, longestWaitMs)
+      : politeMs(retryMs, idleTurns)
   }
 
   void run()
   return {
     close() {
-      closing.abort()
+      isClosed = true
+      turn.abort()
+    },
+    reopen() {
+      failures = 0
+      idleTurns = 0
+      turn.abort()
     },
     revive() {
-      if (!isRefused || closing.signal.aborted) return
+      if (!isRefused || isClosed) return
       isRefused = false
       void run()
     },

@@ -2,6 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import type { InFlight } from './in-flight.ts'
+import { isSubscription } from './listen-filter.ts'
 import type { LocalClient } from './local-client.ts'
 import { subscriptionNotice } from './sign-in-message.ts'
 import type { WireMessage } from './wire-message.ts'
@@ -12,7 +13,7 @@ const method = 'notifications/tools/list_changed'
 export function toolsChangedNotices(client: LocalClient, inFlight: InFlight): WireMessage[] {
   const notices = client.initialized === undefined ? [] : [toWireMessage({ jsonrpc: '2.0', method })]
   for (const call of inFlight.calls()) {
-    if (call.method !== 'subscriptions/listen') continue
+    if (!isSubscription(call)) continue
     const wanted = (parseWireMessage(call.wire) as JsonRpcRequest).params?.['notifications']
     if (isJsonObject(wanted) && wanted['toolsListChanged'] === true)
       notices.push(toWireMessage(subscriptionNotice(method, call.id)))

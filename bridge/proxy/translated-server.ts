@@ -1,6 +1,7 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
+import { refuseDeepNesting } from './nesting.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg } from './remote-leg.ts'
 import type { AskOptions, LegacySession, ModernServer } from './translator.ts'
@@ -33,14 +34,14 @@ const closeGraceMs = 500
 
 /** Resolves at the answer, even if the exchange goes on behind it. */
 function ask(leg: RemoteLeg, message: JsonRpcRequest, options: AskOptions = {}): Promise<JsonRpcResponse> {
-  const { signal, parameterHeaders, onMessage } = options
+  const { signal, onMessage } = options
   return new Promise((resolve, reject) => {
     leg
       .send(toWireMessage(message), {
         ...(signal === undefined ? {} : { signal }),
-        ...(parameterHeaders === undefined ? {} : { parameterHeaders }),
         deliver(wire) {
           const { kind } = wire.envelope
+          refuseDeepNesting(wire.bytes)
           if (kind === 'response') return resolve(parseWireMessage(wire) as JsonRpcResponse)
           if (kind === 'request' || kind === 'notification') return onMessage?.(parseWireMessage(wire))
         },

@@ -92,7 +92,7 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
   const clock = createFakeClock()
   const local = createFakeLocal()
   const server = createFakeModernServer({ tools: {} })
-  const translator = createLegacyToModern({ local, server, describeFailure, runtime: clock, warn: () => {} })
+  const translator = createLegacyToModern({ local, server, describeFailure, runtime: clock })
   const ledger = createLedger(local, translator)
   const desk = createDesk(() => server.all.filter(({ message }) => message.method !== 'server/discover'))
   const replied = new Set<JsonRpcId>()

@@ -15,15 +15,13 @@ export interface LocalPeer {
 /** How a translator asks the server. */
 export interface AskOptions {
   signal?: AbortSignal
-  /** `Mcp-Param-*` headers, by whole name, encoded (2026-07-28). */
-  parameterHeaders?: Readonly<Record<string, string>>
   /** What comes before the response, in order. */
   onMessage?(message: JsonRpcMessage): void | Promise<void>
 }
 
 /**
- * The server in the era of 2026-07-28. Requests carry `_meta` already; the transport adds its headers. Rejects with
- * `RemoteError` or `NetworkError`.
+ * The server in the era of 2026-07-28. Requests carry `_meta` already; the transport adds its headers, hides tools whose headers
+ * cannot be made, and sends again what was refused for a header or a version. Rejects with `RemoteError` or `NetworkError`.
  */
 export interface ModernServer {
   request(message: JsonRpcRequest, options?: AskOptions): Promise<JsonRpcResponse>
@@ -56,6 +54,8 @@ export interface LegacyServer {
 export interface Translator {
   /** Takes one message of the local client. Answers it, sooner or later, through {@link LocalPeer}; never rejects. */
   take(message: JsonRpcMessage): Promise<void>
+  /** Opens the streams again that it keeps open itself: their connection may be dead without a sign of it. */
+  reopen(): void
   /** Ends whatever is open. Never rejects. */
   close(): Promise<void>
 }

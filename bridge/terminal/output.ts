@@ -25,9 +25,13 @@ export interface ProtocolStreams {
   output: Writable
 }
 
-/** stdin and stdout of this process. That nobody reads stderr any more is no reason to end. */
+/**
+ * stdin and stdout of this process. That nobody reads stderr any more is no reason to end. Whoever takes them writes what is
+ * left in its own time: {@link endProcess} does not wait for it again.
+ */
 export function protocolStreams(): ProtocolStreams {
   process.stderr.on('error', ignoreClosedPipe)
+  flushMs = 0
   return { input: process.stdin, output: process.stdout }
 }
 
@@ -51,6 +55,11 @@ export function systemTerminal(): Terminal {
   }
 }
 
+/** How many characters fit into a line of stdout; undefined where that is no terminal. */
+export function terminalColumns(): number | undefined {
+  return isTerminal(process.stdout) ? process.stdout.columns : undefined
+}
+
 /** One line for people. Not a {@link Terminal}: in front of a client there is nothing but stderr. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`)
@@ -65,7 +74,7 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-const flushMs = 500
+let flushMs = 500
 
 /**
  * Ends the process once everything that was printed is out, or nobody takes it: kept connections and timers do not hold

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { definitionList, textTable } from './table.ts'
+import { definitionList, lineWidth, paragraph, textTable } from './table.ts'
 
 describe('a table', () => {
   it('has columns as wide as their widest cell, and no blanks at the end', () => {
@@ -13,19 +13,44 @@ describe('a table', () => {
 
 describe('a list of definitions', () => {
   it('folds long texts beside their names', () => {
-    expect(
-      definitionList(
-        [
-          ['--a', 'one two three four five'],
-          ['--long', 'six'],
-        ],
-        30,
-      ),
-    ).toBe('  --a     one two three four\n          five\n  --long  six')
+    const rows = [
+      ['--a', 'one two three four five six seven'],
+      ['--long', 'six'],
+    ] as const
+    expect(definitionList(rows, 42)).toBe(
+      '  --a     one two three four five six\n          seven\n  --long  six',
+    )
+  })
+
+  it('has texts below their names, where there is no room beside them', () => {
+    const rows = [
+      ['--a', 'one two three four five six seven'],
+      ['--long', 'six'],
+    ] as const
+    expect(definitionList(rows, 34)).toBe(
+      '  --a\n      one two three four five six\n      seven\n  --long\n      six',
+    )
   })
 
   it('never cuts a word', () => {
     const word = 'x'.repeat(200)
     expect(definitionList([['--a', `before ${word} after`]], 40)).toContain(word)
+  })
+})
+
+describe('a paragraph', () => {
+  it('is folded at its width', () => {
+    expect(paragraph('one two three', 7)).toBe('one two\nthree')
+    expect(paragraph('one two three')).toBe('one two three')
+  })
+
+  it.each([
+    [undefined, 100],
+    [0, 100],
+    [20, 40],
+    [80, 80],
+    [300, 100],
+  ])('on a terminal of %s columns is %d wide', (columns, width) => {
+    expect(lineWidth(columns)).toBe(width)
   })
 })

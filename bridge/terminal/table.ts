@@ -11,18 +11,39 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
   return [head, ...rows].map(line).join('\n')
 }
 
-/** Names in a column, and texts beside it that are folded at `width` characters. Each line begins with two blanks. */
+/** As wide as lines are folded where nobody says how wide the terminal is, and at most. */
+const usualWidth = 100
+/** Narrower, and texts are no longer beside their names. */
+const leastBeside = 30
+
+/**
+ * Names in a column, and texts beside it that are folded at `width` characters; where that leaves no room, each text is
+ * below its name. Each line begins with two blanks.
+ */
 export function definitionList(
   rows: readonly (readonly [name: string, text: string])[],
-  width = 100,
+  width: number = usualWidth,
 ): string {
   const column = Math.max(0, ...rows.map(([name]) => name.length)) + 4
+  const isBeside = width - column >= leastBeside
+  const indent = isBeside ? column : 6
   return rows
     .map(([name, text]) => {
-      const lines = foldText(text, Math.max(20, width - column))
-      return `  ${name}`.padEnd(column) + lines.join(`\n${' '.repeat(column)}`)
+      const lines = foldText(text, Math.max(20, width - indent))
+      const head = isBeside ? `  ${name}`.padEnd(column) : `  ${name}\n${' '.repeat(indent)}`
+      return head + lines.join(`\n${' '.repeat(indent)}`)
     })
     .join('\n')
+}
+
+/** A text that is folded at `width` characters. A word is never cut. */
+export function paragraph(text: string, width: number = usualWidth): string {
+  return foldText(text, width).join('\n')
+}
+
+/** How wide lines may be on a terminal of so many columns; 0 or undefined for what is none. */
+export function lineWidth(columns: number | undefined): number {
+  return columns ? Math.min(usualWidth, Math.max(40, columns)) : usualWidth
 }
 
 function foldText(text: string, width: number): string[] {

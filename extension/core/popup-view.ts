@@ -57,16 +57,18 @@ export type ConnectionTest =
 export type PopupView =
   | { kind: 'loading' }
   /** A page of the browser, a file, a store: nothing can be read there. */
-  | { kind: 'no-web-page' }
+  | { kind: 'no-web-page'; appUrl: string | undefined }
   /** Nothing that the page's own scripts see; cookies may hold it, and were not allowed to be read. */
   | { kind: 'no-permission'; host: string; incognito: boolean }
-  | { kind: 'signed-out'; host: string; appUrl: string | undefined }
+  /** `further`: a host above whose cookies were not shown, and may hold it; then `allow` asks for that. */
+  | { kind: 'signed-out'; host: string; appUrl: string | undefined; further?: string | undefined }
   | { kind: 'incomplete'; host: string; project: string }
   | { kind: 'corrupt'; host: string; project: string; reason: InvalidSessionReason }
   | { kind: 'expired'; host: string; session: SessionView; waiting: boolean }
   | { kind: 'several'; host: string; sessions: readonly SessionView[] }
   | ReadyView
 
+/** The screen of a session that can be used. */
 export interface ReadyView {
   kind: 'ready'
   host: string

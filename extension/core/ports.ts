@@ -29,7 +29,7 @@ export interface PageView {
 /** A request of the extension. Credentials are never sent, redirects never followed, nothing is cached, no referrer. */
 export interface EndpointRequest {
   url: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   headers: Readonly<Record<string, string>>
   body?: string
   timeoutMs: number
@@ -53,6 +53,8 @@ export interface Browser {
   /** The profile of a build for one team. */
   readonly builtInProfile: Profile | undefined
   now(): number
+  /** Calls back once, after that many milliseconds; returns what prevents it. */
+  setTimer(callback: () => void, milliseconds: number): () => void
   /** The tab that the popup is about: the active one of the window, or the one that the address of the page names. */
   tab(): Promise<Tab | undefined>
   /**
@@ -62,13 +64,16 @@ export interface Browser {
   cookies(tab: Tab): Promise<readonly StoredCookie[]>
   /** Reads the page itself, by the permission that a click on the toolbar gives. `names` are further cookie names. */
   page(tab: Tab, names: readonly string[]): Promise<PageView | 'refused'>
-  /** Whether cookies of the site may be read: see `originPatterns` in `site.ts`. */
-  mayRead(patterns: readonly string[]): Promise<boolean>
+  /**
+   * Whether cookies of the site may be read: see `originPatterns` in `site.ts`. To `test` is to send a token to the site,
+   * which in Firefox takes a consent of its own besides; elsewhere both purposes are the same.
+   */
+  mayRead(patterns: readonly string[], purpose: Intent['kind']): Promise<boolean>
   /**
    * Asks the person. Must be called in the handler of a click, before anything is awaited. In Chromium the popup may be
    * gone before it settles: then the background opens it again, and `takeIntent` says what it is to go on with.
    */
-  requestRead(patterns: readonly string[]): Promise<boolean>
+  requestRead(patterns: readonly string[], purpose: Intent['kind']): Promise<boolean>
   /** Kept in memory until it is taken, the browser ends, or a minute is over. Does not wait. */
   setIntent(intent: Intent): void
   takeIntent(): Promise<Intent | undefined>
@@ -79,10 +84,24 @@ export interface Browser {
   fetch(request: EndpointRequest): Promise<EndpointResponse>
   loadSettings(): Promise<Settings>
   saveSettings(settings: Settings): Promise<void>
-  /** Opens the page of settings: `hash` says what it is to show. */
+  /** Opens the page of settings: `hash` says what it is to show, see `settings-hash.ts`. */
   openSettings(hash: string): Promise<void>
+  /** Opens a page of the web in a new tab. */
+  openTab(url: string): Promise<void>
   /** Calls back when a cookie that the extension may see changed, or the tab has loaded; returns what ends that. */
   onSessionChange(tab: Tab, listener: () => void): () => void
+}
+
+/** What the page of settings needs besides; `platform/settings-browser.ts` is the real one, kept out of the popup. */
+export interface SettingsBrowser extends Browser {
+  /** Match patterns of the sites that were allowed so far. */
+  allowed(): Promise<readonly string[]>
+  /** Takes back what was allowed. False when the browser keeps it, as for the site of a team's build. */
+  forget(patterns: readonly string[]): Promise<boolean>
+  /** Shows that tab and closes this page; false when there is no such tab any more: then this page stays. */
+  returnTo(tabId: number): Promise<boolean>
+  /** What opens the popup, as the browser writes it (`Alt+Shift+D`); undefined when nothing does. */
+  shortcut(): Promise<string | undefined>
 }
 
 /** What the popup was doing when the question about a permission closed it. */

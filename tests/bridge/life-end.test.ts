@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../remote/remote.ts'
-import { type BridgeChild, bridgeLauncher, environmentOf } from './support/bridge-child.ts'
+import { type BridgeChild, bridgeLauncher, environmentOf, textOf } from './support/bridge-child.ts'
 import { muteServer } from './support/socket-server.ts'
 import { type Stage, staged, until } from './support/stage.ts'
 
@@ -208,6 +210,117 @@ describe.concurrent('the end of a bridge', () => {
       expect(await bridge.call('echo', { text: 'x' })).toContain('error')
       await remote.start()
       expect(await bridge.call('echo', { text: 'back' })).toBe('back')
+    }),
+  )
+})
+
+/** The lines of a script that writes all it has to say and closes its end. */
+function scriptOf(...calls: JsonObject[]): string {
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sh', version: '1' } }
+  return [{ id: 'open', method: 'initialize', params }, { method: 'notifications/initialized' }, ...calls]
+    .map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    .join('')
+}
+
+function callOf(id: string, name: string, args: JsonObject): JsonObject {
+  return { id, method: 'tools/call', params: { name, arguments: args } }
+}
+
+describe.concurrent('a script that writes its requests and closes stdin', () => {
+  it.each(['legacy', 'modern'] as const)('gets every answer of a %s server, and then the end', (era) =>
+    staged(async (stage) => {
+      const remote = await stage.remote({ era, delayMs: 20 })
+      const bridge = stage.bridge(remote.url)
+      const script = scriptOf({ id: 'list', method: 'tools/list' }, callOf('echo', 'echo', { text: 'hi' }))
+      const closed = once(bridge.child, 'close')
+      bridge.child.stdin?.end(script)
+      expect(await closed).toEqual([0, null])
+      const answered = bridge.messages.filter(({ result }) => result !== undefined).map(({ id }) => id)
+      expect(answered).toEqual(['open', 'list', 'echo'])
+      expect(remote.counters.sessionsOpen).toBe(0)
+    })(),
+  )
+
+  it(
+    'does not wait once it has them',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url)
+      await bridge.initialize()
+      const slow = bridge.call('slow', { ms: 150, key: 'last', text: 'done' })
+      await until('the call', () => remote.counters.calls['last'] === 1)
+      const begin = performance.now()
+      bridge.endInput()
+      expect(await slow).toBe('done')
+      expect((await bridge.over).at - begin).toBeLessThan(700)
+    }),
+  )
+
+  it(
+    'does not get what would come after a signal',
+    staged(async (stage) => {
+      const { bridge, remote } = await reachIdle(stage)
+      void bridge.call('slow', { ms: 500, key: 'late' }, 'late')
+      await until('the call', () => remote.counters.calls['late'] === 1)
+      bridge.endInput()
+      await delay(50)
+      await endsInTime(bridge, () => bridge.kill('SIGTERM'))
+      expect(bridge.messages.filter(({ id }) => id === 'late')).toEqual([])
+      expect(remote.counters.sessionsOpen).toBe(0)
+    }),
+  )
+
+  it(
+    'hears that a sign-in is needed, and no browser opens for nobody',
+    staged(async (stage) => {
+      const remote = await stage.remote({ auth: true, approval: 'wait' })
+      const bridge = stage.bridge(remote.url, { flags: ['--store', 'memory'] })
+      const closed = once(bridge.child, 'close')
+      const begin = performance.now()
+      bridge.child.stdin?.end(scriptOf(callOf('echo', 'echo', {})))
+      expect(await closed).toEqual([0, null])
+      expect(performance.now() - begin).toBeLessThan(2000)
+      expect(textOf(bridge.messages.find(({ id }) => id === 'echo') ?? {})).toContain('sign-in')
+      expect(bridge.stderr()).not.toContain('response_type=code')
+    }),
+  )
+
+  it(
+    'and reads slowly gets a megabyte whole',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url)
+      await bridge.initialize()
+      const text = 'x'.repeat(1024 * 1024)
+      const { stdout } = bridge.child
+      stdout?.pause()
+      const call = bridge.call('echo', { text, key: 'big' })
+      await until('the call', () => remote.counters.calls['big'] === 1)
+      const begin = performance.now()
+      bridge.endInput()
+      // What a pipe holds is less than a tenth of it.
+      const drops = setInterval(() => {
+        stdout?.resume()
+        setTimeout(() => stdout?.pause(), 1)
+      }, 30)
+      expect(await call).toBe(text)
+      clearInterval(drops)
+      stdout?.resume()
+      expect(await bridge.over).toMatchObject({ code: 0, signal: null })
+      expect((await bridge.over).at - begin).toBeLessThan(1000)
+    }),
+  )
+
+  it(
+    'and reads nothing at all does not keep it alive',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url)
+      await bridge.initialize()
+      bridge.child.stdout?.pause()
+      void bridge.call('echo', { text: 'x'.repeat(4 * 1024 * 1024), key: 'big' })
+      await until('the call', () => remote.counters.calls['big'] === 1)
+      await endsInTime(bridge, () => bridge.endInput())
     }),
   )
 })

@@ -8,6 +8,7 @@ import { createSignInFlow } from '../../bridge/oauth/sign-in-flow.ts'
 import type { SignInRequest } from '../../bridge/oauth/sign-in-request.ts'
 import { createTestHttp, oauthConfig } from '../../bridge/oauth/testing/oauth-ports.ts'
 import { visit } from '../../bridge/oauth/testing/scripted-browser.ts'
+import { giveBack } from '../../bridge/oauth/sign-out.ts'
 import { refreshTokens, revokeTokens } from '../../bridge/oauth/token-endpoint.ts'
 import { type Listener, listen } from '../../server/http/listener.ts'
 import { account, type DrawbridgeFixture, startDrawbridge } from '../../server/testing/drawbridge-fixture.ts'
@@ -97,6 +98,18 @@ describe('the bridge at this authorization server', () => {
       kind: 'refused',
       error: 'invalid_grant',
     })
+  })
+
+  it('gives back its registration with the tokens', async () => {
+    const { credential } = await signIn()
+    const { registrationClientUri: uri = '', registrationAccessToken: token } = credential.client
+    const look = async (): Promise<number> =>
+      (await fetch(uri, { headers: { authorization: `Bearer ${token}` } })).status
+    expect(await look()).toBe(200)
+    const ports = { http, runtime: drawbridge.runtime }
+    expect(await giveBack(credential, oauthConfig(serverUrl), ports)).toBe(true)
+    expect(await look()).toBe(401)
+    expect((await authorized(credential)).status).toBe(401)
   })
 
   it('uses its registration again from another port', async () => {

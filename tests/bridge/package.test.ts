@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,6 +19,7 @@ import { staged, until } from './support/stage.ts'
 
 const run = promisify(execFile)
 const bridgeFolder = fileURLToPath(new URL('../../bridge', import.meta.url))
+const rootLicense = fileURLToPath(new URL('../../LICENSE', import.meta.url))
 const systemNode = '/usr/bin/node'
 
 /** The lowest Node that the package promises to run on, if it is here. */
@@ -28,14 +30,18 @@ function oldNode(): string | undefined {
 
 const node20 = oldNode()
 
+/** What npm puts into a package that is made of a folder. */
+async function pack(from: string, ...flags: string[]): Promise<{ filename: string; files: string[] }> {
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', ...flags], { cwd: from })
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }]
+  return { filename, files: files.map(({ path }) => path) }
+}
+
 let folder: string
 let installed: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'drawbridge-package-'))
-  const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: bridgeFolder,
-  })
-  const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }]
+  const { filename } = await pack(bridgeFolder, '--pack-destination', folder)
   const target = join(folder, 'target')
   mkdirSync(target)
   writeFileSync(join(target, 'package.json'), '{"private":true}')
@@ -54,6 +60,8 @@ function files(): { path: string; bytes: number }[] {
 }
 
 const launcher = (): string => join(installed, 'mcp-drawbridge', 'launcher.cjs')
+const packed = (name: string): string => readFileSync(join(installed, 'mcp-drawbridge', name), 'utf8')
+const mayBePacked = /^(?:launcher\.cjs|package\.json|README\.md|LICENSE|dist\/[\w-]+\.mjs)$/
 
 describe('the package, installed without what is optional', () => {
   it('is itself alone, at most 60 files and 4 MB', () => {
@@ -63,19 +71,54 @@ describe('the package, installed without what is optional', () => {
     expect(all.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(4 * 1024 * 1024)
   })
 
-  it('has the bundle and a manifest in it, and no source, test or path of this computer', () => {
-    const paths = files().map(({ path }) => path.replace('mcp-drawbridge/', ''))
-    expect(paths).toEqual(expect.arrayContaining(['launcher.cjs', 'package.json', 'dist/main.mjs']))
-    expect(paths.filter((path) => /\.ts$|\.map$|test/.test(path))).toEqual([])
+  it('has the bundle, what to read and a manifest in it, and no source, test or path of this computer', () => {
+    const paths = files()
+      .map(({ path }) => path.replace('mcp-drawbridge/', ''))
+      .filter((path) => path !== '.package-lock.json')
+    expect(paths).toEqual(
+      expect.arrayContaining(['launcher.cjs', 'package.json', 'README.md', 'LICENSE', 'dist/main.mjs']),
+    )
+    expect(paths.filter((path) => !mayBePacked.test(path))).toEqual([])
     for (const { path } of files()) {
       expect(readFileSync(join(installed, path), 'utf8').includes(bridgeFolder), path).toBe(false)
     }
   })
 
-  it('is a command', async () => {
-    const { stdout } = await run(join(installed, '.bin', 'drawbridge'), ['--version'])
-    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  it('leaves behind what else was made of the bundle', async () => {
+    const copy = join(folder, 'copy')
+    for (const name of ['launcher.cjs', 'package.json', 'README.md', 'LICENSE', 'dist']) {
+      cpSync(join(bridgeFolder, name), join(copy, name), { recursive: true })
+    }
+    for (const name of ['dist/drawbridge.mcpb', 'dist/main.mjs.map', 'main.ts', 'x.test.ts']) {
+      writeFileSync(join(copy, name), '')
+    }
+    const { files: paths } = await pack(copy, '--dry-run')
+    expect(paths).toContain('dist/main.mjs')
+    expect(paths.filter((path) => !mayBePacked.test(path))).toEqual([])
   })
+
+  it('has the licence of the repository', () => {
+    expect(packed('LICENSE')).toBe(readFileSync(rootLicense, 'utf8'))
+  })
+
+  it.each([process.execPath, ...(node20 === undefined ? [] : [node20])])(
+    'is a command, also of npx, on %s',
+    async (node) => {
+      const environment = { ...process.env, PATH: `${dirname(node)}:/usr/bin:/bin` }
+      const programs: [string, string[]][] = [
+        [join(installed, '.bin', 'drawbridge'), []],
+        ['npx', ['--offline', 'drawbridge']],
+        ['npx', ['--offline', 'mcp-drawbridge']],
+      ]
+      for (const [program, first] of programs) {
+        const { stdout } = await run(program, [...first, '--version'], {
+          cwd: dirname(installed),
+          env: environment,
+        })
+        expect(stdout).toBe(`${(JSON.parse(packed('package.json')) as { version: string }).version}\n`)
+      }
+    },
+  )
 
   it.each(['18.20.4', '10.24.1'])(
     'says on Node %s what it needs, in place of a syntax error',
@@ -96,6 +139,76 @@ describe('the package, installed without what is optional', () => {
       expect(failed.stderr.trimEnd().split('\n').at(-1)).toContain('absolute path')
     },
   )
+})
+
+describe('what the package says about itself', () => {
+  const commandLine = async (...words: string[]): Promise<string> =>
+    (await run(process.execPath, [launcher(), ...words], { env: { HOME: folder } })).stdout
+
+  it('names the Node that it needs', () => {
+    const { engines } = JSON.parse(packed('package.json')) as { engines: { node: string } }
+    expect(packed('README.md')).toContain(`Node ${engines.node.replace('>=', '')} or newer`)
+  })
+
+  it('names commands and flags that there are', async () => {
+    const readme = packed('README.md')
+    const commands = [...new Set([...readme.matchAll(/drawbridge ([a-z]+) /g)].map(([, name = '']) => name))]
+    expect(commands).toEqual(expect.arrayContaining(['login', 'logout', 'doctor', 'install', 'uninstall']))
+    const helps = await Promise.all(commands.map((name) => commandLine(name, '--help')))
+    const known = `${helps.join('\n')}\n${await commandLine('--help')}`
+    for (const [flag] of readme.matchAll(/(?<=[ `])--[a-z][a-z-]+/g)) {
+      // A flag of npm.
+      if (flag !== '--global') expect(known).toMatch(new RegExp(`(?<![\\w-])${flag}(?![\\w-])`))
+    }
+  })
+
+  it.each<[words: string, exit: number]>([
+    ['status', 3],
+    ['doctor nowhere', 2],
+    ['doctor http://127.0.0.1:1/mcp', 4],
+    ['install --list', 0],
+    ['install cursor https://mcp.example.com/mcp --print', 0],
+    ['install cursor https://mcp.example.com/mcp --dry-run', 0],
+    ['install nowhere https://mcp.example.com/mcp', 2],
+    ['uninstall cursor', 1],
+    ['login http://127.0.0.1:1/mcp --no-open', 4],
+    ['logout https://mcp.example.com/mcp', 0],
+    ['logout', 2],
+    ['token https://mcp.example.com/mcp', 3],
+    ['token set https://mcp.example.com/mcp', 2],
+  ])('is true of --json and exit codes: %s', async (words, exit) => {
+    const child = run(process.execPath, [launcher(), ...words.split(' '), '--json'], {
+      env: { HOME: folder },
+    })
+    child.child.stdin?.end()
+    const { code, stdout } = await child.then(
+      (ended) => ({ code: 0, stdout: ended.stdout }),
+      (error: unknown) => error as { code: number; stdout: string },
+    )
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+    expect(JSON.parse(stdout)).toMatchObject({ ok: exit === 0 })
+    expect(code).toBe(exit)
+  })
+
+  it('names every client that it can be put into, and no other', async () => {
+    const { clients } = JSON.parse(await commandLine('install', '--list', '--json')) as {
+      clients: { client: string }[]
+    }
+    const [, list = ''] = /and knows\s([^.]*)\. With/.exec(packed('README.md')) ?? []
+    expect(list.split(/,\s|\sand\s/)).toEqual(clients.map(({ client }) => client))
+  })
+
+  it('has entries for clients that can be read, for its own name', () => {
+    const blocks = [...packed('README.md').matchAll(/```json\n([^`]*)```/g)].map(([, text = '']) => text)
+    expect(blocks).not.toEqual([])
+    for (const block of blocks) {
+      expect(JSON.parse(block)).toMatchObject({
+        mcpServers: {
+          notes: { command: 'npx', args: ['-y', 'mcp-drawbridge', expect.any(String) as string] },
+        },
+      })
+    }
+  })
 })
 
 describe.skipIf(node20 === undefined)('the package on Node 20', () => {

@@ -4,7 +4,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../remote/remote.ts'
 import { type BridgeChild, errorOf, textOf } from './support/bridge-child.ts'
 import { muteServer } from './support/socket-server.ts'
-import { staged, until } from './support/stage.ts'
+import { type Stage, staged, until } from './support/stage.ts'
 
 const ten = Array.from({ length: 10 }, (_, index) => index)
 
@@ -180,6 +180,73 @@ describe.concurrent('a server that goes away', () => {
         expect(remote.counters.calls[fault]).toBeUndefined()
         remote.failNext('reset', 2, 'tools/list')
         expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
+      }
+    }),
+  )
+})
+
+describe.concurrent.each(['legacy', 'modern'] as const)('an answer of a %s server that breaks off', (era) => {
+  const asking: readonly [method: string, params?: JsonObject][] = [
+    ['tools/list'],
+    ['prompts/list'],
+    ['resources/list'],
+    ['resources/templates/list'],
+    ['resources/read', { uri: 'note://one' }],
+    ['prompts/get', { name: 'greet', arguments: { who: 'Ada' } }],
+  ]
+
+  async function opened(stage: Stage, flags: readonly string[] = []): Promise<[Remote, BridgeChild]> {
+    const remote = await stage.remote({ era })
+    const bridge = stage.bridge(remote.url, { flags })
+    if (era === 'modern') bridge.speakModern()
+    else await bridge.initialize()
+    await bridge.call('echo', {})
+    return [remote, bridge]
+  }
+
+  it.each(asking)('%s is asked again', (method, params) =>
+    staged(async (stage) => {
+      const [remote, bridge] = await opened(stage)
+      remote.failNext('cut', 2, method)
+      expect(await bridge.ask(method, params)).toHaveProperty('result')
+      expect(remote.settings.faultTimes).toBe(0)
+    })(),
+  )
+
+  it(
+    'what opens the connection is asked again too, and leaves no session behind',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era })
+      const bridge = stage.bridge(remote.url)
+      remote.failNext('cut', 1)
+      if (era === 'modern') bridge.speakModern()
+      const opening = era === 'modern' ? bridge.ask('server/discover') : bridge.initialize()
+      expect(await opening).toHaveProperty('result')
+      expect(await bridge.call('echo', { text: 'on' })).toBe('on')
+      expect(remote.counters.sessionsOpen).toBe(era === 'modern' ? 0 : 1)
+    }),
+  )
+
+  it(
+    'a call is not repeated, and the client hears why',
+    staged(async (stage) => {
+      const [remote, bridge] = await opened(stage)
+      remote.failNext('cut', 1, 'tools/call')
+      const { data } = errorOf(await bridge.ask('tools/call', { name: 'echo', arguments: { key: 'once' } }))
+      expect(data).toMatchObject({ code: 'network_reset', origin: remote.origin })
+      expect(remote.counters.calls['once']).toBeUndefined()
+    }),
+  )
+
+  it(
+    'is given up when it never comes whole, or nothing is to be tried again',
+    staged(async (stage) => {
+      for (const flags of [[], ['--retry', 'off']]) {
+        const [remote, bridge] = await opened(stage, flags)
+        remote.failNext('cut', 99, 'tools/list')
+        const { data } = errorOf(await bridge.ask('tools/list'))
+        expect(data).toMatchObject({ code: 'network_reset' })
+        expect(99 - remote.settings.faultTimes).toBe(flags.length > 0 ? 1 : 4)
       }
     }),
   )

@@ -96,6 +96,33 @@ describe('a sign-in that nobody finishes', { concurrent: true, timeout: 60_000 }
   )
 })
 
+describe('a sign-in where no browser can be opened', { concurrent: true, timeout: 60_000 }, () => {
+  it('goes by a code on another device', () =>
+    inAuthScene({ approval: 'wait' }, async (scene) => {
+      const bridge = scene.bridge({ opens: true })
+      await bridge.open()
+      const held = call(bridge)
+      await until(() => bridge.stderr().includes('enter the code'), 'a code')
+      const [userCode = ''] = scene.remote.userCodes()
+      expect(bridge.stderr()).toContain(`open ${scene.remote.issuer}/device and enter the code ${userCode}`)
+      expect(bridge.stderr()).not.toContain('No browser was opened')
+      scene.remote.approve()
+      expect(await held).toContain('clientId')
+      expect(scene.remote.counters).toMatchObject({ registrations: 1, deviceGrants: 1, codeGrants: 0 })
+      expect(scene.links()).toBe(0)
+    }))
+
+  it('goes by the link where there is no such code', () =>
+    inAuthScene({ deviceGrant: false }, async (scene) => {
+      const bridge = scene.bridge({ opens: true })
+      await bridge.open()
+      const held = call(bridge)
+      await visit(await bridge.link())
+      expect(await held).toContain('clientId')
+      expectOneSignIn(scene)
+    }))
+})
+
 describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
   it.each([150, 0])('opens the browser once, and works when it is back after %i ms', (pauseMs) =>
     inAuthScene({}, (scene) =>

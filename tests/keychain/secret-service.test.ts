@@ -145,10 +145,11 @@ describe.skipIf(isSkipped)(
         { do: 'read', id },
         { do: 'write', id: otherId, credential },
         { do: 'prepare' },
-        { do: 'list' },
       ] as const) {
         expect(await child.ask(request)).toMatchObject({ fault })
       }
+      const { value: logins } = await child.ask({ do: 'list' })
+      expect(logins).toMatchObject([{ kind: 'unreadable', id, failure: { fault } }])
       expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'keychain' })
       expect(everything(join(here.home, '.drawbridge', 'credentials'))).toBe(before)
     }

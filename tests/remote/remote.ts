@@ -64,6 +64,8 @@ export interface Remote {
   /** Answers everything that waits with `approval: 'wait'`. */
   approve(): void
   deny(): void
+  /** The user codes of devices, in order. */
+  userCodes(): string[]
   /** A notification for every client, on its standing stream. */
   broadcast(method: string, params?: JsonObject): void
   /** Adds a tool and tells so. */
@@ -284,6 +286,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     },
     approve: authorizationServer.approve,
     deny: authorizationServer.deny,
+    userCodes: authorizationServer.userCodes,
     broadcast,
     changeTools() {
       extraTools.push(`extra_${extraTools.length + 1}`)

@@ -4,13 +4,21 @@ import type { Credential } from '../../credentials/credential.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
 import type { CredentialsConfig } from '../../credentials/credentials-config.ts'
 import { durationText } from '../../terminal/duration-text.ts'
-import { describeError, shellWord } from '../failure-text.ts'
+import { exitCode } from '../exit-code.ts'
+import { type FailureContext, fill } from '../failure-text.ts'
 import { loginView } from '../login-view.ts'
+import { failureFinding } from './failure-finding.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** Where the key of the logins is or would be. Writes, reads and removes an item of no meaning. */
-export async function checkKeychain(config: CredentialsConfig): Promise<Finding> {
+export async function checkKeychain(config: CredentialsConfig, context: FailureContext): Promise<Finding> {
   if (config.backend === 'memory') return ok('keychain', 'Not used: nothing is stored.')
+  if (config.backend !== 'keychain' && config.key !== undefined) {
+    return warn(
+      'keychain',
+      'Not used: the key of the logins is in DRAWBRIDGE_KEY, and whoever sees the environment has it.',
+    )
+  }
   if (config.backend === 'file' || config.keyFile !== undefined) {
     return warn(
       'keychain',
@@ -20,24 +28,25 @@ export async function checkKeychain(config: CredentialsConfig): Promise<Finding>
   const { probeKeychain } = await import('../../credentials/keychain.ts')
   const probe = await probeKeychain(config)
   if (probe.kind === 'works') return ok('keychain', 'The keychain takes, gives and forgets an item.')
-  const { sentences, nextStep } = describeError(new CredentialError(probe.kind, probe.detail), {
-    serverUrl: undefined,
-  })
-  const text = `${sentences.join(' ')} A login that is stored anew gets a key in a file.`
-  return warn('keychain', text, nextStep.replaceAll('<url>', '...'))
+  const { message, fix } = failureFinding('keychain', new CredentialError(probe.kind, probe.detail), context)
+  return warn('keychain', `${message} A login that is stored anew gets a key in a file.`, fix)
 }
 
 /** The stored login: whether it is good, and of the authorization server that signs people in now. */
 export function checkLogin(
   credential: Credential | undefined,
-  serverUrl: string,
+  context: FailureContext,
   issuer: string | undefined,
   now: number,
 ): Finding {
-  const fix = `drawbridge login ${shellWord(serverUrl)}`
-  if (credential === undefined) return fail('login', 'No login is stored for this server.', fix)
+  const fix = fill('drawbridge login {url}', context)
+  if (credential === undefined) {
+    return fail('login', 'No login is stored for this server.', fix, exitCode.signInNeeded)
+  }
   const view = loginView(credential, now)
-  if (view.reason !== null) return fail('login', `A sign-in is needed: ${view.reason}.`, fix)
+  if (view.reason !== null) {
+    return fail('login', `A sign-in is needed: ${view.reason}.`, fix, exitCode.signInNeeded)
+  }
   if (issuer !== undefined && view.issuer !== issuer) {
     const text = `The login is of ${view.issuer}, but the server signs in at ${issuer} now.`
     return warn('login', text, `${fix} --force`)

@@ -1,5 +1,7 @@
+import { parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import type { AuthenticateChallenge } from '@drawbridge/shared/www-authenticate.ts'
 import type { EndpointAnswer, FirstAnswer } from '../endpoint-probe.ts'
+import { exitCode } from '../exit-code.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** What a server says to a client without a token. Whether it wants a sign-in decides what is looked at next. */
@@ -10,7 +12,8 @@ export function checkEndpoint(answer: FirstAnswer): { findings: Finding[]; wants
     return { findings: [ok('endpoint', text)], wantsSignIn: false }
   }
   if (status === 401) return { findings: [ok('endpoint', 'It wants a sign-in (401).')], wantsSignIn: true }
-  if (message !== undefined && ('result' in message || 'error' in message)) {
+  // Other APIs say `error` as well, and mean something else by it.
+  if (message !== undefined && parseJsonRpcMessage(message).kind === 'response') {
     const text =
       'result' in message ? 'It answers without a sign-in.' : 'It speaks JSON-RPC, and wants no sign-in.'
     return { findings: [ok('endpoint', text)], wantsSignIn: false }
@@ -23,6 +26,10 @@ function strange({ status, contentType }: EndpointAnswer): Finding {
     const fix = 'Check the path of the URL, often /mcp or /sse.'
     return fail('endpoint', `There is no MCP endpoint at that URL (${status}).`, fix)
   }
+  if (status === 403 && contentType.startsWith('text/html')) {
+    const fix = 'Check the URL: what answers there is made for browsers.'
+    return warn('endpoint', 'It refuses, with a web page (403).', fix)
+  }
   if (status === 403) {
     const fix = 'Ask whoever runs the server whether this computer is allowed; sign in if you have not.'
     return warn('endpoint', 'It refuses without saying how to sign in (403).', fix)
@@ -32,6 +39,7 @@ function strange({ status, contentType }: EndpointAnswer): Finding {
       'endpoint',
       `The server has an error of its own (${status}).`,
       'Tell whoever runs the server.',
+      exitCode.unreachable,
     )
   }
   if (status >= 300 && status < 400) {

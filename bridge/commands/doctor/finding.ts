@@ -1,3 +1,6 @@
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { asTyped } from '../program-name.ts'
+
 /** What a check came to: fine, worth knowing, or broken. */
 export type FindingState = 'ok' | 'warn' | 'fail'
 
@@ -8,6 +11,8 @@ export interface Finding {
   message: string
   /** What to do about it. */
   fix?: string
+  /** What a failure means for the exit code of the command. Not printed. */
+  exit?: ExitCode
 }
 
 /** What is looked at, in this order. Stable, for scripts. */
@@ -44,10 +49,15 @@ export function ok(name: CheckName, message: string): Finding {
 
 /** It works, or may work, and somebody should know. */
 export function warn(name: CheckName, message: string, fix?: string): Finding {
-  return { name, state: 'warn', message, ...(fix !== undefined && { fix }) }
+  return { name, state: 'warn', message, ...(fix !== undefined && { fix: asTyped(fix) }) }
 }
 
 /** Something does not work; every such finding says what to do. */
-export function fail(name: CheckName, message: string, fix: string): Finding {
-  return { name, state: 'fail', message, fix }
+export function fail(
+  name: CheckName,
+  message: string,
+  fix: string,
+  exit: ExitCode = exitCode.failed,
+): Finding {
+  return { name, state: 'fail', message, fix: asTyped(fix), exit }
 }

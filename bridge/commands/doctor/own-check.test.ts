@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './own-check.ts'
-import { type CheckName, checkNames, type Finding, type FindingState } from './finding.ts'
-import { exitCodeOf, summary } from './report.ts'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { checkNames, fail, type Finding, type FindingState, ok, warn } from './finding.ts'
+import { exitCodeOf, factsOf, findingText, summary } from './report.ts'
 
 const none = { flag: [], variable: [], file: [] }
 
@@ -55,27 +56,59 @@ describe('checks of this side', () => {
   })
 })
 
+describe('a finding for people', () => {
+  const plain = { colour: (_colour: string, text: string): string => text }
+  const finding = fail(
+    'clock',
+    'The clocks are far apart from each other.',
+    'Set the clock by the network, soon.',
+  )
+
+  it('is one line for each text, where nobody says how wide', () => {
+    expect(findingText(finding, plain)).toBe(
+      `fail  clock                 ${finding.message}\n${' '.repeat(28)}-> ${String(finding.fix)}`,
+    )
+  })
+
+  it('is folded on a terminal, each text below its beginning', () => {
+    expect(findingText(finding, plain, 60).split('\n')).toEqual([
+      'fail  clock                 The clocks are far apart from',
+      '                            each other.',
+      '                            -> Set the clock by the network,',
+      '                               soon.',
+    ])
+  })
+})
+
 describe('the exit code', () => {
-  const failed = (...names: CheckName[]): Finding[] => [
-    { name: 'node', state: 'ok', message: '' },
-    { name: 'pkce', state: 'warn', message: '' },
-    ...names.map((name) => ({ name, state: 'fail' as const, message: '', fix: 'x' })),
+  const { failed, signInNeeded, unreachable } = exitCode
+  const after = (...exits: ExitCode[]): Finding[] => [
+    ok('node', ''),
+    warn('pkce', ''),
+    ...exits.map((exit) => fail('session', '', 'x', exit)),
   ]
 
-  it.each<[CheckName[], number]>([
+  it.each<[ExitCode[], number]>([
     [[], 0],
-    [['login'], 3],
-    [['login', 'session'], 3],
-    [['pkce', 'login'], 1],
-    [['dns', 'login'], 4],
-    [['endpoint'], 4],
-    [['clock'], 1],
-  ])('after failures of %j is %d', (names, code) => {
-    expect(exitCodeOf(failed(...names))).toBe(code)
+    [[signInNeeded], 3],
+    [[signInNeeded, signInNeeded], 3],
+    [[failed, signInNeeded], 1],
+    [[unreachable, signInNeeded], 4],
+    [[failed, unreachable], 4],
+    [[failed], 1],
+  ])('after failures that mean %j is %d', (exits, code) => {
+    expect(exitCodeOf(after(...exits))).toBe(code)
+  })
+
+  it('of a failure that says nothing else is 1, and is not printed', () => {
+    const finding = fail('clock', 'late.', 'Set it.')
+    expect(exitCodeOf([finding])).toBe(1)
+    expect(factsOf(finding)).toEqual({ name: 'clock', state: 'fail', message: 'late.', fix: 'Set it.' })
+    expect(factsOf(ok('node', 'x'))).toEqual({ name: 'node', state: 'ok', message: 'x' })
   })
 
   it('goes with a summary', () => {
-    expect(summary(failed('dns'))).toBe(
+    expect(summary(after(unreachable))).toBe(
       '1 ok, 1 warning, 1 failed. Repair what failed, from the top, and run doctor again.',
     )
     expect(summary([])).toBe('0 ok, 0 warnings, 0 failed.')

@@ -50,6 +50,22 @@ describe('the way to a server', () => {
     expect(findings.at(-1)?.message).toMatch(/^TLSv1\.3, the certificate is good for (?:99|100) more days\.$/)
   })
 
+  it('of a port without TLS says what to write, and nothing about authorities', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
+    const { port } = server.address() as AddressInfo
+    const findings = await checkReach(`https://localhost:${port}/mcp`, network)
+    expect(findings.at(-1)).toMatchObject({
+      name: 'tls',
+      state: 'fail',
+      fix: 'Correct the port, or write http:// if that server has no TLS.',
+    })
+  })
+
   it('warns of a certificate that ends soon', async () => {
     const pair = certificate(3)
     const findings = await checkReach(await serve(pair), { ...network, ca: pair.cert })

@@ -5,7 +5,8 @@ import type { NetworkConfig } from '../../network/network-config.ts'
 import { networkError } from '../../network/network-fault.ts'
 import { chooseProxy } from '../../network/proxy-choice.ts'
 import { createTrustedAuthorities } from '../../network/trusted-authorities.ts'
-import { describeError } from '../failure-text.ts'
+import { exitCode } from '../exit-code.ts'
+import { failureFinding } from './failure-finding.ts'
 import { type CheckName, type Finding, fail, ok, warn } from './finding.ts'
 
 const timeoutMs = 10_000
@@ -32,7 +33,8 @@ async function checkProxy(proxy: string): Promise<Finding> {
     return ok('proxy', `Requests go through ${url.origin}.`)
   } catch (error) {
     const fix = 'Correct --proxy or HTTPS_PROXY, or go straight with --no-proxy.'
-    return fail('proxy', `The proxy ${url.origin} cannot be reached: ${reasonOf(error, url)}.`, fix)
+    const text = `The proxy ${url.origin} cannot be reached: ${reasonOf(error, url)}.`
+    return fail('proxy', text, fix, exitCode.unreachable)
   }
 }
 
@@ -109,8 +111,14 @@ async function opened<Opened extends Socket>(
 }
 
 function failed(name: CheckName, error: unknown, url: URL): Finding {
-  const failure = describeError(networkError(error, { url, connected: false }), { serverUrl: url.href })
-  return fail(name, failure.sentences.join(' '), failure.nextStep)
+  const finding = failureFinding(name, networkError(error, { url, connected: false }), {
+    serverUrl: url.href,
+  })
+  // Neither a certificate nor an authority is what is missing there.
+  const isPlain = name === 'tls' && /does not speak TLS/.test(finding.message)
+  return isPlain
+    ? { ...finding, fix: 'Correct the port, or write http:// if that server has no TLS.' }
+    : finding
 }
 
 function reasonOf(error: unknown, url: URL): string {

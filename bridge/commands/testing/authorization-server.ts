@@ -8,18 +8,23 @@ export interface AuthorizationServer {
   seen: { path: string; form: URLSearchParams }[]
   /** What `/authorize` answers in place of a code. */
   refusal: string | undefined
+  /** From now on clients that were registered so far get an error page. */
+  forgetClients(): void
 }
 
 type Endpoint = (response: ServerResponse, form: URLSearchParams, origin: string) => void
 
-/** Issues `sEcReT-access` and `sEcReT-refresh` for every code. */
+/** Issues `sEcReT-access` and `sEcReT-refresh` for every code. Whatever is sent to the address of a registration removes it. */
 export function createAuthorizationServer({
   revokes = true,
 }: { revokes?: boolean } = {}): AuthorizationServer {
   const seen: AuthorizationServer['seen'] = []
+  let clients = 0
+  let forgotten = 0
   const server: AuthorizationServer = {
     seen,
     refusal: undefined,
+    forgetClients: () => void (forgotten = clients),
     options: {
       token: 'sEcReT-access',
       challenge: (origin) =>
@@ -58,11 +63,22 @@ export function createAuthorizationServer({
         token_endpoint_auth_methods_supported: ['none'],
         authorization_response_iss_parameter_supported: true,
       }),
-    '/register': (response, form) => {
+    '/register': (response, form, origin) => {
       const metadata = JSON.parse([...form.keys()].join('&') || '{}') as Record<string, unknown>
-      json(response, { ...metadata, client_id: 'client-1', token_endpoint_auth_method: 'none' }, 201)
+      clients += 1
+      const management = {
+        registration_client_uri: `${origin}/register/client-1`,
+        registration_access_token: 'sEcReT-registration',
+      }
+      const client = { client_id: `client-${clients}`, token_endpoint_auth_method: 'none' }
+      json(response, { ...metadata, ...client, ...management }, 201)
     },
+    '/register/client-1': (response) => void response.writeHead(204).end(),
     '/authorize': (response, form, origin) => {
+      if (Number(form.get('client_id')?.slice('client-'.length)) <= forgotten) {
+        response.writeHead(400).end('unknown client')
+        return
+      }
       const target = new URL(form.get('redirect_uri') ?? '')
       if (server.refusal === undefined) target.searchParams.set('code', 'sEcReT-code')
       else target.searchParams.set('error', server.refusal)

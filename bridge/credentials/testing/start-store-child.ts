@@ -9,6 +9,8 @@ export interface StoreChild {
   kill(signal?: NodeJS.Signals): void
   /** Lets it end by itself; resolves when it has. */
   stop(): Promise<void>
+  /** Resolves when it has ended, whatever ended it. */
+  gone: Promise<void>
 }
 
 /** Starts one, as another user or with another environment if `options` say so. */
@@ -32,5 +34,6 @@ export function startStoreChild(options: ForkOptions = {}): StoreChild {
       if (child.connected) child.disconnect()
       await ended
     },
+    gone: ended,
   }
 }

@@ -79,7 +79,7 @@ async function perform(request: StoreRequest): Promise<unknown> {
     case 'hold':
       return await hold(request.name, request.waitMs)
     case 'isHeld':
-      return held?.isHeld()
+      return held?.isHeld() === true ? held.id : undefined
     case 'release':
       return release()
     default:

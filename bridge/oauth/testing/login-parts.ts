@@ -12,6 +12,7 @@ export function loginConfig(url: string, changes: Partial<OAuthConfig> = {}): OA
     serverUrl: `${url}/mcp`,
     profile: 'default',
     grant: 'authorization_code',
+    prefersDevice: false,
     resource: undefined,
     sendResource: true,
     staticClient: undefined,

@@ -50,6 +50,7 @@ export function oauthConfig(serverUrl: string, changes: Partial<OAuthConfig> = {
     serverUrl,
     profile: 'default',
     grant: 'authorization_code',
+    prefersDevice: false,
     resource: undefined,
     sendResource: true,
     staticClient: undefined,

@@ -1,0 +1,45 @@
+import { atMost, type BarredFigure, reported } from '../figure.ts'
+import { type CallGroup, direct, megabytes } from './caller.ts'
+import { roundFigures } from './round-figures.ts'
+import { createRounds, type Rounds } from './rounds.ts'
+
+/** How long a large result takes, and the most memory that a bridge has had by then: it is to have done nothing else. */
+export async function measureLarge(group: CallGroup, rounds: number): Promise<BarredFigure[]> {
+  const { area, on, callers, ours } = group
+  // The first round grows buffers and heaps.
+  await measureRound(group, createRounds())
+  const times = createRounds()
+  for (let round = 0; round < rounds; round += 1) await measureRound(group, times)
+  const title = `${megabytes} MB result`
+  const bridges = callers.flatMap(({ name, kind, client }) =>
+    kind === 'direct' || client === undefined ? [] : { name, kind, client },
+  )
+  const peakOf = (wanted: string): number =>
+    (bridges.find(({ name }) => name === wanted)?.client.peakMemoryBytes() ?? Number.NaN) / 1e6
+  return [
+    reported({ area, name: `${title}, direct, ${on}`, ...times.of(direct), unit: 'ms' }),
+    atMost(1.3, { area, name: `${title}, times direct, ${on}`, ...times.ratio(ours, direct), unit: '' }),
+    atMost(120, { area, name: `${title}, peak memory, ${on}`, value: peakOf(ours), unit: 'MB' }),
+    ...roundFigures(times, bridges, { area, title, unit: 'ms', ours, on }),
+    ...bridges.map(({ name, kind }) =>
+      reported({
+        area,
+        name: `${title}, peak memory, ${name}, ${on}`,
+        value: peakOf(name),
+        unit: 'MB',
+        ...(kind === 'peer' && { peer: name, ratio: peakOf(ours) / peakOf(name) }),
+      }),
+    ),
+  ]
+}
+
+async function measureRound({ callers, attempt }: CallGroup, times: Rounds): Promise<void> {
+  for (const { name, large } of callers) {
+    await attempt(name, async () => {
+      const begin = performance.now()
+      await large()
+      times.add(name, performance.now() - begin)
+    })
+  }
+  times.next()
+}

@@ -1,0 +1,97 @@
+import { Agent, request } from 'node:http'
+import type { Attempts } from './attempts.ts'
+import { type LineClient, openConnection } from './line-client.ts'
+import type { BenchRemote } from './remote.ts'
+
+import type { Subject } from './subject.ts'
+
+/** The name of a {@link directCaller}. */
+export const direct = 'direct'
+export const megabytes = 10
+const width = 64
+
+/** Somebody who calls the tools of a server, through a bridge or without one. */
+export interface Caller {
+  name: string
+  kind: Subject['kind'] | 'direct'
+  /** Calls with a short answer. */
+  echo(): Promise<void>
+  /** Calls with an answer of ten megabytes; rejects when some of it is missing. */
+  large(): Promise<void>
+  /** The bridge; undefined without one. */
+  client: LineClient | undefined
+}
+
+/** Callers of one server: one without a bridge, all others are held against that. */
+export interface CallGroup {
+  area: string
+  /** Behind names of figures: which Node, and whether there is a sign-in. */
+  on: string
+  callers: readonly Caller[]
+  /** The bridge that bars are for, and the peer that they are ratios to. */
+  ours: string
+  reference: string
+  attempt: Attempts['attempt']
+}
+
+/** A caller through `subject`, run by `node`, whose connection is open. */
+export async function openCaller(subject: Subject, node: string): Promise<Caller> {
+  const client = subject.start(node)
+  await openConnection(client)
+  return {
+    name: subject.name,
+    kind: subject.kind,
+    async echo() {
+      await client.request('tools/call', { name: 'echo', arguments: { text: 'hello' } })
+    },
+    async large() {
+      const { bytes } = await client.request('tools/call', { name: 'large', arguments: { megabytes } })
+      requireLarge(bytes)
+    },
+    client,
+  }
+}
+
+/** Ends all their bridges. */
+export async function closeCallers(callers: readonly Caller[]): Promise<void> {
+  await Promise.all(callers.flatMap(({ client }) => (client === undefined ? [] : client.close())))
+}
+
+/** The same calls over keep-alive HTTP, with nothing between. */
+export function directCaller({ url, accessToken }: BenchRemote): Caller {
+  const agent = new Agent({ keepAlive: true, maxSockets: width })
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
+  }
+  const call = (name: string, args: object): Promise<number> => {
+    const params = { name, arguments: args }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    return new Promise((resolve, reject) => {
+      const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+        let bytes = 0
+        response.on('data', (chunk: Buffer) => (bytes += chunk.length))
+        response.on('end', () => {
+          if (response.statusCode === 200) resolve(bytes)
+          else reject(new Error(`The server answered ${response.statusCode}.`))
+        })
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  }
+  return {
+    name: direct,
+    kind: 'direct',
+    async echo() {
+      await call('echo', { text: 'hello' })
+    },
+    large: async () => requireLarge(await call('large', { megabytes })),
+    client: undefined,
+  }
+}
+
+function requireLarge(bytes: number): void {
+  if (bytes < megabytes * 1024 * 1024) throw new Error('Some of a large result was lost.')
+}

@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+interface Manifest {
+  dependencies?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>
+}
+
+/**
+ * The folders of the package `name` in `moduleFolder` and of everything that npm installs with it, each once. They may be
+ * inside of one another. Throws when something is missing that is not optional.
+ */
+export function dependencyFolders(moduleFolder: string, name: string): string[] {
+  const found = new Set<string>()
+  const add = (folder: string): void => {
+    if (found.has(folder)) return
+    found.add(folder)
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+    const { optionalDependencies = {}, peerDependenciesMeta = {} } = manifest
+    const isOptional = (wanted: string): boolean =>
+      wanted in optionalDependencies || peerDependenciesMeta[wanted]?.optional === true
+    const all = { ...manifest.dependencies, ...optionalDependencies, ...manifest.peerDependencies }
+    for (const wanted of Object.keys(all)) {
+      const inner = findUpwards(folder, moduleFolder, wanted)
+      if (inner !== undefined) {
+        // What is optional at a peer is there for somebody else.
+        if (peerDependenciesMeta[wanted]?.optional !== true) add(inner)
+      } else if (!isOptional(wanted)) throw new Error(`${wanted}, which ${folder} needs, is not installed.`)
+    }
+  }
+  add(join(moduleFolder, name))
+  return [...found]
+}
+
+/** As Node looks for packages, up to `moduleFolder`. */
+function findUpwards(from: string, moduleFolder: string, name: string): string | undefined {
+  for (let folder = from; folder.length >= moduleFolder.length; folder = dirname(folder)) {
+    const candidate = join(folder === moduleFolder ? folder : join(folder, 'node_modules'), name)
+    if (existsSync(join(candidate, 'package.json'))) return candidate
+  }
+  return undefined
+}

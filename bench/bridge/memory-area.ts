@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bench } from '../bench.ts'
+import { atMost, type BarredFigure, reported } from '../figure.ts'
+import { type LineClient, startLineClient } from './line-client.ts'
+import { type Caller, closeCallers, openCaller } from './caller.ts'
+import { findNodes, missingNodes, type NodeVersion } from './node-version.ts'
+import { roundFigures } from './round-figures.ts'
+import { createRounds, type Rounds } from './rounds.ts'
+import { inScene, type Scene } from './scene.ts'
+import { floor, ours, reference, signedIn } from './subject.ts'
+
+const area = 'bridge memory'
+const bare = 'bare'
+const rounds = 3
+const idleMs = 2000
+const calls = 500
+// What the bar of 60 MB leaves above node:http on Node 20, where that takes 44 MB. Newer Nodes take more by themselves, so
+// there the same is allowed above what node:http takes in this run.
+const megabytesOnNode20 = 60
+const megabytesAboveFloor = 16
+
+interface Measured {
+  node: NodeVersion
+  /** Two seconds after the list of tools, in MB. */
+  idle: Rounds
+  /** After five hundred calls more. */
+  used: Rounds
+}
+
+/** Resident memory of bridges with nothing to do, beside a Node that does nothing and one that has used node:http. */
+export function measureBridgeMemory(bench: Bench): Promise<BarredFigure[]> {
+  return inScene(bench, { area, keys: ['keychain', 'file'] }, async (scene) => {
+    const nodes = findNodes(process.env)
+    const measured = nodes.map((node) => ({ node, idle: createRounds(), used: createRounds() }))
+    for (let round = 0; round < rounds; round += 1) {
+      for (const each of measured) await measureRound(each, scene)
+    }
+    return [...measured.flatMap((each) => figuresOf(each, scene)), ...missingNodes(area, nodes)]
+  })
+}
+
+/** Starts one after the other; each is weighed when it has been idle for so long, whatever the others do. */
+async function measureRound({ node, idle, used }: Measured, scene: Scene): Promise<void> {
+  const callers: Caller[] = []
+  const weighings: Promise<void>[] = []
+  const weighLater = async (name: string, client: LineClient): Promise<void> => {
+    await sleep(idleMs)
+    idle.add(name, client.memoryBytes() / 1e6)
+  }
+  const doingNothing = startLineClient([node.path, '-e', 'process.stdin.resume()'], {})
+  try {
+    weighings.push(weighLater(bare, doingNothing))
+    for (const subject of [...scene.open, ...scene.guarded]) {
+      await scene.attempt(subject.name, async () => {
+        const caller = await openCaller(subject, node.path)
+        callers.push(caller)
+        if (caller.client !== undefined) weighings.push(weighLater(subject.name, caller.client))
+      })
+    }
+    await Promise.all(weighings)
+    for (const { name, echo, client } of callers) {
+      await scene.attempt(name, async () => {
+        for (let call = 0; call < calls; call += 1) await echo()
+        used.add(name, (client?.memoryBytes() ?? Number.NaN) / 1e6)
+      })
+    }
+  } finally {
+    await Promise.all([doingNothing.close(), closeCallers(callers)])
+  }
+  idle.next()
+  used.next()
+}
+
+function figuresOf({ node, idle, used }: Measured, { open, guarded }: Scene): BarredFigure[] {
+  const on = node.name
+  const name = `memory, idle, ${on}`
+  const { value, ...range } = idle.of(ours)
+  const own =
+    node.major === 20
+      ? [atMost(megabytesOnNode20, { area, name, value, ...range, unit: 'MB' })]
+      : [
+          atMost(megabytesAboveFloor, {
+            area,
+            name: `memory, idle, above a ${floor}, ${on}`,
+            ...idle.difference(ours, floor),
+            unit: 'MB',
+          }),
+          reported({
+            area,
+            name: `memory, idle, above ${megabytesOnNode20} MB, ${on}`,
+            value: value - megabytesOnNode20,
+            unit: 'MB',
+          }),
+        ]
+  const ratio = (bar: number, one: string, other: string): BarredFigure =>
+    atMost(bar, {
+      area,
+      name: `memory, idle, ${one}, times ${other}, ${on}`,
+      ...idle.ratio(one, other),
+      unit: '',
+    })
+  const tables = (rounds: Rounds, title: string): BarredFigure[] => [
+    ...roundFigures(rounds, open, { area, title, unit: 'MB', ours, on }),
+    ...roundFigures(rounds, guarded, { area, title, unit: 'MB', ours: signedIn.keychain, on }),
+  ]
+  return [
+    reported({ area, name: `memory, ${bare}, ${on}`, ...idle.of(bare), unit: 'MB' }),
+    ...own,
+    ratio(1.5, ours, bare),
+    ratio(0.65, ours, reference),
+    ratio(0.65, signedIn.keychain, signedIn.reference),
+    ...tables(idle, 'memory, idle'),
+    ...tables(used, `memory after ${calls} calls`),
+  ]
+}

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bench } from '../bench.ts'
+import { atMost, type BarredFigure, reported } from '../figure.ts'
+import { openConnection } from './line-client.ts'
+import { createRounds, type Rounds } from './rounds.ts'
+import { inScene } from './scene.ts'
+import type { Subject } from './subject.ts'
+
+const area = 'bridge round trips'
+const slowAnswerMs = 200
+const besideMs = 100
+
+interface Measured {
+  quickMs: Rounds
+  slowMs: Rounds
+  requests: Rounds
+}
+
+/**
+ * How many answers are waited for one after the other before the tools are listed, by how much later that is when each
+ * answer is late; and how many requests there are until then.
+ */
+export function measureRoundTrips(bench: Bench): Promise<BarredFigure[]> {
+  return inScene(bench, { area, keys: ['file'] }, async ({ open, guarded, attempt }) => {
+    const subjects = [...open, ...guarded].filter(({ kind }) => kind !== 'floor')
+    const measured = { quickMs: createRounds(), slowMs: createRounds(), requests: createRounds() }
+    for (let round = 0; round < bench.plan.rounds; round += 1) {
+      for (const subject of subjects) await attempt(subject.name, () => measureOne(subject, measured))
+      for (const each of Object.values(measured)) each.next()
+    }
+    return subjects.flatMap((subject) => figuresOf(subject, measured))
+  })
+}
+
+async function measureOne(subject: Subject, { quickMs, slowMs, requests }: Measured): Promise<void> {
+  const quick = await start(subject, 0)
+  const slow = await start(subject, slowAnswerMs)
+  quickMs.add(subject.name, quick.ms)
+  requests.add(subject.name, quick.requests)
+  slowMs.add(subject.name, slow.ms)
+}
+
+async function start(subject: Subject, delayMs: number): Promise<{ ms: number; requests: number }> {
+  await subject.remote.setDelay(delayMs)
+  const begin = performance.now()
+  const client = subject.start(process.execPath)
+  try {
+    await openConnection(client)
+    const ms = performance.now() - begin
+    // What it sends beside the list has a moment to get there.
+    await sleep(besideMs)
+    const { requests } = await subject.remote.setDelay(0)
+    return { ms, requests }
+  } finally {
+    await client.close()
+  }
+}
+
+function figuresOf({ name, kind }: Subject, { quickMs, slowMs, requests }: Measured): BarredFigure[] {
+  const counted = requests.of(name)
+  if (Number.isNaN(counted.value)) return []
+  const trips = {
+    area,
+    name: `round trips to tools/list, ${name}`,
+    // Whatever disturbs a start makes it longer.
+    value: (slowMs.of(name).low - quickMs.of(name).low) / slowAnswerMs,
+    unit: '',
+  }
+  const asked = {
+    area,
+    name: `requests to tools/list, ${name}`,
+    ...counted,
+    unit: '',
+  }
+  // Three, and a tenth for what the clock is off.
+  return kind === 'ours' ? [atMost(3.1, trips), atMost(4, asked)] : [reported(trips), reported(asked)]
+}

@@ -1,0 +1,8 @@
+/**
+ * A text with commands of ours, as a person can type them. Who started the bridge by npx has not installed it, and the npm
+ * package that `npx drawbridge` would fetch is somebody else's. `launcher` is the script that runs.
+ */
+export function asTyped(text: string, launcher: string = process.argv[1] ?? ''): string {
+  if (!/[\\/]_npx[\\/]/.test(launcher)) return text
+  return text.replaceAll(/(?<![\w./-])drawbridge (?=[a-z<-])/g, 'npx mcp-drawbridge ')
+}

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fakeBrowser } from 'wxt/testing/fake-browser'
+import { createBrowser } from '../platform/browser.ts'
+import { provide } from '../platform/testing/fake-web-extension.ts'
+import { resumePopup } from './resume.ts'
+
+vi.mock('webextension-polyfill', async () => ({
+  default: (await import('wxt/testing/fake-browser')).fakeBrowser,
+}))
+
+beforeEach(() => {
+  fakeBrowser.reset()
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** A permission was given in the popup of a tab. */
+async function resumeWith(
+  tab: () => Promise<unknown>,
+  meanwhile: () => unknown = () => {},
+): Promise<unknown[][]> {
+  const openPopup = provide('action.openPopup', async () => {})
+  provide('tabs.get', tab)
+  const browser = createBrowser()
+  browser.setIntent({ kind: 'read', tabId: 7 })
+  const resumed = resumePopup(browser)
+  await meanwhile()
+  await vi.advanceTimersByTimeAsync(1000)
+  await resumed
+  return openPopup.mock.calls
+}
+
+describe('when a permission was given', () => {
+  it('the popup that the question closed is opened again, in its window, and finds the intent', async () => {
+    expect(await resumeWith(async () => ({ active: true, windowId: 3 }))).toEqual([[{ windowId: 3 }]])
+    expect(await createBrowser().takeIntent()).toMatchObject({ kind: 'read', tabId: 7 })
+  })
+
+  it('a popup that is still there is not opened twice', async () => {
+    const calls = await resumeWith(
+      async () => ({ active: true, windowId: 3 }),
+      async () => {
+        await vi.advanceTimersByTimeAsync(150)
+        await createBrowser().takeIntent()
+      },
+    )
+    expect(calls).toEqual([])
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['has another tab before them', async () => ({ active: false, windowId: 3 })],
+    ['closed the tab', () => Promise.reject(new Error('No tab with id: 7.'))],
+  ])('nothing happens to a person who %s', async (_what, tab) => {
+    expect(await resumeWith(tab)).toEqual([])
+  })
+
+  it('the intent stays for the next click where a browser opens no popup by itself', async () => {
+    provide('tabs.get', async () => ({ active: true, windowId: 3 }))
+    provide('action.openPopup', () => Promise.reject(new Error('openPopup requires a user gesture')))
+    const browser = createBrowser()
+    browser.setIntent({ kind: 'test', tabId: 7 })
+    const resumed = resumePopup(browser)
+    await vi.advanceTimersByTimeAsync(1000)
+    await resumed
+    expect(await browser.takeIntent()).toMatchObject({ kind: 'test', tabId: 7 })
+  })
+
+  it('from the page of settings, no popup is opened', async () => {
+    const openPopup = provide('action.openPopup', async () => {})
+    const resumed = resumePopup(createBrowser())
+    await vi.advanceTimersByTimeAsync(1000)
+    await resumed
+    expect(openPopup).not.toHaveBeenCalled()
+  })
+})

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fakeBrowser } from 'wxt/testing/fake-browser'
+import background from '../entrypoints/background.ts'
+import { storeIntent } from '../platform/intent.ts'
+import { provide, provideEvent } from '../platform/testing/fake-web-extension.ts'
+import type { ProvidedEvent } from '../platform/testing/fake-web-extension.ts'
+import { badgeAlarm } from './badges.ts'
+
+vi.mock('webextension-polyfill', async () => ({
+  default: (await import('wxt/testing/fake-browser')).fakeBrowser,
+}))
+
+const names = [
+  'alarms.onAlarm',
+  'cookies.onChanged',
+  'permissions.onAdded',
+  'permissions.onRemoved',
+  'runtime.onInstalled',
+  'runtime.onStartup',
+  'tabs.onActivated',
+  'tabs.onUpdated',
+] as const
+
+let events: Record<(typeof names)[number], ProvidedEvent>
+/** How often the tabs were looked through for their badges. */
+let paintings: () => number
+
+beforeEach(() => {
+  fakeBrowser.reset()
+  vi.useFakeTimers()
+  events = Object.fromEntries(names.map((name) => [name, provideEvent(name)])) as typeof events
+  const query = provide('tabs.query', async () => [])
+  paintings = () => query.mock.calls.length
+  background.main()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+describe('the background', () => {
+  it('listens from its first turn on: what woke it is told only then', () => {
+    for (const name of names) expect(events[name].listeners, name).toBe(1)
+  })
+
+  it('does nothing by itself', async () => {
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(paintings()).toBe(0)
+  })
+
+  it.each(names.filter((name) => !/onAlarm|onUpdated/.test(name)))('paints badges on %s', async (name) => {
+    for (let burst = 0; burst < 5; burst += 1) events[name].emit({})
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(paintings()).toBe(1)
+  })
+
+  it.each([
+    ['complete', 1],
+    ['loading', 0],
+    [undefined, 0],
+  ])('paints badges when a tab is %s: %s', async (status, times) => {
+    events['tabs.onUpdated'].emit(1, { status })
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(paintings()).toBe(times)
+  })
+
+  it.each([
+    [badgeAlarm, 1],
+    ['other', 0],
+  ])('paints badges on the alarm %s: %s', async (name, times) => {
+    events['alarms.onAlarm'].emit({ name })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(paintings()).toBe(times)
+  })
+
+  it('opens the popup again when a permission was given', async () => {
+    const openPopup = provide('action.openPopup', async () => {})
+    provide('tabs.get', async () => ({ active: true, windowId: 3 }))
+    storeIntent({ kind: 'read', tabId: 7 })
+    events['permissions.onAdded'].emit({})
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(openPopup).toHaveBeenCalledOnce()
+  })
+})

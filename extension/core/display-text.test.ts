@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { displayText } from './display-text.ts'
+
+test.each([
+  ['ada@example.com', 'ada@example.com'],
+  ['<img src=x onerror=alert(1)>', '<img src=x onerror=alert(1)>'],
+  ['Zoë, 李雷, سارا، نی\u200Cنا', 'Zoë, 李雷, سارا، نی\u200Cنا'],
+  ['two\r\nlines\u2028three', 'two\uFFFD\uFFFDlines\uFFFDthree'],
+  ['\u202Emoc.elpmaxe@live\u2066x', '\uFFFDmoc.elpmaxe@live\uFFFDx'],
+  ['a\u0000b\u001B[31m\u009F', 'a\uFFFDb\uFFFD[31m\uFFFD'],
+])('%j is shown as %j', (text, shown) => {
+  expect(displayText(text)).toBe(shown)
+})
+
+test('is cut where asked', () => {
+  expect(displayText('x'.repeat(200))).toHaveLength(200)
+  expect(displayText('x'.repeat(201))).toBe(`${'x'.repeat(200)}…`)
+  expect(displayText('abcdef', 3)).toBe('abc…')
+})

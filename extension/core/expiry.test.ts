@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { endsSoon, timeLeft } from './expiry.ts'
+
+const now = 1_800_000_000
+
+test.each([
+  [1, '0:01', true],
+  [0.2, '0:01', true],
+  [59, '0:59', true],
+  [249, '4:09', true],
+  [299.9, '5:00', true],
+  [300, '5:00', false],
+  [2832, '47:12', false],
+  [3599, '59:59', false],
+  [3600, '1:00:00', false],
+  [7384, '2:03:04', false],
+  [86_399, '23:59:59', false],
+])('%d seconds are %s', (seconds, text, soon) => {
+  expect(timeLeft(now + seconds, now)).toEqual({ kind: 'clock', text, soon })
+})
+
+test.each([
+  [undefined, { kind: 'unknown' }],
+  [now, { kind: 'over' }],
+  [now - 0.1, { kind: 'over' }],
+  [-8.64e12, { kind: 'over' }],
+  [now + 86_400, { kind: 'days', days: 1 }],
+  [now + 400 * 86_400 - 1, { kind: 'days', days: 399 }],
+  [8.64e12, { kind: 'days', days: 99_979_166 }],
+])('%s is %j', (expiresAt, left) => {
+  expect(timeLeft(expiresAt, now)).toEqual(left)
+})
+
+test('soon is under five minutes, or over', () => {
+  expect(endsSoon(now + 300, now)).toBe(false)
+  expect(endsSoon(now + 299, now)).toBe(true)
+  expect(endsSoon(now - 1, now)).toBe(true)
+  expect(endsSoon(undefined, now)).toBe(false)
+})

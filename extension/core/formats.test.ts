@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { offeredFormats } from './copy-format.ts'
+import { formatText } from './formats.ts'
+
+const run = promisify(execFile)
+const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln'
+const baseUrl = 'https://mcp.example.com'
+
+describe('golden texts', () => {
+  test.each([
+    ['token', token],
+    ['header', `Authorization: Bearer ${token}`],
+    ['environment', `export DRAWBRIDGE_TOKEN='${token}'`],
+    [
+      'curl',
+      `curl 'https://mcp.example.com/mcp' \\
+  -H 'Authorization: Bearer ${token}' \\
+  -H 'Content-Type: application/json' \\
+  -H 'Accept: application/json, text/event-stream' \\
+  -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
+    ],
+    ['bridge', `printf %s '${token}' | npx mcp-drawbridge token set 'https://mcp.example.com/mcp'`],
+    ['config-claude-code', `claude mcp add --transport http example-com 'https://mcp.example.com/mcp'`],
+    ['config-codex', `codex mcp add example-com --url 'https://mcp.example.com/mcp'`],
+    [
+      'test-claude-code',
+      `claude mcp add --transport http example-com-test 'https://mcp.example.com/mcp' --header 'Authorization: Bearer ${token}'`,
+    ],
+  ] as const)('%s', (format, text) => {
+    expect(formatText(format, { token, baseUrl })).toBe(text)
+  })
+
+  test.each([
+    [
+      'config-claude-desktop',
+      {
+        mcpServers: {
+          'example-com': { command: 'npx', args: ['-y', 'mcp-drawbridge', 'https://mcp.example.com/mcp'] },
+        },
+      },
+    ],
+    ['config-cursor', { mcpServers: { 'example-com': { url: 'https://mcp.example.com/mcp' } } }],
+    ['config-vscode', { servers: { 'example-com': { type: 'http', url: 'https://mcp.example.com/mcp' } } }],
+    [
+      'test-cursor',
+      {
+        mcpServers: {
+          'example-com-test': {
+            url: 'https://mcp.example.com/mcp',
+            headers: { Authorization: `Bearer ${token}` },
+          },
+        },
+      },
+    ],
+    [
+      'test-vscode',
+      {
+        inputs: [
+          { type: 'promptString', id: 'example-com-token', description: 'Access token', password: true },
+        ],
+        servers: {
+          'example-com-test': {
+            type: 'http',
+            url: 'https://mcp.example.com/mcp',
+            // eslint-disable-next-line no-template-curly-in-string
+            headers: { Authorization: 'Bearer ${input:example-com-token}' },
+          },
+        },
+      },
+    ],
+  ] as const)('%s', (format, value) => {
+    expect(formatText(format, { token, baseUrl })).toBe(JSON.stringify(value, undefined, 2))
+  })
+})
+
+test('what needs a server is offered with one, and the token is always first', () => {
+  expect(offeredFormats(undefined)).toEqual(['token', 'header', 'environment'])
+  const all = offeredFormats(baseUrl)
+  expect(all[0]).toBe('token')
+  expect(new Set(all).size).toBe(13)
+})
+
+test('the configurations that are recommended have no token', () => {
+  for (const format of offeredFormats(baseUrl).filter((format) => format.startsWith('config-'))) {
+    expect(formatText(format, { token, baseUrl })).not.toContain(token)
+  }
+})
+
+test.each([
+  ['https://mcp.example.com', 'example-com'],
+  ['https://www.example.com', 'example-com'],
+  ['https://example.com/tools', 'example-com'],
+  ['http://localhost:8787', 'localhost-8787'],
+  ['http://127.0.0.1:8787', '127-0-0-1-8787'],
+  ['http://[::1]:8787', '1-8787'],
+  ['https://bücher.example', 'xn-bcher-kva-example'],
+  [`https://${'a.'.repeat(60)}example`, 'a-'.repeat(29)],
+])('%s is called %s', (url, name) => {
+  expect(formatText('config-codex', { token, baseUrl: url })).toContain(`codex mcp add ${name} --url `)
+})
+
+describe('in a shell', () => {
+  const shells = ['sh', 'bash']
+  /** Runs a line, with a program of that name that prints its arguments, and stdin if it is asked to. */
+  async function wordsOf(shell: string, line: string, program: string): Promise<string[]> {
+    const stub = `${program}() { printf '%s\\n' "$@" "stdin:$(if [ ! -t 0 ]; then cat; fi)"; }`
+    const child = run(shell, ['-c', `${stub}\n${line}`])
+    child.child.stdin?.end()
+    return (await child).stdout.trimEnd().split('\n')
+  }
+  // What a URL can hold, and what a token can: everything that a shell has a use for.
+  const hostile = 'https://mcp.example.com/a\'b$(touch%20x)`id`;&|*?~"#'
+  const odd = '~a.b-c_d+e/f=='
+
+  test.each(shells)('%s: words arrive as they are', async (shell) => {
+    const input = { token: odd, baseUrl: hostile }
+    const url = `${hostile}/mcp`
+    expect(await wordsOf(shell, formatText('bridge', input), 'npx')).toEqual([
+      'mcp-drawbridge',
+      'token',
+      'set',
+      url,
+      `stdin:${odd}`,
+    ])
+    const name = ['mcp', 'add', '--transport', 'http', 'example-com']
+    expect(await wordsOf(shell, formatText('config-claude-code', input), 'claude')).toEqual([
+      ...name,
+      url,
+      'stdin:',
+    ])
+    expect(await wordsOf(shell, formatText('test-claude-code', input), 'claude')).toEqual([
+      ...name.slice(0, -1),
+      'example-com-test',
+      url,
+      '--header',
+      `Authorization: Bearer ${odd}`,
+      'stdin:',
+    ])
+    expect(await wordsOf(shell, formatText('config-codex', input), 'codex')).toEqual([
+      'mcp',
+      'add',
+      'example-com',
+      '--url',
+      url,
+      'stdin:',
+    ])
+    const line = `${formatText('environment', input)}; printf %s "$DRAWBRIDGE_TOKEN"`
+    expect((await run(shell, ['-c', line])).stdout).toBe(odd)
+  })
+
+  it('quotes any printable text', async () => {
+    const texts = fc.sample(fc.string({ unit: 'grapheme-ascii', minLength: 1 }), 40)
+    const lines = texts.map((text) => formatText('environment', { token: text, baseUrl: undefined }))
+    const line = lines.map((each) => `${each}; printf '%s\\n' "$DRAWBRIDGE_TOKEN"`).join('\n')
+    expect((await run('sh', ['-c', line])).stdout).toBe(`${texts.join('\n')}\n`)
+  })
+
+  it('curl lists the tools', async () => {
+    const seen: { request: IncomingMessage; body: string }[] = []
+    const server = createServer((request, response) => {
+      let body = ''
+      request.on('data', (chunk) => (body += String(chunk)))
+      request.on('end', () => {
+        seen.push({ request, body })
+        response.end('listed')
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    try {
+      const line = formatText('curl', { token, baseUrl: `http://127.0.0.1:${port}` })
+      const { stdout } = await run('sh', ['-c', line])
+      expect(stdout).toBe('listed')
+    } finally {
+      server.close()
+    }
+    expect(seen).toHaveLength(1)
+    const { request, body } = seen[0] ?? { request: undefined, body: '' }
+    expect(request).toMatchObject({ method: 'POST', url: '/mcp' })
+    expect(request?.headers).toMatchObject({
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    })
+    expect(JSON.parse(body)).toEqual({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  })
+})

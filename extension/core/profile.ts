@@ -1,0 +1,20 @@
+import type { Profile, Settings } from './settings.ts'
+import { isWebPage } from './site.ts'
+
+/** The profile for a page: the one with the longest app URL that the page is at or below, else undefined. */
+export function chooseProfile(profiles: readonly Profile[], url: string | undefined): Profile | undefined {
+  if (!isWebPage(url)) return undefined
+  const { origin, pathname } = new URL(url)
+  const page = `${origin}${pathname}/`
+  return profiles
+    .filter(({ appUrl }) => page.startsWith(`${appUrl}/`))
+    .toSorted((one, other) => other.appUrl.length - one.appUrl.length)[0]
+}
+
+/** All profiles: those of the settings, then the one that the build brought along, unless one has its id. */
+export function allProfiles(settings: Settings, builtIn: Profile | undefined): readonly Profile[] {
+  const { profiles } = settings
+  return builtIn === undefined || profiles.some(({ id }) => id === builtIn.id)
+    ? profiles
+    : [...profiles, builtIn]
+}

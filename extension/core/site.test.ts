@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { hostOf, isWebPage, originPatterns } from './site.ts'
+
+describe('a page of the web', () => {
+  test.each([
+    'https://app.example.com',
+    'http://localhost:3000/a?b#c',
+    'https://[::1]:8443/',
+    'https://bücher.example/',
+  ])('%s is one', (url) => {
+    expect(isWebPage(url)).toBe(true)
+  })
+
+  test.each([
+    undefined,
+    '',
+    'about:blank',
+    'chrome://extensions/',
+    'moz-extension://a-b/popup.html',
+    'file:///etc/passwd',
+    'view-source:https://app.example.com/',
+    'javascript:alert(1)//https://app.example.com',
+    'https://',
+    'http//app.example.com',
+  ])('%s is none', (url) => {
+    expect(isWebPage(url)).toBe(false)
+    expect(originPatterns(url)).toEqual([])
+  })
+})
+
+describe('patterns of an origin', () => {
+  test.each([
+    ['https://app.example.com:8443/path?query', 'app.example.com'],
+    ['http://localhost:3000/', 'localhost'],
+    ['http://192.168.1.9/', '192.168.1.9'],
+    ['https://BÜCHER.example/', 'xn--bcher-kva.example'],
+    ['https://user:secret@app.example.com/', 'app.example.com'],
+    ['http://[::1]:3000/', '[::1]'],
+  ])('%s: both schemes, no port, no path', (url, host) => {
+    expect(originPatterns(url)).toEqual([`https://${host}/*`, `http://${host}/*`])
+  })
+})
+
+test('the host has a port, and no URL has none', () => {
+  expect(hostOf('http://localhost:3000/a')).toBe('localhost:3000')
+  expect(hostOf('https://app.example.com:443/a')).toBe('app.example.com')
+  expect(hostOf(undefined)).toBe('')
+  expect(hostOf('no url')).toBe('')
+})

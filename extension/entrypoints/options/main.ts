@@ -1,0 +1,23 @@
+import { createSettingsPage } from '../../core/settings-page.ts'
+import { createSettingsBrowser } from '../../platform/settings-browser.ts'
+import { translate } from '../../platform/translate.ts'
+import { createSettingsScreen } from '../../ui/settings/screen.ts'
+
+const page = createSettingsPage(createSettingsBrowser(), (view) => show(view))
+const show = createSettingsScreen(
+  document.body,
+  translate,
+  (action) => void page.act(action),
+  () => void download('drawbridge-settings.json'),
+)
+
+async function download(name: string): Promise<void> {
+  const url = URL.createObjectURL(new Blob([await page.exported()], { type: 'application/json' }))
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+  URL.revokeObjectURL(url)
+}
+
+const start = (): void => void page.start(location.hash)
+// The popup may ask for something else while the page is open.
+addEventListener('hashchange', start)
+start()

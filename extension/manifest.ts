@@ -1,0 +1,67 @@
+import type { UserManifest } from 'wxt'
+import type { Profile } from './core/settings.ts'
+import { originPatterns } from './core/site.ts'
+
+/** Fixes the id of unpacked builds in Chromium, so that permissions and tests survive a move of the folder. Public. */
+const developmentKey =
+  'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAix+crthYLGj8epSgwakZY2asZiQMqytf7r14Glq8V+nUYfosFqG4iysU8tTEp5jT3ZsW6aDU5xxLIvijpnzGPa57EdxCNwVpzOR2kBiDQdWGsUC841AGCmbCAwqVUfdPooT72/SPBXLmJlRAB3WOtqKltq/nq6dD/BhyxKFPEWaxFnm5S1xmIV+m+KWomc4mkm6vmTvSQHC1ZMHQVPnEDsCCKrGZIWmvhJQQfHnBDvhcRUY34pqOAn+EAxA9Mxqm7hMUTPmCcG692X36z/oVERi0OzF2GmGCRkIuQpBp7lWY6YMlU2Vg+dK7iCJJCxW6DqKgekPayfNpg0Yk4OEttQIDAQAB'
+
+/** Only the extension's own files run; requests go to servers over https, or to this computer. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  'connect-src https: http://localhost:* http://127.0.0.1:*',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/**
+ * The manifest, but for what the tool adds: version, icons, pages and background script. Installing warns of nothing:
+ * no permission here is one that browsers warn of, and sites are asked for one at a time, when they are needed. The one
+ * exception is a team build, whose app may be read from the start. `key` replaces the public key that fixes the id in
+ * Chromium; empty leaves it out, as the store wants for the first upload. `geckoId` replaces the id in Firefox.
+ */
+export function createManifest(options: {
+  isFirefox: boolean
+  team: Profile | undefined
+  key: string | undefined
+  geckoId: string | undefined
+}): UserManifest {
+  const { isFirefox, team, key = developmentKey, geckoId = 'drawbridge@drawbridge.example' } = options
+  return {
+    name: '__MSG_extensionName__',
+    description: '__MSG_extensionDescription__',
+    default_locale: 'en',
+    permissions: ['activeTab', 'alarms', 'cookies', 'scripting', 'storage'],
+    optional_host_permissions: ['https://*/*', 'http://*/*'],
+    ...(team !== undefined && { host_permissions: originPatterns(team.appUrl) }),
+    content_security_policy: { extension_pages: contentSecurityPolicy },
+    action: { default_title: '__MSG_extensionName__' },
+    commands: { _execute_action: { suggested_key: { default: 'Alt+Shift+D' } } },
+    ...(isFirefox ? firefoxOnly(geckoId) : { ...chromeOnly, ...(key !== '' && { key }) }),
+  }
+}
+
+const chromeOnly: UserManifest = {
+  // The first that opens the popup from the background, and knows partitioned cookies.
+  minimum_chrome_version: '127',
+  // Private windows have a process and a memory of their own.
+  incognito: 'split',
+}
+
+function firefoxOnly(id: string): UserManifest {
+  return {
+    browser_specific_settings: {
+      gecko: {
+        id,
+        // The first on Android that knows data collection permissions.
+        strict_min_version: '142.0',
+        // Nothing leaves the browser until someone tests a connection: then the token goes to that server.
+        data_collection_permissions: { required: ['none'], optional: ['authenticationInfo'] },
+      },
+    },
+  }
+}

@@ -1,0 +1,342 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fakeBrowser } from 'wxt/testing/fake-browser'
+import type { Tab } from '../core/ports.ts'
+import { createBrowser } from './browser.ts'
+import { createSettingsBrowser } from './settings-browser.ts'
+import { provide, provideEvent } from './testing/fake-web-extension.ts'
+
+vi.mock('webextension-polyfill', async () => ({
+  default: (await import('wxt/testing/fake-browser')).fakeBrowser,
+}))
+
+const page: Tab = { id: 7, url: 'http://localhost:3000/notes', incognito: false }
+
+beforeEach(async () => {
+  fakeBrowser.reset()
+  await fakeBrowser.windows.create({ focused: true })
+  vi.stubGlobal('location', { hash: '' })
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+  vi.unstubAllEnvs()
+  vi.useRealTimers()
+})
+
+/** As the build for Firefox has it. */
+const pretendFirefox = (): void => void vi.stubEnv('FIREFOX', 'true')
+
+describe('the tab that the popup is about', () => {
+  it('is the active one of the window', async () => {
+    const { id } = await fakeBrowser.tabs.create({ url: 'https://app.example.com/', active: true })
+    expect(await createBrowser().tab()).toMatchObject({ id, url: 'https://app.example.com/' })
+  })
+
+  it('is the one that the address names', async () => {
+    const named = await fakeBrowser.tabs.create({ url: 'https://app.example.com/', active: true })
+    await fakeBrowser.tabs.create({ url: 'https://other.example.com/', active: true })
+    vi.stubGlobal('location', { hash: `#tab=${named.id}` })
+    expect(await createBrowser().tab()).toMatchObject({ id: named.id })
+  })
+
+  it.each(['#tab=99', '#tab=-1', '#tab=1e3', '#tab='])('is none for %s when it is no tab', async (hash) => {
+    vi.stubGlobal('location', { hash })
+    provide('tabs.get', () => Promise.reject(new Error('No tab with id')))
+    provide('tabs.query', () => Promise.resolve([]))
+    expect(await createBrowser().tab()).toBeUndefined()
+  })
+})
+
+describe('cookies', () => {
+  const cookie = {
+    name: 'sb-a-auth-token',
+    value: 'base64-x',
+    domain: 'localhost',
+    path: '/',
+    httpOnly: true,
+  }
+
+  it('come from the store whose tab it is, partitions included', async () => {
+    provide('cookies.getAllCookieStores', async () => [
+      { id: '0', tabIds: [1, 2] },
+      { id: '1', tabIds: [7] },
+    ])
+    const getAll = provide('cookies.getAll', async () => [{ ...cookie, storeId: '1', secure: true }])
+    expect(await createBrowser().cookies(page)).toMatchObject([
+      { ...cookie, storeId: '1', partition: undefined },
+    ])
+    expect(getAll).toHaveBeenCalledExactlyOnceWith({ url: page.url, storeId: '1', partitionKey: {} })
+  })
+
+  it('in Firefox come from the container, of any first party', async () => {
+    pretendFirefox()
+    provide('tabs.get', async () => ({ cookieStoreId: 'firefox-container-2' }))
+    const getAll = provide('cookies.getAll', async () => [])
+    await createBrowser().cookies({ ...page, url: 'http://app.example.com/' })
+    expect(getAll).toHaveBeenCalledExactlyOnceWith({
+      url: 'http://app.example.com/',
+      storeId: 'firefox-container-2',
+      partitionKey: {},
+      firstPartyDomain: null,
+    })
+  })
+
+  it.each([
+    ['http://localhost:3000/a', 'https://localhost:3000/a'],
+    ['http://127.0.0.1/', 'https://127.0.0.1/'],
+    ['http://a.localhost/', 'https://a.localhost/'],
+    ['http://localhost.example.com/', 'http://localhost.example.com/'],
+    ['http://127.example.com/', 'http://127.example.com/'],
+  ])('in Firefox at %s are those of %s, where it shows Secure ones', async (url, asked) => {
+    pretendFirefox()
+    provide('tabs.get', async () => ({}))
+    const getAll = provide('cookies.getAll', async () => [])
+    await createBrowser().cookies({ ...page, url })
+    expect(getAll.mock.calls[0]?.[0]).toMatchObject({ url: asked })
+  })
+
+  it('of a partition count only for the site that is in the tab', async () => {
+    provide('cookies.getAllCookieStores', async () => [])
+    provide('cookies.getAll', async () =>
+      ['https://example.com', 'https://portal.test', 'https://ample.com', 'nonsense'].map((topLevelSite) =>
+        Object.assign({ storeId: '0', partitionKey: { topLevelSite } }, cookie),
+      ),
+    )
+    const found = await createBrowser().cookies({ ...page, url: 'https://app.example.com/' })
+    expect(found.map(({ partition }) => partition)).toEqual(['https://example.com'])
+  })
+
+  it('of a tab without address are none, and nobody is asked', async () => {
+    const getAll = provide('cookies.getAll', async () => [cookie])
+    expect(await createBrowser().cookies({ ...page, url: undefined })).toEqual([])
+    expect(getAll).not.toHaveBeenCalled()
+  })
+})
+
+describe('the page', () => {
+  it('is read by a function in the tab', async () => {
+    const view = { cookies: [{ name: 'a', value: 'b' }], entries: [] }
+    const execute = provide('scripting.executeScript', async () => [{ frameId: 0, result: view }])
+    expect(await createBrowser().page(page, ['session'])).toEqual(view)
+    expect(execute.mock.calls[0]?.[0]).toMatchObject({ target: { tabId: 7 }, args: [['session']] })
+  })
+
+  it.each([
+    ['the browser does not let anyone in', () => Promise.reject(new Error('Cannot access contents'))],
+    ['the script came to nothing', () => Promise.resolve([{ frameId: 0 }])],
+    ['there is no frame', () => Promise.resolve([])],
+  ])('is refused when %s', async (_when, execute) => {
+    provide('scripting.executeScript', execute)
+    expect(await createBrowser().page(page, [])).toBe('refused')
+  })
+})
+
+describe('permissions', () => {
+  const patterns = ['https://mcp.example.com/*']
+
+  it('are asked for before anything is awaited: browsers want the click', () => {
+    const request = provide('permissions.request', () => new Promise(() => {}))
+    void createBrowser().requestRead(patterns, 'read')
+    expect(request).toHaveBeenCalledExactlyOnceWith({ origins: patterns })
+  })
+
+  it.each([
+    { browser: 'Chromium', purpose: 'read', expected: { origins: patterns } },
+    { browser: 'Chromium', purpose: 'test', expected: { origins: patterns } },
+    { browser: 'Firefox', purpose: 'read', expected: { origins: patterns } },
+    {
+      browser: 'Firefox',
+      purpose: 'test',
+      expected: { origins: patterns, data_collection: ['authenticationInfo'] },
+    },
+  ] as const)('to $purpose in $browser', async ({ browser, purpose, expected }) => {
+    if (browser === 'Firefox') pretendFirefox()
+    const contains = provide('permissions.contains', async () => true)
+    const request = provide('permissions.request', async () => true)
+    const { mayRead, requestRead } = createBrowser()
+    expect([await mayRead(patterns, purpose), await requestRead(patterns, purpose)]).toEqual([true, true])
+    expect(contains).toHaveBeenCalledExactlyOnceWith(expected)
+    expect(request).toHaveBeenCalledExactlyOnceWith(expected)
+  })
+})
+
+describe('an intent', () => {
+  it('is taken once, and has been told to the browser before anything is awaited', async () => {
+    const set = vi.spyOn(fakeBrowser.storage.session, 'set')
+    const browser = createBrowser()
+    browser.setIntent({ kind: 'test', tabId: 7 })
+    expect(set).toHaveBeenCalledOnce()
+    expect(await browser.takeIntent()).toMatchObject({ kind: 'test', tabId: 7 })
+    expect(await browser.takeIntent()).toBeUndefined()
+  })
+
+  it('is over after a minute', async () => {
+    vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
+    const browser = createBrowser()
+    browser.setIntent({ kind: 'read', tabId: 0 })
+    vi.setSystemTime(1_059_999)
+    expect(await browser.takeIntent()).toMatchObject({ kind: 'read', tabId: 0 })
+    browser.setIntent({ kind: 'read', tabId: 0 })
+    vi.setSystemTime(1_119_999)
+    expect(await browser.takeIntent()).toBeUndefined()
+  })
+})
+
+describe('settings', () => {
+  it('are stored for the next start, and empty at first', async () => {
+    const browser = createBrowser()
+    expect(await browser.loadSettings()).toEqual({ version: 1, profiles: [] })
+    const profile = {
+      id: 'a',
+      label: 'Staging',
+      appUrl: 'https://app.example.com',
+      baseUrl: 'https://mcp.example.com',
+      cookieName: undefined,
+    }
+    await browser.saveSettings({ version: 1, profiles: [profile] })
+    expect((await createBrowser().loadSettings()).profiles).toEqual([profile])
+  })
+
+  it('that somebody damaged do not keep the popup from opening', async () => {
+    await fakeBrowser.storage.local.set({ settings: { version: 'x', profiles: 7 } })
+    expect(await createBrowser().loadSettings()).toEqual({ version: 1, profiles: [] })
+  })
+
+  it('are shown in a tab that knows what for', async () => {
+    const create = vi.spyOn(fakeBrowser.tabs, 'create')
+    await createBrowser().openSettings('new=https%3A%2F%2Fapp.example.com')
+    expect(create.mock.calls[0]?.[0].url).toMatch(/\/options\.html#new=https%3A%2F%2Fapp\.example\.com$/)
+  })
+})
+
+describe('a build for a team', () => {
+  it('brings its profile along', () => {
+    const profile = { id: 'team', label: 'Notes', appUrl: 'https://app.example.com' }
+    vi.stubEnv('TEAM', JSON.stringify(profile))
+    expect(createBrowser().builtInProfile).toEqual(profile)
+  })
+
+  it('is none by default', () => {
+    expect(createBrowser().builtInProfile).toBeUndefined()
+  })
+})
+
+describe('a change of the session', () => {
+  let cookies: ReturnType<typeof provideEvent>
+  let tabs: ReturnType<typeof provideEvent>
+  beforeEach(() => {
+    vi.useFakeTimers()
+    cookies = provideEvent('cookies.onChanged')
+    tabs = provideEvent('tabs.onUpdated')
+  })
+  const app = { ...page, url: 'https://app.example.com/notes' }
+
+  it('is told once for all chunks, when they are quiet', () => {
+    const listener = vi.fn()
+    createBrowser().onSessionChange(app, listener)
+    for (let chunk = 0; chunk < 5; chunk += 1) {
+      cookies.emit({ cookie: { domain: '.example.com' } })
+      vi.advanceTimersByTime(100)
+    }
+    expect(listener).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(50)
+    expect(listener).toHaveBeenCalledOnce()
+  })
+
+  it.each([
+    ['app.example.com', true],
+    ['.app.example.com', true],
+    ['example.com', true],
+    ['other.example.com', false],
+    ['pp.example.com', false],
+    ['app.example.com.evil.test', false],
+  ])('a cookie of %s: %s', (domain, expected) => {
+    const listener = vi.fn()
+    createBrowser().onSessionChange(app, listener)
+    cookies.emit({ cookie: { domain } })
+    vi.advanceTimersByTime(1000)
+    expect(listener).toHaveBeenCalledTimes(expected ? 1 : 0)
+  })
+
+  it('is also the end of loading, of that tab', () => {
+    const listener = vi.fn()
+    createBrowser().onSessionChange(app, listener)
+    tabs.emit(8, { status: 'complete' })
+    tabs.emit(7, { status: 'loading' })
+    tabs.emit(7, {})
+    vi.advanceTimersByTime(1000)
+    expect(listener).not.toHaveBeenCalled()
+    tabs.emit(7, { status: 'complete' })
+    vi.advanceTimersByTime(1000)
+    expect(listener).toHaveBeenCalledOnce()
+  })
+
+  it('is not told any more after the end', () => {
+    const listener = vi.fn()
+    const stop = createBrowser().onSessionChange(app, listener)
+    cookies.emit({ cookie: { domain: 'app.example.com' } })
+    stop()
+    vi.advanceTimersByTime(1000)
+    expect(listener).not.toHaveBeenCalled()
+    expect([cookies.listeners, tabs.listeners]).toEqual([0, 0])
+  })
+})
+
+describe('a timer', () => {
+  it('calls once, unless it was prevented', () => {
+    vi.useFakeTimers()
+    const [first, second] = [vi.fn(), vi.fn()]
+    const browser = createBrowser()
+    browser.setTimer(first, 100)
+    browser.setTimer(second, 100)()
+    vi.advanceTimersByTime(1000)
+    expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0])
+  })
+
+  it('counts in seconds of the epoch', () => {
+    vi.useFakeTimers({ now: 1_700_000_000_500 })
+    expect(createBrowser().now()).toBe(1_700_000_000.5)
+  })
+})
+
+describe('the page of settings', () => {
+  it('lists what was allowed, and takes it back', async () => {
+    provide('permissions.getAll', async () => ({ origins: ['https://app.example.com/*'], permissions: [] }))
+    const remove = provide('permissions.remove', async () => true)
+    const browser = createSettingsBrowser()
+    expect(await browser.allowed()).toEqual(['https://app.example.com/*'])
+    expect(await browser.forget(['https://app.example.com/*'])).toBe(true)
+    expect(remove).toHaveBeenCalledExactlyOnceWith({ origins: ['https://app.example.com/*'] })
+  })
+
+  it('says when the browser keeps it', async () => {
+    provide('permissions.remove', () => Promise.reject(new Error('You cannot remove required permissions.')))
+    expect(await createSettingsBrowser().forget(['https://app.example.com/*'])).toBe(false)
+  })
+
+  it('goes back to the tab, and away', async () => {
+    const app = await fakeBrowser.tabs.create({ url: 'https://app.example.com/' })
+    const own = await fakeBrowser.tabs.create({ url: 'chrome-extension://x/options.html', active: true })
+    provide('tabs.getCurrent', async () => own)
+    const remove = provide('tabs.remove', async () => {})
+    expect(await createSettingsBrowser().returnTo(app.id ?? -1)).toBe(true)
+    const tabs = await fakeBrowser.tabs.query({})
+    expect(tabs.find((tab: { id?: number }) => tab.id === app.id)?.active).toBe(true)
+    expect(remove).toHaveBeenCalledExactlyOnceWith(own.id)
+  })
+
+  it('stays when the tab is gone', async () => {
+    provide('tabs.update', () => Promise.reject(new Error('No tab with id')))
+    const remove = provide('tabs.remove', async () => {})
+    expect(await createSettingsBrowser().returnTo(99)).toBe(false)
+    expect(remove).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    ['Alt+Shift+D', 'Alt+Shift+D'],
+    ['', undefined],
+  ])('knows the shortcut %j', async (shortcut, expected) => {
+    provide('commands.getAll', async () => [{ name: 'other' }, { name: '_execute_action', shortcut }])
+    expect(await createSettingsBrowser().shortcut()).toBe(expected)
+  })
+})

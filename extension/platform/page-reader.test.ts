@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { PageView } from '../core/ports.ts'
+import { readPage } from './page-reader.ts'
+
+/** Runs the function as the browser does: from its text, with nothing around it but the page. */
+function readAsInPage(names: readonly string[]): PageView {
+  // oxlint-disable-next-line typescript/no-implied-eval no-new-func
+  return (new Function(`return ${readPage.toString()}`)() as typeof readPage)(names)
+}
+
+class MemoryStorage {
+  [key: string]: unknown
+  constructor(entries: Record<string, string>) {
+    for (const [key, value] of Object.entries(entries)) {
+      Object.defineProperty(this, key, { value, enumerable: true, configurable: true })
+    }
+  }
+  getItem(key: string): string | null {
+    return Object.hasOwn(this, key) ? String(this[key]) : null
+  }
+}
+
+afterEach(() => vi.unstubAllGlobals())
+
+describe('what is read in the page', () => {
+  it('is called like a session: nothing else leaves the page', () => {
+    vi.stubGlobal('document', {
+      cookie:
+        'theme=dark; sb-a-auth-token.0=base64-abc; sb-a-auth-token.1=d=e=; sb-a-auth-token-code-verifier=x; ' +
+        'supabase-auth-token=%5B%22a%22%5D; csrf=1; __proto__=p; session=own; session.0=chunk; sessions=no',
+    })
+    vi.stubGlobal(
+      'localStorage',
+      new MemoryStorage({ cart: '[1]', 'sb-a-auth-token': '{"a":1}', length: 'x', session: 's' }),
+    )
+    expect(readAsInPage(['supabase-auth-token', 'session'])).toEqual({
+      cookies: [
+        { name: 'sb-a-auth-token.0', value: 'base64-abc' },
+        { name: 'sb-a-auth-token.1', value: 'd=e=' },
+        { name: 'supabase-auth-token', value: '%5B%22a%22%5D' },
+        { name: 'session', value: 'own' },
+        { name: 'session.0', value: 'chunk' },
+      ],
+      entries: [
+        { key: 'sb-a-auth-token', value: '{"a":1}' },
+        { key: 'session', value: 's' },
+      ],
+    })
+  })
+
+  it('keeps the order and both of a name', () => {
+    vi.stubGlobal('document', { cookie: 'sb-a-auth-token=1; sb-b-auth-token=2; sb-a-auth-token=3' })
+    vi.stubGlobal('localStorage', new MemoryStorage({}))
+    expect(readAsInPage([]).cookies.map(({ value }) => value)).toEqual(['1', '2', '3'])
+  })
+
+  it.each(['', 'no-equals-sign', ';', '=only-a-value'])('of the cookies %j is nothing', (cookie) => {
+    vi.stubGlobal('document', { cookie })
+    vi.stubGlobal('localStorage', new MemoryStorage({}))
+    expect(readAsInPage([])).toEqual({ cookies: [], entries: [] })
+  })
+
+  it('is nothing in a sandbox, where reading throws', () => {
+    const refuse = (): never => {
+      throw new DOMException('The document is sandboxed.', 'SecurityError')
+    }
+    vi.stubGlobal('document', Object.defineProperty({}, 'cookie', { get: refuse }))
+    vi.stubGlobal('localStorage', undefined)
+    expect(readAsInPage([])).toEqual({ cookies: [], entries: [] })
+  })
+})

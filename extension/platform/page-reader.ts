@@ -1,0 +1,34 @@
+import type { PageView } from '../core/ports.ts'
+
+/**
+ * Runs inside the page, so it may use nothing from outside itself, and must not fail. Of cookies and local storage it
+ * takes only what is called like a session, or as one of `names` says (chunks `NAME.0` and so on included): nothing else
+ * leaves the page.
+ */
+export function readPage(names: readonly string[]): PageView {
+  const isWanted = (name: string): boolean =>
+    /^sb-.+-auth-token(?:\.\d+)?$/.test(name) ||
+    names.some((wanted) => name === wanted || name.startsWith(`${wanted}.`))
+  // A page in a sandbox has neither, and says so by throwing.
+  const attempt = <T>(read: () => T[]): T[] => {
+    try {
+      return read()
+    } catch {
+      return []
+    }
+  }
+  return {
+    cookies: attempt(() =>
+      document.cookie.split('; ').flatMap((pair) => {
+        const equals = pair.indexOf('=')
+        const name = pair.slice(0, Math.max(equals, 0))
+        return isWanted(name) ? [{ name, value: pair.slice(equals + 1) }] : []
+      }),
+    ),
+    entries: attempt(() =>
+      Object.keys(localStorage)
+        .filter(isWanted)
+        .map((key) => ({ key, value: localStorage.getItem(key) ?? '' })),
+    ),
+  }
+}

@@ -1,0 +1,109 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { viewSamples } from './testing/view-samples.ts'
+import { readMessages } from './testing/staged-page.ts'
+
+const extension = fileURLToPath(new URL('..', import.meta.url))
+const locales = globSync('public/_locales/*', { cwd: extension }).map(
+  (path) => path.split(/[\\/]/).at(-1) ?? '',
+)
+const english = readMessages('en')
+const names = Object.keys(english)
+
+/** Code, pages and manifest that may name texts. */
+const sources = globSync('{*.ts,{background,core,entrypoints,platform,ui}/**/*.{ts,html}}', {
+  cwd: extension,
+})
+  .filter((path) => !/\.test\.ts$|testing/.test(path))
+  .map((path) => readFileSync(`${extension}/${path}`, 'utf8'))
+
+/** The placeholders of a text, in the order of their names. */
+function placeholders(message: string): string[] {
+  return [...new Set([...message.matchAll(/\$(\w+)\$/g)].map(([, name = '']) => name.toLowerCase()))].sort()
+}
+
+describe('the texts', () => {
+  it('are there in English and German', () => {
+    expect(locales.toSorted()).toEqual(['de', 'en'])
+  })
+
+  it.each(locales)('of %s are all there, none empty, none markup, and well formed', (locale) => {
+    const messages = readMessages(locale)
+    expect(Object.keys(messages)).toEqual(names)
+    for (const [name, { message, placeholders: declared = {} }] of Object.entries(messages)) {
+      expect(name).toMatch(/^[A-Za-z]\w*$/)
+      expect(message.trim(), name).toBe(message)
+      expect(message, name).not.toMatch(/^$|[<>]|\$\d|!/)
+      expect(
+        placeholders(message).filter((placeholder) => !(placeholder in declared)),
+        name,
+      ).toEqual([])
+      expect(declared, `${locale} ${name}`).toEqual(english[name]?.placeholders ?? {})
+    }
+  })
+
+  it.each(locales)(
+    'of %s say the same things: the same placeholders, but for numbers written as words',
+    (locale) => {
+      const messages = readMessages(locale)
+      for (const name of names.filter((name) => !name.endsWith('_one'))) {
+        const translated = placeholders(messages[name]?.message ?? '')
+        expect(translated, name).toEqual(placeholders(english[name]?.message ?? ''))
+      }
+    },
+  )
+
+  it.each(locales)('of %s name their language and have a text for each of its plural forms', (locale) => {
+    const messages = readMessages(locale)
+    expect(messages['locale']?.message).toBe(locale)
+    expect(messages['direction']?.message).toMatch(/^(?:ltr|rtl)$/)
+    const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions()
+    const stems = names.filter((name) => name.endsWith('_other')).map((name) => name.replace(/_other$/, ''))
+    expect(stems).toContain('test_passed')
+    for (const stem of stems) {
+      for (const category of pluralCategories) expect(messages).toHaveProperty(`${stem}_${category}`)
+    }
+  })
+
+  it.each(locales)('of %s fit into the stores', (locale) => {
+    expect(readMessages(locale)['extensionDescription']?.message.length).toBeLessThanOrEqual(132)
+  })
+
+  it('that the pages and the manifest name exist', () => {
+    const named = sources.flatMap((source) =>
+      [...source.matchAll(/data-(?:text|label)="(\w+)"|__MSG_(\w+)__/g)].map(([, a, b]) => a ?? b ?? ''),
+    )
+    expect(named.length).toBeGreaterThan(40)
+    expect(named.filter((name) => !names.includes(name))).toEqual([])
+  })
+
+  it('are all used', () => {
+    // Where a name is put together, `${...}` stands for any part of it. Types check that each of these exists.
+    const patterns = sources.flatMap((source) =>
+      [...source.matchAll(/`(\w*\$\{[^`]*)`|['"](\w+)['"]|__MSG_(\w+)__/g)].map(
+        ([, template, plain, manifest]) =>
+          plain ?? manifest ?? `${template?.replaceAll(/\$\{(?:[^{}]|\{[^}]*\})*\}/g, '\\w+')}`,
+      ),
+    )
+    const isUsed = new RegExp(
+      `^(?:${[...new Set(patterns)].filter((one) => /^[\w\\+]+$/.test(one)).join('|')})$`,
+    )
+    expect(names.filter((name) => !isUsed.test(name))).toEqual([])
+  })
+
+  it('have a sample for every kind of view', () => {
+    const kinds = new Set(Object.values(viewSamples(0)).map(({ kind }) => kind))
+    expect([...kinds].toSorted()).toEqual([
+      'corrupt',
+      'expired',
+      'incomplete',
+      'loading',
+      'no-permission',
+      'no-web-page',
+      'ready',
+      'several',
+      'signed-out',
+    ])
+  })
+})

@@ -1,0 +1,29 @@
+import { timeLeft } from '../core/expiry.ts'
+import type { Translate } from './message.ts'
+
+/** Times in the language of the texts, in the person's own variety of it. All are epoch seconds. */
+export interface Moments {
+  /** Date and time of day. */
+  date(at: number): string
+  /** Countdown: `47:12`, `3 days`, or in words that it is over or not known. */
+  left(expiresAt: number | undefined): string
+  /** Whole minutes: `47 min`, at least one. */
+  minutesLeft(expiresAt: number): string
+}
+
+/** Moments as seen at `now`. */
+export function createMoments(translate: Translate, now: number): Moments {
+  const language = translate('locale')
+  const locale = navigator.languages.find((preferred) => preferred.startsWith(language)) ?? language
+  const count = (number: number, unit: string, unitDisplay?: 'long'): string =>
+    number.toLocaleString(locale, { style: 'unit', unit, unitDisplay })
+  return {
+    date: (at) => new Date(at * 1000).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' }),
+    left(expiresAt) {
+      const time = timeLeft(expiresAt, now)
+      if (time.kind === 'clock') return time.text
+      return time.kind === 'days' ? count(time.days, 'day', 'long') : translate(`end_${time.kind}`)
+    },
+    minutesLeft: (expiresAt) => count(Math.max(1, Math.floor((expiresAt - now) / 60)), 'minute'),
+  }
+}

@@ -1,0 +1,327 @@
+// The popup's own page with every view, in a real browser.
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { PopupAction, PopupView } from '../core/popup-view.ts'
+import { findChromium, openChromium } from './testing/chromium.ts'
+import { buildStagedPage, readMessages } from './testing/staged-page.ts'
+import type { Message } from './testing/translator.ts'
+import { hostileSamples, sampleReady, sampleToken, viewSamples } from './testing/view-samples.ts'
+
+const chromium = findChromium()
+const now = Date.UTC(2027, 0, 15, 13, 45) / 1000
+const samples = viewSamples(now)
+
+/** What `popup-stage.ts` puts there. */
+interface Stage {
+  actions: PopupAction[]
+  show(view: PopupView, messages: Record<string, Message>, now: number): void
+}
+
+describe.skipIf(chromium === undefined)('the page of the popup', () => {
+  let html: string
+  let page: Page
+  let close: () => Promise<void>
+
+  beforeAll(async () => {
+    html = await buildStagedPage('popup')
+    ;({ page, close } = await openChromium(chromium ?? ''))
+  })
+  afterAll(() => close?.())
+  beforeEach(() => page.setContent(html))
+
+  async function show(view: PopupView | undefined, language = 'en', at = now): Promise<void> {
+    if (view === undefined) throw new Error('There is no such sample.')
+    const messages = readMessages(language)
+    await page.evaluate(
+      (view, messages, at) => (globalThis as unknown as Stage).show(view, messages, at),
+      view as never,
+      messages as never,
+      at,
+    )
+  }
+
+  const actions = (): Promise<PopupAction[]> => page.evaluate(() => (globalThis as unknown as Stage).actions)
+  const textOf = (selector: string): Promise<string> =>
+    page.$eval(selector, (element) => element.textContent.replaceAll(/\s+/g, ' ').trim())
+  const seen = (): Promise<string> =>
+    page.evaluate(() => document.body.innerText.replaceAll(/[\u2068\u2069]/g, ''))
+  const focused = (): Promise<string> =>
+    page.evaluate(() => (document.activeElement as HTMLButtonElement | null)?.name ?? '')
+
+  it('shows the brand before any script has run', async () => {
+    await page.setJavaScriptEnabled(false)
+    await page.setContent(html)
+    expect(await seen()).toBe('Drawbridge')
+    await page.setJavaScriptEnabled(true)
+  })
+
+  it.each(Object.keys(samples))('says all there is to say about %s, in both languages', async (name) => {
+    for (const language of ['en', 'de']) {
+      await page.setContent(html)
+      await show(samples[name], language)
+      const empty = await page.evaluate(() =>
+        [...document.querySelectorAll<HTMLElement>('h1, button, summary, dt, h2')]
+          .filter((element) => element.checkVisibility())
+          .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
+          .map((element) => element.outerHTML),
+      )
+      expect(empty).toEqual([])
+      expect(await seen()).not.toMatch(/undefined|NaN|null|\[object/)
+      expect(await page.evaluate(() => document.documentElement.lang)).toBe(language)
+    }
+  })
+
+  it.each(Object.keys(samples))('says that %s is on the screen, by its kind', async (name) => {
+    await show(samples[name])
+    const data = await page.evaluate(() => Object.fromEntries(Object.entries(document.body.dataset)))
+    const kind = samples[name]?.kind
+    expect(data).toEqual(kind === 'loading' ? { view: kind } : { view: kind, ready: '' })
+  })
+
+  it.each([
+    ['no-web-page', 'settings'],
+    ['no-web-page-app', 'open-app'],
+    ['no-permission', 'allow'],
+    ['signed-out', 'read-again'],
+    ['signed-out-app', 'open-app'],
+    ['signed-out-further', 'allow'],
+    ['incomplete', 'reload'],
+    ['corrupt', 'reload'],
+    ['expired', 'reload'],
+    ['waiting', 'read-again'],
+  ])('has for %s one main action, which Enter does: %s', async (name, kind) => {
+    await show(samples[name])
+    await page.keyboard.press('Enter')
+    expect(await actions()).toEqual([expect.objectContaining({ kind })])
+    const visible = await page.$$eval('main button', (buttons) =>
+      buttons.filter((button) => button.checkVisibility()).map(({ name }) => name),
+    )
+    expect(visible).toEqual([kind])
+  })
+
+  it('names the site in the question for it', async () => {
+    await show(samples['no-permission'])
+    expect(await textOf('[name=allow]')).toBe('Allow for notes.example.com')
+    await show(samples['signed-out-further'])
+    expect(await textOf('[name=allow]')).toBe('Allow for example.com')
+  })
+
+  it('copies the token by Enter, from the start', async () => {
+    await show({ kind: 'loading' })
+    await show(samples['ready'])
+    await page.keyboard.press('Enter')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'copy', format: 'token' })])
+  })
+
+  it('chooses the session whose button is pressed', async () => {
+    await show(samples['several'])
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'choose', sessionId: 'second' })])
+  })
+
+  it('offers every format to the keyboard, once the list is folded out', async () => {
+    await show(samples['ready'])
+    await page.focus('.formats summary')
+    await page.keyboard.press('Space')
+    const reached: string[] = []
+    for (let step = 0; step < 12; step++) {
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Space')
+      reached.push(await page.evaluate(() => (document.activeElement as HTMLButtonElement).value))
+    }
+    expect(await actions()).toEqual(
+      reached.map((format) => expect.objectContaining({ kind: 'copy', format })),
+    )
+    expect(new Set(reached).size).toBe(12)
+  })
+
+  it('offers no format that the view does not, and no heading without formats', async () => {
+    await show(samples['ready-no-server'])
+    await page.click('.formats summary')
+    const visible = await page.$$eval('.formats :is(button, h2)', (elements) =>
+      elements.filter((element) => element.checkVisibility()).map((element) => element.textContent),
+    )
+    expect(visible).toEqual(['With the token', 'Authorization header', 'Environment variable'])
+    expect(await page.$eval('.test [name=settings]', (button) => button.checkVisibility())).toBe(true)
+    expect(await page.$eval('[name=test]', (button) => button.checkVisibility())).toBe(false)
+  })
+
+  it('marks configurations: without a token as recommended, with one by the time that is left', async () => {
+    await show(samples['ready'])
+    expect(await textOf('#recommended')).toContain('Recommended')
+    expect(await textOf('#quick-test-time')).toBe('Quick test, dies in 47 min')
+    await show(samples['ready'], 'en', now + 46 * 60)
+    expect(await textOf('#quick-test-time')).toBe('Quick test, dies in 1 min')
+  })
+
+  it.each([
+    ['token', 'Token copied. It works for 47 min.'],
+    ['header', 'Authorization header copied. It works for 47 min.'],
+    ['config-claude-code', 'Configuration for Claude Code copied. It holds no token.'],
+    ['test-cursor', 'Test configuration for Cursor copied. It dies with the token.'],
+  ] as const)('says that %s was copied, in a status without the token', async (copied, said) => {
+    await show(samples['ready'])
+    await show(sampleReady(now, { copied }))
+    expect(await textOf('.status')).toContain(said)
+    expect(await page.$eval('.status', (status) => status.getAttribute('role'))).toBe('status')
+    expect(await textOf('.status')).not.toContain(sampleToken.slice(-8))
+  })
+
+  it('says when nothing was copied', async () => {
+    await show(samples['ready-copy-failed'])
+    const failed = '.status [data-slot=copy-failed]'
+    expect(await page.$eval(failed, (element) => element.checkVisibility())).toBe(true)
+    await show(samples['ready'])
+    expect(await page.$eval(failed, (element) => element.checkVisibility())).toBe(false)
+  })
+
+  it('counts down without saying so, and leaves focus and what is folded out alone', async () => {
+    await show(samples['ready'])
+    await page.click('.formats summary')
+    await page.focus('[value=curl]')
+    await page.evaluate(() => {
+      const changes: string[] = []
+      Object.assign(globalThis, { changes })
+      new MutationObserver((records) => {
+        for (const { target } of records) {
+          const element = target instanceof Element ? target : target.parentElement
+          changes.push(element?.closest('[role=status], [role=timer], [aria-live]')?.role ?? 'elsewhere')
+        }
+      }).observe(document.body, { subtree: true, childList: true, characterData: true })
+    })
+    await show(samples['ready'], 'en', now + 1)
+    expect(await textOf('[role=timer]')).toBe('47:11')
+    expect(await page.evaluate(() => (globalThis as unknown as { changes: string[] }).changes)).toEqual([
+      'timer',
+    ])
+    expect(await page.$eval('[role=timer]', (timer) => timer.ariaLive)).toBe('off')
+    expect(await page.evaluate(() => (document.activeElement as HTMLButtonElement).value)).toBe('curl')
+    expect(await page.$eval('.formats', (details) => (details as HTMLDetailsElement).open)).toBe(true)
+  })
+
+  it('has the token in the page only while it is revealed, and never in an attribute', async () => {
+    const markup = (): Promise<string> => page.evaluate(() => document.documentElement.outerHTML)
+    await show(samples['ready'])
+    expect(await markup()).not.toContain(sampleToken)
+    expect(await page.$eval('.revealed', (token) => token.checkVisibility())).toBe(false)
+    expect(await page.$eval('.masked', (mask) => getComputedStyle(mask).userSelect)).toBe('none')
+    await page.click('[name=reveal]')
+    await show(samples['ready-revealed'])
+    expect(await textOf('.revealed')).toBe(sampleToken)
+    expect(await focused()).toBe('hide')
+    expect((await markup()).split(sampleToken).length).toBe(2)
+    const attributes = await page.evaluate(() =>
+      [...document.querySelectorAll('*')].flatMap((element) =>
+        [...element.attributes].map(({ value }) => value),
+      ),
+    )
+    expect(attributes.filter((value) => value.includes(sampleToken))).toEqual([])
+    await show(samples['ready'])
+    expect(await markup()).not.toContain(sampleToken)
+  })
+
+  it('takes a revealed token away with every other view', async () => {
+    for (const name of ['expired', 'several', 'signed-out', 'loading']) {
+      await show(samples['ready-revealed'])
+      await show(samples[name])
+      expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toContain(sampleToken)
+    }
+  })
+
+  it('shows claims as not verified, and their times as dates of the language', async () => {
+    await show(samples['ready'])
+    await page.click('.claims summary')
+    expect(await textOf('.claims summary')).toBe('What the token says not verified')
+    expect(await textOf('.claims dl > div:last-child')).toMatch(/exp .*2027.*\d{1,2}:32/)
+    await page.setContent(html)
+    await show(samples['ready'], 'de')
+    expect(await textOf('.claims dl > div:last-child')).toMatch(/exp 15\.01\.2027, \d\d:32/)
+  })
+
+  it('shows no claims where there are none', async () => {
+    await show(samples['ready-endless'])
+    expect(await page.$eval('.claims', (details) => details.checkVisibility())).toBe(false)
+    expect(await textOf('[role=timer]')).toBe('Unknown')
+  })
+
+  it('tells how a test went, and lets a long list of tools scroll in its place', async () => {
+    await show(samples['test-passed'])
+    expect(await seen()).toContain('Notes answered in 123 ms and offers 12 tools.')
+    const list = await page.$eval('.tools', (tools) => ({
+      count: tools.querySelectorAll('li').length,
+      scrolls: tools.scrollHeight > tools.clientHeight,
+      tabIndex: (tools as HTMLElement).tabIndex,
+    }))
+    expect(list).toEqual({ count: 12, scrolls: true, tabIndex: 0 })
+    await show(samples['test-passed-one'])
+    expect(await seen()).toContain('mcp.example.com/mcp answered in 1234 ms and offers one tool.')
+    await show(samples['test-refused'])
+    expect(await seen()).toContain('invalid_token: The token was issued by another project.')
+    expect(await page.$('.tools li')).toBeNull()
+    await show(samples['test-no-permission'])
+    await page.click('[name=allow-test]')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-test' })])
+  })
+
+  it('offers a reload when the token ends soon', async () => {
+    await show(samples['ready-ends-soon'])
+    expect(await seen()).toContain('Under five minutes left.')
+    await page.click('.warning [name=reload]')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'reload' })])
+  })
+
+  it.each(Object.keys(hostileSamples(now)))('shows what strangers wrote as text: %s', async (name) => {
+    await show(hostileSamples(now)[name])
+    await page.evaluate(() => {
+      for (const details of document.querySelectorAll('details')) details.open = true
+    })
+    expect(await page.title()).toBe('Drawbridge')
+    expect(await page.$('img, main script, iframe')).toBeNull()
+    expect(await page.evaluate(() => document.body.innerText)).toContain('<img src=x')
+    const overflow = await page.evaluate(() => {
+      const main = document.querySelector('main') as HTMLElement
+      return [document.documentElement, main, ...main.children].map(
+        (box) => box.scrollWidth - box.clientWidth,
+      )
+    })
+    expect(Math.max(...overflow)).toBe(0)
+  })
+
+  it.each(['en', 'de'])(
+    'fits into 320 px in %s, from left to right and from right to left',
+    async (language) => {
+      await page.setViewport({ width: 320, height: 600 })
+      try {
+        for (const [name, view] of Object.entries(samples)) {
+          await page.setContent(html)
+          await show(view, language)
+          for (const direction of ['ltr', 'rtl']) {
+            const overflow = await page.evaluate((direction) => {
+              document.documentElement.dir = direction
+              for (const details of document.querySelectorAll('details')) details.open = true
+              const main = document.querySelector('main') as HTMLElement
+              return [document.documentElement, main, ...main.children].map(
+                (box) => box.scrollWidth - box.clientWidth,
+              )
+            }, direction)
+            expect(Math.max(...overflow), `${name} ${direction}`).toBe(0)
+          }
+        }
+      } finally {
+        await page.setViewport({ width: 360, height: 600 })
+      }
+    },
+  )
+
+  it('keeps to the height that browsers allow, and scrolls inside', async () => {
+    await show(samples['test-passed'])
+    await page.evaluate(() => {
+      for (const details of document.querySelectorAll('details')) details.open = true
+    })
+    const height = await page.evaluate(() => document.body.getBoundingClientRect().height)
+    expect(height).toBeLessThanOrEqual(600)
+    expect(await page.$eval('.ready', (court) => court.scrollHeight > court.clientHeight)).toBe(true)
+    expect(await page.$eval('.ready', (court) => court.scrollTop)).toBe(0)
+  })
+})

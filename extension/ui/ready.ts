@@ -1,0 +1,64 @@
+import type { CopyFormat, ReadyView } from '../core/popup-view.ts'
+import { renderConnectionTest } from './connection-test.ts'
+import type { Translate } from './message.ts'
+import type { Moments } from './moment.ts'
+import { withoutScheme } from './notice.ts'
+import { fillList, find } from './slot.ts'
+import type { Contents } from './slot.ts'
+
+/** A session whose token can be copied. The token itself is in the page only while it is revealed. */
+export function renderReady(
+  root: HTMLElement,
+  view: ReadyView,
+  translate: Translate,
+  moments: Moments,
+): Contents {
+  const { session, host, profile, masked, revealed, claims } = view
+  const { account, project, expiresAt } = session
+  const server = withoutScheme(profile.server)
+  const end = expiresAt === undefined ? '_endless' : ''
+  const minutes = moments.minutesLeft(expiresAt ?? 0)
+  const reveal = revealed === undefined ? 'reveal' : 'hide'
+  ;(find(root, 'reveal') as HTMLButtonElement).name = reveal
+  for (const button of root.querySelectorAll<HTMLButtonElement>('[name=copy]')) {
+    button.hidden = !view.formats.includes(button.value as CopyFormat)
+    button.classList.toggle('copied', button.value === view.copied)
+  }
+  fillList(root, 'claims', claims, ({ name, value, at }) => ({
+    name,
+    value: at === undefined ? value : moments.date(at),
+  }))
+  return {
+    lead: account && translate('signed_in_as'),
+    title: account ?? translate('signed_in'),
+    label: profile.label === host ? translate('web_app') : profile.label,
+    host,
+    project,
+    others: view.hasOthers,
+    'ends-soon': view.endsSoon,
+    timer: moments.left(expiresAt),
+    masked,
+    revealed,
+    reveal: translate(reveal),
+    'copy-failed': view.copyFailed,
+    status: copyStatus(root, view, translate, (name) => translate(`copied${end}`, name, minutes)),
+    'quick-test-time': translate(`quick_test_time${end}`, minutes),
+    'server-row': Boolean(server),
+    server,
+    ...renderConnectionTest(root, view.test, server, translate),
+  }
+}
+
+/** What was copied, in words: which button it was, and what is to be known of it. */
+function copyStatus(
+  root: HTMLElement,
+  { copied }: ReadyView,
+  translate: Translate,
+  withToken: (name: string) => string,
+): string {
+  if (!copied) return ''
+  if (copied === 'token') return withToken(translate('token'))
+  const name = root.querySelector(`[value=${copied}]`)?.textContent ?? ''
+  if (copied.startsWith('config')) return translate('copied_config', name)
+  return copied.startsWith('test') ? translate('copied_test', name) : withToken(name)
+}

@@ -1,0 +1,29 @@
+import type { SettingsNotice } from '../../core/settings-view.ts'
+import { messagePart } from '../message.ts'
+import type { Translate } from '../message.ts'
+
+/** What has just happened, in words. */
+export function noticeText(notice: SettingsNotice, translate: Translate): string {
+  switch (notice.kind) {
+    case 'none':
+      return ''
+    case 'saved':
+    case 'deleted':
+      return translate(`notice_${notice.kind}`, notice.label)
+    case 'allowed':
+    case 'refused':
+    case 'taken-back':
+    case 'kept':
+      return translate(
+        `notice_${messagePart(notice.kind)}`,
+        notice.host === '*' ? translate('every_site') : notice.host,
+      )
+    case 'imported': {
+      // Our languages know these two; one with more of them adds texts of the same pattern.
+      const plural = new Intl.PluralRules(translate('locale')).select(notice.count) as 'one' | 'other'
+      return translate(`notice_imported_${plural}`, String(notice.count))
+    }
+    case 'not-imported':
+      return translate(`import_${messagePart(notice.reason)}`, String(notice.position))
+  }
+}

@@ -1,0 +1,80 @@
+import type { ProfileForm } from '../../core/settings-view.ts'
+import type { ProfileDraft, ProfileField } from '../../core/profile-form.ts'
+import { messagePart } from '../message.ts'
+import type { Translate } from '../message.ts'
+import type { Contents } from '../slot.ts'
+import { setOpen } from './dialog.ts'
+
+const fields: readonly ProfileField[] = ['appUrl', 'baseUrl', 'label', 'cookieName']
+
+/** The dialog with the form for one profile. */
+export interface ProfileDialog {
+  /** What the fields hold now. */
+  draft(): ProfileDraft
+  /** Opens it, or closes it without a form. */
+  show(form: ProfileForm | undefined): void
+}
+
+/** The dialog below `root`. Its texts are in `formContents`. */
+export function createProfileDialog(root: HTMLElement): ProfileDialog {
+  const dialog = root.querySelector('#form') as HTMLDialogElement
+  const inputs = new Map(fields.map((field) => [field, root.querySelector(`#${field}`) as HTMLInputElement]))
+  let shown: ProfileForm | undefined
+
+  const show = (form: ProfileForm | undefined): void => {
+    for (const [field, input] of inputs) {
+      // What was typed since stays, unless it is to become something else.
+      const value = form?.draft[field] ?? ''
+      if (value !== shown?.draft[field]) input.value = value
+      input.ariaInvalid = String(form?.faults[field] !== undefined)
+    }
+    setOpen(dialog, form !== undefined)
+    if (form && form.faults !== shown?.faults) {
+      const faulty = fields.find((field) => form.faults[field] !== undefined)
+      if (faulty) inputs.get(faulty)?.focus()
+    }
+    shown = form
+  }
+
+  return {
+    draft() {
+      const entries = [...inputs].map(([field, input]) => [field, input.value])
+      return { id: shown?.draft.id ?? '', ...Object.fromEntries(entries) } as ProfileDraft
+    },
+    show,
+  }
+}
+
+/** The texts of the form: its title, what is wrong with which field, and what looking up has found. */
+export function formContents(form: ProfileForm | undefined, translate: Translate): Contents {
+  if (form === undefined) return { lookup: '' }
+  const faults = fields.map((field) => {
+    const fault = form.faults[field]
+    return [`fault-${field}`, fault && translate(`fault_${messagePart(fault)}`)] as const
+  })
+  const { lookup } = form
+  return {
+    'form-title': translate(form.isNew ? 'form_new' : 'form_edit'),
+    ...Object.fromEntries(faults),
+    lookup: lookupText(lookup, translate),
+    'allow-look-up': lookup.kind === 'no-permission' && translate('action_allow', lookup.host),
+  }
+}
+
+function lookupText(lookup: ProfileForm['lookup'], translate: Translate): string {
+  switch (lookup.kind) {
+    case 'none':
+      return ''
+    case 'running':
+      return translate('lookup_running')
+    case 'found':
+      return translate('lookup_found', lookup.name ?? lookup.baseUrl)
+    case 'not-found':
+      return translate('lookup_not_found', String(lookup.status))
+    case 'other-resource':
+      return translate('lookup_other_resource', lookup.resource)
+    case 'no-permission':
+    case 'unreachable':
+      return translate(`lookup_${messagePart(lookup.kind)}`, lookup.host)
+  }
+}

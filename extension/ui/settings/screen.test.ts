@@ -1,0 +1,211 @@
+// The page of settings with every view, in a real browser.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SettingsAction, SettingsView } from '../../core/settings-view.ts'
+import { findChromium, openChromium } from '../testing/chromium.ts'
+import { settingsSamples as samples } from '../testing/settings-samples.ts'
+import { buildStagedPage, readMessages } from '../testing/staged-page.ts'
+import type { Message } from '../testing/translator.ts'
+
+const chromium = findChromium()
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What `settings-stage.ts` puts there. */
+interface Stage {
+  actions: SettingsAction[]
+  show(view: SettingsView, messages: Record<string, Message>): void
+}
+
+describe.skipIf(chromium === undefined)('the page of settings', () => {
+  let html: string
+  let page: Page
+  let close: () => Promise<void>
+
+  beforeAll(async () => {
+    html = await buildStagedPage('settings')
+    ;({ page, close } = await openChromium(chromium ?? ''))
+    await page.setViewport({ width: 1000, height: 800 })
+  })
+  afterAll(() => close?.())
+  beforeEach(() => page.setContent(html))
+
+  async function show(view: SettingsView | undefined, language = 'en'): Promise<void> {
+    if (view === undefined) throw new Error('There is no such sample.')
+    const messages = readMessages(language)
+    await page.evaluate(
+      (view, messages) => (globalThis as unknown as Stage).show(view, messages),
+      view as never,
+      messages as never,
+    )
+  }
+
+  const actions = (): Promise<SettingsAction[]> =>
+    page.evaluate(() => (globalThis as unknown as Stage).actions)
+  const seen = (): Promise<string> =>
+    page.evaluate(() => document.body.innerText.replaceAll(/[\u2068\u2069]/g, ''))
+  const value = (field: string): Promise<string> =>
+    page.$eval(`#${field}`, (input) => (input as HTMLInputElement).value)
+  const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.id ?? '')
+
+  it.each(Object.keys(samples))(
+    'says all there is to say about %s, in both languages, accessibly',
+    async (name) => {
+      for (const language of ['de', 'en']) {
+        await page.setContent(html)
+        await show(samples[name], language)
+        const empty = await page.evaluate(() =>
+          [...document.querySelectorAll<HTMLElement>('h1, h2, h3, button, label, dt')]
+            .filter((element) => element.checkVisibility())
+            .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
+            .map((element) => element.outerHTML),
+        )
+        expect(empty).toEqual([])
+        expect(await seen()).not.toMatch(/undefined|NaN|null|\[object/)
+      }
+      await page.evaluate(axe)
+      const { violations } = (await page.evaluate('axe.run()')) as { violations: { id: string }[] }
+      expect(violations.map(({ id }) => id)).toEqual([])
+    },
+  )
+
+  it.each(['en', 'de'])('fits into 320 px in %s', async (language) => {
+    await page.setViewport({ width: 320, height: 640 })
+    try {
+      for (const [name, view] of Object.entries(samples)) {
+        await page.setContent(html)
+        await show(view, language)
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+        expect(overflow, name).toBe(0)
+      }
+    } finally {
+      await page.setViewport({ width: 1000, height: 800 })
+    }
+  })
+
+  it('names in each button of the list what it is about', async () => {
+    await show(samples['profiles'])
+    const names = await page.$$eval('.card button', (buttons) =>
+      buttons.filter((button) => button.checkVisibility()).map((button) => button.ariaLabel),
+    )
+    expect(names).toEqual([
+      'Edit Notes',
+      'Delete Notes',
+      'Take back the permission for notes.example.com',
+      'Allow mcp.example.com',
+      'Edit Notes (staging)',
+      'Allow staging.internal:3000',
+      'Take back the permission for app.example.org',
+      'Take back the permission for localhost',
+    ])
+    for (const button of await page.$$('.card button')) if (await button.isVisible()) await button.click()
+    expect(await actions()).toEqual([
+      expect.objectContaining({ kind: 'edit', id: 'notes' }),
+      expect.objectContaining({ kind: 'delete', id: 'notes' }),
+      expect.objectContaining({ kind: 'take-back', purpose: 'read', id: 'notes' }),
+      expect.objectContaining({ kind: 'allow', purpose: 'test', id: 'notes' }),
+      expect.objectContaining({ kind: 'edit', id: 'staging' }),
+      expect.objectContaining({ kind: 'allow', purpose: 'read', id: 'staging' }),
+      expect.objectContaining({ kind: 'take-back-site', host: 'app.example.org' }),
+      expect.objectContaining({ kind: 'take-back-site', host: 'localhost' }),
+    ])
+  })
+
+  it('hands over what was typed, by Enter too', async () => {
+    await show(samples['form-new'])
+    expect(await focused()).toBe('appUrl')
+    await page.type('#label', 'My notes')
+    await page.type('#cookieName', 'my-session')
+    await page.click('[name=look-up]')
+    await page.focus('#cookieName')
+    await page.keyboard.press('Enter')
+    const draft = {
+      id: 'new',
+      appUrl: 'https://notes.example.com',
+      baseUrl: '',
+      label: 'My notes',
+      cookieName: 'my-session',
+    }
+    expect(await actions()).toEqual([
+      expect.objectContaining({ kind: 'look-up', draft }),
+      { kind: 'save', draft },
+    ])
+  })
+
+  it('leads to the first field that is wrong, and says at each what is', async () => {
+    await show(samples['form-new'])
+    await show(samples['form-faults'])
+    expect(await focused()).toBe('appUrl')
+    const invalid = await page.$$eval('[aria-invalid=true]', (inputs) =>
+      inputs.map((input) => {
+        const [fault = ''] = input.getAttribute('aria-describedby')?.split(' ') ?? []
+        return [input.id, document.getElementById(fault)?.textContent]
+      }),
+    )
+    expect(invalid).toEqual([
+      ['appUrl', 'This is needed.'],
+      ['baseUrl', 'Tokens go by https only, unless the server is on this computer.'],
+      ['cookieName', 'No cookie can be called so.'],
+    ])
+  })
+
+  it('fills in what was looked up, and leaves alone what was typed meanwhile', async () => {
+    await show(samples['form-new'])
+    await page.type('#cookieName', 'typed meanwhile')
+    await show(samples['form-found'])
+    expect([await value('baseUrl'), await value('label'), await value('cookieName')]).toEqual([
+      'https://mcp.example.com',
+      'Notes',
+      'typed meanwhile',
+    ])
+    expect(await seen()).toContain('Found: Notes.')
+  })
+
+  it.each(['form-new', 'deletion'])('cancels %s by Escape, and closes it when told so', async (name) => {
+    await show(samples['profiles'])
+    await page.focus('[name=add]')
+    await show(samples[name])
+    await page.keyboard.press('Escape')
+    expect(await actions()).toEqual([{ kind: 'cancel' }])
+    expect(await page.$$('dialog[open]')).toHaveLength(1)
+    await show(samples['profiles'])
+    expect(await page.$$('dialog[open]')).toHaveLength(0)
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('add')
+  })
+
+  it('asks for one site by one button, which has the focus', async () => {
+    await show(samples['allow-read'])
+    await page.keyboard.press('Enter')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-asked' })])
+    await page.click('[name=return]')
+    expect((await actions()).at(-1)).toMatchObject({ kind: 'return' })
+  })
+
+  it('reads a file that was chosen', async () => {
+    await show(samples['profiles'])
+    const [chooser] = await Promise.all([page.waitForFileChooser(), page.click('[name=choose-file]')])
+    await chooser.accept([new URL('../../package.json', import.meta.url).pathname])
+    await page.waitForFunction('actions.length > 0')
+    expect(await actions()).toEqual([
+      { kind: 'import', file: expect.stringContaining('@drawbridge/extension') },
+    ])
+  })
+
+  it('shows what strangers wrote as text', async () => {
+    const markup = '<img src=x onerror="document.title=1">'
+    const sample = samples['form-new'] as Extract<SettingsView, { kind: 'profiles' }>
+    const [first] = sample.profiles
+    if (first === undefined || sample.form === undefined) throw new Error('The sample is empty.')
+    await show({
+      ...sample,
+      profiles: [{ ...first, label: markup, appUrl: markup, baseUrl: markup, cookieName: markup }],
+      otherSites: [markup],
+      notice: { kind: 'saved', label: markup },
+      form: { ...sample.form, lookup: { kind: 'other-resource', resource: markup } },
+    })
+    expect(await page.title()).toBe('Drawbridge · Settings')
+    expect(await page.$('img')).toBeNull()
+    expect((await seen()).split('<img').length).toBeGreaterThan(6)
+  })
+})

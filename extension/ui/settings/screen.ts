@@ -1,0 +1,117 @@
+import type { ProfileDraft } from '../../core/profile-form.ts'
+import type { SettingsAction, SettingsView } from '../../core/settings-view.ts'
+import { localise } from '../localise.ts'
+import { confined } from '../message.ts'
+import type { Translate } from '../message.ts'
+import { fill, fillList } from '../slot.ts'
+import type { Contents } from '../slot.ts'
+import { noticeText } from './notice-text.ts'
+import { profileCells } from './profile-card.ts'
+import { setOpen } from './dialog.ts'
+import { createProfileDialog, formContents } from './profile-form.ts'
+
+/**
+ * Draws the page of settings, of which `root` is the body; returns what shows a view. `act` is called in the handler of the
+ * click. Exporting, which gives the page nothing new to show, is `exportFile`.
+ */
+export function createSettingsScreen(
+  root: HTMLElement,
+  texts: Translate,
+  act: (action: SettingsAction) => void,
+  exportFile: () => void,
+): (view: SettingsView) => void {
+  const translate = confined(texts)
+  const deletion = root.querySelector('#deletion') as HTMLDialogElement
+  const file = root.querySelector('[type=file]') as HTMLInputElement
+  const form = createProfileDialog(root)
+
+  localise(root, translate)
+  document.title = `Drawbridge · ${translate('settings_title')}`
+  root.addEventListener('click', ({ target }) => {
+    const { name, value, type } = (target as Element).closest('button') ?? {}
+    if (name === 'export') exportFile()
+    else if (name === 'choose-file') file.click()
+    else if (name && type !== 'submit') act(actionOf(name, value ?? '', form.draft()))
+  })
+  root.addEventListener('submit', (event) => {
+    event.preventDefault()
+    act({ kind: 'save', draft: form.draft() })
+  })
+  // The Escape key closes a dialog. Whether it is open is for the view to say. The event does not bubble.
+  root.addEventListener(
+    'cancel',
+    (event) => {
+      if (!(event.target instanceof HTMLDialogElement)) return
+      event.preventDefault()
+      act({ kind: 'cancel' })
+    },
+    { capture: true },
+  )
+  file.addEventListener('change', () => {
+    const [chosen] = file.files ?? []
+    void chosen?.text().then((text) => act({ kind: 'import', file: text }))
+    file.value = ''
+  })
+
+  return (view) => {
+    fill(root, contentsOf(view, translate))
+    if (view.kind === 'profiles') {
+      fillList(root, 'profiles', view.profiles, (profile, row) => profileCells(profile, row, translate))
+      fillList(root, 'other-sites', view.otherSites, (site, row) => {
+        const host = site === '*' ? translate('every_site') : site
+        const button = row.querySelector('button') as HTMLButtonElement
+        button.value = site
+        button.ariaLabel = translate('take_back_name', host)
+        return { host, 'take-back': translate('take_back') }
+      })
+    }
+    form.show(view.kind === 'profiles' ? view.form : undefined)
+    setOpen(deletion, view.kind === 'profiles' && view.deleting !== undefined)
+    if (root.dataset['view'] !== view.kind && view.kind === 'allow') focusAllow(root)
+    root.dataset['view'] = view.kind
+    if (view.kind !== 'loading') root.dataset['ready'] = ''
+  }
+}
+
+function focusAllow(root: HTMLElement): void {
+  root.querySelector<HTMLElement>('[name=allow-asked]')?.focus()
+}
+
+/** What a button means: its name is the kind of an action, its value what the action is about. */
+function actionOf(name: string, value: string, draft: ProfileDraft): SettingsAction {
+  const [purpose, id] = value.split(':')
+  return { kind: name, draft, host: value, ...(id ? { purpose, id } : { id: value }) } as SettingsAction
+}
+
+function contentsOf(view: SettingsView, translate: Translate): Contents {
+  if (view.kind === 'loading') return {}
+  if (view.kind === 'profiles') {
+    const { profiles, otherSites, form, deleting, notice, shortcut } = view
+    return {
+      title: translate('settings_title'),
+      detail: translate('settings_detail'),
+      privacy: true,
+      'shortcut-hint': shortcut && translate('shortcut_hint'),
+      shortcut,
+      'shortcut-none': !shortcut,
+      notice: noticeText(notice, translate),
+      profiles: true,
+      'no-profiles': profiles.length === 0,
+      'other-sites': otherSites.length > 0,
+      'deletion-title': deleting && translate('delete_title', deleting.label),
+      ...formContents(form, translate),
+    }
+  }
+  const { purpose, host, outcome } = view
+  const mayAsk = outcome !== 'allowed'
+  return {
+    title: translate(`allow_${purpose}_title`, host),
+    detail: translate(`allow_${purpose}_detail`),
+    allows: true,
+    'allows-what': translate(`allow_means_${purpose}`, host),
+    notice: outcome === 'open' ? '' : translate(`allow_${outcome}`, host),
+    question: true,
+    'allow-asked': mayAsk && translate('action_allow', host),
+    return: translate(mayAsk ? 'allow_later' : 'action_settings'),
+  }
+}

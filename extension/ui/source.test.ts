@@ -1,0 +1,60 @@
+// Rules for all of the extension that only a look at its text can keep.
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const extension = fileURLToPath(new URL('..', import.meta.url))
+
+function read(pattern: string): { path: string; text: string }[] {
+  return globSync(pattern, {
+    cwd: extension,
+    exclude: (path) => /node_modules|\.wxt|\.output/.test(path),
+  }).map((path) => ({ path, text: readFileSync(`${extension}/${path}`, 'utf8') }))
+}
+
+const scripts = read('**/*.ts').filter(({ path }) => !/\.test\.ts$|testing|build-test/.test(path))
+const pages = read('entrypoints/**/*.html')
+const styles = [...read('entrypoints/**/*.css'), ...read('ui/**/*.css')]
+
+function offenders(files: { path: string; text: string }[], pattern: RegExp): string[] {
+  return files.flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)].map(([found]) => `${path}: ${found.trim()}`),
+  )
+}
+
+describe('the source of the extension', () => {
+  it('is looked at', () => {
+    expect(scripts.length).toBeGreaterThan(25)
+    expect(pages.length).toBe(2)
+    expect(styles.length).toBe(3)
+  })
+
+  it('makes no markup from text and runs none', () => {
+    const pattern =
+      /\b(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|setHTML|createContextualFragment|DOMParser|srcdoc|eval)\b|document\.write|new Function|javascript:/g
+    expect(offenders(scripts, pattern)).toEqual([])
+  })
+
+  it('writes nothing to the console', () => {
+    expect(offenders(scripts, /\bconsole\./g)).toEqual([])
+  })
+
+  it('has pages without scripts, styles, handlers or addresses of others in them', () => {
+    expect(
+      offenders(pages, /<style|\sstyle=|\son\w+=|<script(?![^>]*\bsrc="\.\/)|https?:|\ssrc="\/\//g),
+    ).toEqual([])
+  })
+
+  it('has styles for both directions of writing: logical properties only', () => {
+    const physical =
+      /(?:^|[\s{;])(?:(?:margin|padding|border|inset)-(?:left|right|top|bottom)[\w-]*|left|right|top|bottom|(?:min-|max-)?(?:width|height)|float|clear)\s*:|text-align:\s*(?:left|right)/gm
+    expect(offenders(styles, physical)).toEqual([])
+    const sides = offenders(styles, /(?:margin|padding|border-width):\s*(?:[^\s;()]+\s+){3}[^\s;()]+;/g)
+    // A corner that is turned: the same in both directions.
+    expect(sides).toEqual(['entrypoints/popup/style.css: border-width: 0 2px 2px 0;'])
+  })
+
+  it('has styles that fetch nothing', () => {
+    expect(offenders(styles, /url\(|@font-face/g)).toEqual([])
+  })
+})

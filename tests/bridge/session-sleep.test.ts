@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Remote, RemoteOptions } from '../remote/remote.ts'
+import { type BridgeChild, errorOf, textOf } from './support/bridge-child.ts'
+import { type Stage, staged, until } from './support/stage.ts'
+
+const computer = new URL('testing/sleeping-computer.ts', import.meta.url).href
+
+interface Scene {
+  remote: Remote
+  bridge: BridgeChild
+  /** The computer of the bridge sleeps for an hour. Resolves when it is awake again; the bridge may not have noticed. */
+  sleep(): Promise<void>
+}
+
+/** A bridge with an open session, and a stream if the client or the server keeps one open. */
+async function opened(
+  stage: Stage,
+  year: '2025' | '2026',
+  options: RemoteOptions & { clockOnly?: boolean; flags?: readonly string[] } = {},
+): Promise<Scene> {
+  const { clockOnly = false, flags = [], ...settings } = options
+  const remote = await stage.remote({ era: 'legacy', ...settings })
+  const bridge = stage.bridge(settings.transport === 'sse' ? remote.sseUrl : remote.url, {
+    flags,
+    environment: {
+      NODE_OPTIONS: `--import ${computer}`,
+      SLEEP_SECONDS: '3600',
+      ...(clockOnly && { SLEEP_SECONDS_OF: 'wall' }),
+    },
+  })
+  if (year === '2026') bridge.speakModern()
+  else await bridge.initialize()
+  await bridge.call('echo', {})
+  if (settings.era !== 'modern' || year === '2025')
+    await until('a stream', () => remote.counters.streamsOpen === 1)
+  let naps = 0
+  const isAwake = (): boolean => bridge.stderr().split('awake again').length - 1 === naps
+  return {
+    remote,
+    bridge,
+    async sleep() {
+      naps += 1
+      bridge.kill('SIGUSR2')
+      await until('it is awake', isAwake)
+    },
+  }
+}
+
+/** Resolves when the server has the call, with what answers it then. */
+async function startSlow(
+  { bridge, remote }: Scene,
+  key: string,
+  ms: number,
+): Promise<{ answer: Promise<JsonObject> }> {
+  const answer = bridge.ask('tools/call', { name: 'slow', arguments: { ms, key, text: key } })
+  await until(`the call ${key}`, () => remote.counters.calls[key] === 1)
+  return { answer }
+}
+
+describe.concurrent('after a sleep of the computer', () => {
+  it(
+    'a call that was under way fails by name, and one that is asked right behind it has all its time',
+    staged(async (stage) => {
+      const scene = await opened(stage, '2025')
+      const old = await startSlow(scene, 'old', 60_000)
+      await scene.sleep()
+      const young = await startSlow(scene, 'young', 4000)
+      const { data, message } = errorOf(await old.answer)
+      expect(data).toMatchObject({ code: 'network_reset', origin: scene.remote.origin })
+      expect(message).toContain('slept')
+      expect(message).not.toContain('--body-timeout')
+      expect(textOf(await young.answer)).toBe('young')
+    }),
+  )
+
+  it.each(['2025', '2026'] as const)(
+    'a list that was asked for before is asked for again (%s client)',
+    (year) =>
+      staged(async (stage) => {
+        const { remote, bridge, sleep } = await opened(stage, year)
+        remote.failNext('hang', 1, 'tools/list')
+        const list = bridge.ask('tools/list')
+        await until('it is there', () => remote.settings.faultTimes === 0)
+        await sleep()
+        expect(await list).toHaveProperty('result.tools')
+      })(),
+  )
+
+  it.each(['2025', '2026'] as const)(
+    'the server is pinged, and the stream of its session opened again, whatever is under way (%s client)',
+    (year) =>
+      staged(async (stage) => {
+        const scene = await opened(stage, year)
+        const { remote, bridge, sleep } = scene
+        remote.broadcast('notifications/resources/list_changed')
+        const pings = remote.counters.methods['ping'] ?? 0
+        await sleep()
+        const young = await startSlow(scene, 'young', 2500)
+        await until('a ping', () => (remote.counters.methods['ping'] ?? 0) > pings)
+        // At once, and not after the wait that follows a stream which broke.
+        await until('another stream', () => remote.counters.streamsOpened === 2, 2000)
+        await until('the first is gone', () => remote.counters.streamsOpen === 1)
+        expect(remote.counters.lastEventIds).toHaveLength(1)
+        expect(remote.counters.sessionsOpened).toBe(1)
+        expect(textOf(await young.answer)).toBe('young')
+        if (year === '2026') return
+        remote.changeTools()
+        await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
+      })(),
+  )
+
+  it(
+    'a client of 2025 is subscribed anew at a server of 2026, and hears each change once',
+    staged(async (stage) => {
+      const { remote, bridge, sleep } = await opened(stage, '2025', { era: 'modern' })
+      await sleep()
+      await until('another subscription', () => remote.counters.streamsOpened === 2)
+      await until('the first is gone', () => remote.counters.streamsOpen === 1)
+      remote.changeTools()
+      const isNotice = ({ method }: JsonObject): boolean => method === 'notifications/tools/list_changed'
+      await bridge.find(isNotice)
+      await bridge.call('echo', {})
+      expect(bridge.messages.filter(isNotice)).toHaveLength(1)
+    }),
+  )
+
+  it(
+    'a client of 2026 hears that its own subscription has ended, and may subscribe again',
+    staged(async (stage) => {
+      const { remote, bridge, sleep } = await opened(stage, '2026', { era: 'modern' })
+      const listen = (): Promise<JsonObject> =>
+        bridge.ask('subscriptions/listen', { notifications: { toolsListChanged: true } })
+      const first = listen()
+      await until('the stream', () => remote.counters.streamsOpen === 1)
+      await sleep()
+      expect(errorOf(await first).data).toMatchObject({ code: 'network_reset' })
+      void listen()
+      await until('another stream', () => remote.counters.streamsOpened === 2)
+      expect(await bridge.call('echo', { text: 'on' })).toBe('on')
+    }),
+  )
+
+  it(
+    'the one stream of a server of 2024 is given up only if no answer comes on it',
+    staged(async (stage) => {
+      const { remote, bridge, sleep } = await opened(stage, '2025', { transport: 'sse' })
+      await sleep()
+      await until('a ping', () => remote.counters.methods['ping'] === 1)
+      expect(await bridge.call('echo', { text: 'same' })).toBe('same')
+      expect(remote.counters.streamsOpened).toBe(1)
+      remote.failNext('hang', 1, 'ping')
+      await sleep()
+      await until('another stream', () => remote.counters.streamsOpened === 2)
+      expect(await bridge.call('echo', { text: 'another' })).toBe('another')
+    }),
+  )
+})
+
+describe.concurrent('a clock that is set', () => {
+  it(
+    'an hour ahead costs neither a call that is under way nor the next one',
+    staged(async (stage) => {
+      const scene = await opened(stage, '2025', { clockOnly: true })
+      const old = await startSlow(scene, 'old', 4000)
+      await scene.sleep()
+      const young = await startSlow(scene, 'young', 3000)
+      expect(textOf(await old.answer)).toBe('old')
+      expect(textOf(await young.answer)).toBe('young')
+      expect(scene.remote.counters.methods['ping']).toBe(1)
+    }),
+  )
+})

@@ -1,0 +1,30 @@
+// Loaded into a bridge before everything else: at each SIGUSR2 its computer has slept for SLEEP_SECONDS. The clock on the
+// wall and the time since the start have gone on meanwhile, and the monotonic clock has not, as on Linux. With
+// SLEEP_SECONDS_OF=wall only the clock on the wall goes ahead, as when somebody sets it. Says so on stderr when it is over.
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
+
+const EarlierDate = Date
+const earlierUptime = os.uptime
+const napMs = Number(process.env['SLEEP_SECONDS'] ?? 0) * 1000
+const isClockOnly = process.env['SLEEP_SECONDS_OF'] === 'wall'
+let sleptMs = 0
+
+process.on('SIGUSR2', () => {
+  sleptMs += napMs
+  process.stderr.write('awake again\n')
+})
+
+os.uptime = () => earlierUptime() + (isClockOnly ? 0 : sleptMs / 1000)
+syncBuiltinESMExports()
+
+globalThis.Date = new Proxy(EarlierDate, {
+  construct: (target, given: [], newTarget) =>
+    Reflect.construct(
+      target,
+      given.length === 0 ? [target.now() + sleptMs] : given,
+      newTarget,
+    ) as InstanceType<DateConstructor>,
+  get: (target, name, receiver): unknown =>
+    name === 'now' ? () => target.now() + sleptMs : Reflect.get(target, name, receiver),
+})

@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findBrowser } from './testing/find-browser.ts'
+import { launchBrowser } from './testing/launch-browser.ts'
+import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
+import { sessionSample, setCookies } from './testing/session-sample.ts'
+import type { RealPopup, TestBrowser } from './testing/test-browser.ts'
+import { hasVirtualDisplay, startVirtualDisplay, type VirtualDisplay } from './testing/virtual-display.ts'
+
+const isPossible = findBrowser('chromium') !== undefined && hasVirtualDisplay()
+
+// Everywhere else the question is answered beforehand; here Chromium really asks, and closes the popup to do so.
+describe.skipIf(!isPossible)('the question that Chromium asks', () => {
+  let display: VirtualDisplay
+  let site: SampleSite
+  let browser: TestBrowser
+
+  beforeAll(async () => {
+    display = await startVirtualDisplay()
+    site = await startSampleSite('app.example')
+    const hosts = new Map([['*.app.example', site.port]])
+    browser = await launchBrowser('chromium', { hosts, display: display.name })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await site?.close()
+    await display?.close()
+  })
+
+  it('is answered with no, then with yes: the popup is back by itself and shows the session', async () => {
+    const session = sessionSample()
+    site.add('closed.app.example', { setCookies: setCookies(session, { attributes: 'HttpOnly; Secure' }) })
+    const tab = await browser.openTab('https://closed.app.example/')
+
+    await ask(await browser.clickToolbar(tab))
+    // No is what has the focus.
+    await display.press('Return')
+    const again = await browser.clickToolbar(tab)
+    expect(await again.read((popup) => popup.document.body.dataset['view'])).toBe('no-permission')
+
+    const reopened = browser.nextPopup()
+    await ask(again)
+    await display.press('Tab')
+    await delay(400)
+    await display.press('Return')
+    const popup = await reopened
+    expect(await popup.read(({ document }) => document.body.dataset['view'])).toBe('ready')
+    expect(await popup.read(({ document }) => document.body.innerText)).toContain('ada@example.com')
+  })
+
+  /** Clicks what asks. The popup is closed by the question, so the click may never be answered. */
+  async function ask(popup: RealPopup): Promise<void> {
+    await Promise.race([popup.click('button[name=allow]').catch(() => undefined), delay(1000)])
+    await delay(1000)
+  }
+})

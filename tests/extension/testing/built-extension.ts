@@ -1,0 +1,26 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { BrowserKind } from './test-browser.ts'
+
+/** As the build itself is told. */
+const output =
+  process.env['EXTENSION_OUT_DIR'] ?? fileURLToPath(new URL('../../../dist/extension/', import.meta.url))
+
+/** A folder that a browser can load as an extension, and what the tests need of its manifest. */
+export interface BuiltExtension {
+  folder: string
+  /** Id of the add-on; only Firefox has one. */
+  geckoId: string
+}
+
+/** The production build for that browser: the very files that go into the stores' zip. Throws when there is none. */
+export function builtExtension(kind: BrowserKind): BuiltExtension {
+  const folder = join(output, kind === 'chromium' ? 'chrome-mv3' : 'firefox-mv3')
+  const file = join(folder, 'manifest.json')
+  if (!existsSync(file)) throw new Error('There is no built extension. Run npm run build first.')
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as {
+    browser_specific_settings?: { gecko?: { id?: string } }
+  }
+  return { folder, geckoId: manifest.browser_specific_settings?.gecko?.id ?? '' }
+}

@@ -1,0 +1,231 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, launch, type Page, type Target, TargetType } from 'puppeteer-core'
+import { listen, openExtensionPage, type PageOpener } from './extension-page.ts'
+import { hostPatterns } from './test-browser.ts'
+import type { BrowserOptions, ExtensionApi, RealPopup, Tab, TestBrowser } from './test-browser.ts'
+
+declare const chrome: ExtensionApi & {
+  windows: { create(options: { incognito: boolean; url: string }): Promise<void> }
+  developerPrivate: {
+    addHostPermission(id: string, pattern: string): Promise<void>
+    getExtensionInfo(id: string): Promise<{ state: string }>
+    updateProfileConfiguration(changes: object): Promise<void>
+    updateExtensionConfiguration(changes: object): Promise<void>
+  }
+}
+
+/** Starts Chromium; see {@link TestBrowser}. With `display` its windows are on that X display, else there are none. */
+export async function startChromium(
+  options: BrowserOptions & { display?: string; language?: string },
+): Promise<TestBrowser> {
+  const { executablePath, extension, proxy, requests, display, language = 'en-US' } = options
+  const profile = mkdtempSync(join(tmpdir(), 'drawbridge-chromium-'))
+  const removeProfile = (): void => rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+  try {
+    const browser = await launch({
+      executablePath,
+      userDataDir: profile,
+      headless: display === undefined,
+      pipe: true,
+      enableExtensions: true,
+      env: { ...process.env, LANGUAGE: language, ...(display !== undefined && { DISPLAY: display }) },
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--ignore-certificate-errors',
+        '--enable-unsafe-extension-debugging',
+        `--lang=${language}`,
+        `--proxy-server=${proxy}`,
+        '--proxy-bypass-list=<-loopback>',
+        '--window-size=1200,850',
+      ],
+    })
+    const id = await browser.installExtension(extension)
+    return createChromium({ browser, id, profile, requests, removeProfile })
+  } catch (error) {
+    removeProfile()
+    throw error
+  }
+}
+
+function createChromium(parts: {
+  browser: Browser
+  id: string
+  profile: string
+  requests: BrowserOptions['requests']
+  removeProfile: () => void
+}): TestBrowser {
+  const { browser, id, profile, requests, removeProfile } = parts
+  const complaints: string[] = []
+  const privatePages = new WeakSet<Page>()
+  const helpers = new Map<PageOpener, Promise<Page>>()
+  let manager: Promise<Page> | undefined
+
+  const open = (opener: PageOpener, path: string): Promise<Page> =>
+    openExtensionPage(opener, `chrome-extension://${id}/${path}`, complaints)
+
+  /** A page of the extension that stays open, to call its interfaces in. */
+  function helper(opener: PageOpener = browser): Promise<Page> {
+    const known = helpers.get(opener) ?? open(opener, 'options.html')
+    helpers.set(opener, known)
+    return known
+  }
+
+  /** Windows as a person opens them: what the driver calls a context is private too, but has a cookie store of its own. */
+  const privateWindows: PageOpener = {
+    async newPage() {
+      const within = await helper()
+      const known = new Set(browser.targets())
+      await within.evaluate(() => chrome.windows.create({ incognito: true, url: 'about:blank' }))
+      const target = await browser.waitForTarget(
+        (added) => added.type() === TargetType.PAGE && !known.has(added),
+      )
+      const page = await target.asPage()
+      privatePages.add(page)
+      return page
+    },
+  }
+
+  /** The browser's own page of extensions, which may change what they are allowed. */
+  function extensionManager(): Promise<Page> {
+    manager ??= (async () => {
+      const page = await browser.newPage()
+      await page.goto('chrome://extensions/')
+      return page
+    })()
+    return manager
+  }
+
+  async function allowPrivateWindows(): Promise<void> {
+    const page = await extensionManager()
+    const last = await helper()
+    const reloaded = new Promise((resolve) => last.once('close', resolve))
+    await page.evaluate(async (extensionId) => {
+      // Without it, extensions that are no longer as they were installed are turned off.
+      await chrome.developerPrivate.updateProfileConfiguration({ inDeveloperMode: true })
+      await chrome.developerPrivate.updateExtensionConfiguration({ extensionId, incognitoAccess: true })
+    }, id)
+    // That reloads the extension, which closes its pages.
+    await reloaded
+    helpers.clear()
+    await page.waitForFunction(isEnabled, {}, id)
+  }
+
+  async function answerYes(...hosts: readonly string[]): Promise<void> {
+    const page = await extensionManager()
+    for (const pattern of hostPatterns(hosts)) {
+      await page.evaluate(
+        (extensionId, host) => chrome.developerPrivate.addHostPermission(extensionId, host),
+        id,
+        pattern,
+      )
+    }
+  }
+
+  async function nextPopup(): Promise<RealPopup> {
+    const known = new Set(browser.targets())
+    const target = await browser.waitForTarget((added) => !known.has(added) && isPopup(added, id))
+    const page = await target.asPage()
+    listen(page, complaints)
+    await page.waitForSelector('body[data-ready]')
+    return realPopup(page)
+  }
+
+  async function openTabIn(opener: PageOpener, url: string): Promise<Tab> {
+    const within = await helper(opener)
+    const tabIds = async (): Promise<number[]> =>
+      within.evaluate(async () => (await chrome.tabs.query({})).map((tab) => tab.id))
+    const before = await tabIds()
+    const page = await opener.newPage()
+    const id = (await tabIds()).find((tab) => !before.includes(tab)) ?? -1
+    await page.goto(url)
+    return { page, id }
+  }
+
+  return {
+    kind: 'chromium',
+    profile,
+    requests,
+    complaints,
+    openTab: (url) => openTabIn(browser, url),
+    async openSeparateTab(url) {
+      await allowPrivateWindows()
+      return openTabIn(privateWindows, url)
+    },
+    openPopupFor({ id: tabId, page }) {
+      const isPrivate = page !== undefined && privatePages.has(page)
+      return open(isPrivate ? privateWindows : browser, `popup.html#tab=${tabId}`)
+    },
+    openSettings: (hash = '') => open(browser, `options.html#${hash}`),
+    async clickToolbar(tab) {
+      await tab.page.bringToFront()
+      const session = await browser.target().createCDPSession()
+      const { targetInfos } = await session.send('Target.getTargets', { filter: [{ type: 'tab' }] })
+      const target = targetInfos.find(({ url }) => url === tab.page.url())
+      const opened = nextPopup()
+      // The types of the driver do not know that domain.
+      const send = session.send.bind(session) as (method: string, parameters: object) => Promise<unknown>
+      await send('Extensions.triggerAction', { id, targetId: target?.targetId })
+      return opened
+    },
+    nextPopup,
+    async nextSettings() {
+      const known = new Set(browser.targets())
+      const target = await browser.waitForTarget(
+        (added) => !known.has(added) && added.url().startsWith(`chrome-extension://${id}/options.html`),
+      )
+      const page = await target.asPage()
+      await page.waitForSelector('body[data-ready]')
+      return page
+    },
+    prefer: (page, value) => page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]),
+    answerYes,
+    async grant(...hosts) {
+      await answerYes(...hosts)
+      const within = await helper()
+      await within.evaluate((origins) => chrome.permissions.request({ origins }), hostPatterns(hosts))
+    },
+    async badge(tab) {
+      const within = await helper()
+      return within.evaluate((tabId) => chrome.action.getBadgeText({ tabId }), tab.id)
+    },
+    async stored() {
+      const within = await helper()
+      return within.evaluate(async () => {
+        const { local, session, sync } = chrome.storage
+        return JSON.stringify([await local.get(null), await session.get(null), await sync.get(null)])
+      })
+    },
+    async store(settings) {
+      const within = await helper()
+      await within.evaluate((settings) => chrome.storage.local.set({ settings }), settings)
+    },
+    async close() {
+      await browser.close()
+      removeProfile()
+    },
+  }
+}
+
+async function isEnabled(id: string): Promise<boolean> {
+  const { state } = await chrome.developerPrivate.getExtensionInfo(id)
+  return state === 'ENABLED'
+}
+
+function isPopup(target: Target, id: string): boolean {
+  return target.url() === `chrome-extension://${id}/popup.html`
+}
+
+function realPopup(page: Page): RealPopup {
+  return {
+    read: async (read) => (await page.evaluate(`(${read.toString()})(window)`)) as ReturnType<typeof read>,
+    click: (selector) => page.click(selector),
+  }
+}

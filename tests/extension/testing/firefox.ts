@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Browser, launch, type Page } from 'puppeteer-core'
+import { openExtensionPage, type PageOpener } from './extension-page.ts'
+import { type BrowserScope, openBrowserScope } from './firefox-scope.ts'
+import { hostPatterns } from './test-browser.ts'
+import type { BrowserOptions, ExtensionApi, RealPopup, Tab, TestBrowser } from './test-browser.ts'
+
+declare const browser: ExtensionApi
+
+/** Firefox gives every installation another; a known one can be opened. */
+const uuid = '4f1ad7be-0b5c-4b56-8c1e-5d8f1d3b7a10'
+
+/** For all pages at once: the driver cannot do it for one. Its values are the places in `schemes`. */
+const schemePreference = 'layout.css.prefers-color-scheme.content-override'
+const schemes = ['dark', 'light']
+
+const quiet = {
+  'app.update.enabled': false,
+  'browser.aboutwelcome.enabled': false,
+  'browser.safebrowsing.enabled': false,
+  'browser.shell.checkDefaultBrowser': false,
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'extensions.update.enabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+  'services.settings.server': 'http://127.0.0.1:9',
+  'toolkit.telemetry.server': 'http://127.0.0.1:9',
+}
+
+/** Starts Firefox without windows; see {@link TestBrowser}. */
+export async function startFirefox(options: BrowserOptions & { geckoId: string }): Promise<TestBrowser> {
+  const { executablePath, extension, proxy, requests, geckoId } = options
+  const profile = mkdtempSync(join(tmpdir(), 'drawbridge-firefox-'))
+  const removeProfile = (): void => rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+  const [host, port] = proxy.split(':')
+  try {
+    const running = await launch({
+      browser: 'firefox',
+      executablePath,
+      userDataDir: profile,
+      headless: true,
+      acceptInsecureCerts: true,
+      args: ['--remote-allow-system-access'],
+      // Else it would look for extensions in the home of whoever runs the tests.
+      env: { ...process.env, HOME: profile },
+      extraPrefsFirefox: {
+        ...quiet,
+        'extensions.webextensions.uuids': JSON.stringify({ [geckoId]: uuid }),
+        // Every question of an extension is answered with yes.
+        'extensions.webextOptionalPermissionPrompts': false,
+        'network.proxy.type': 1,
+        'network.proxy.http': host,
+        'network.proxy.http_port': Number(port),
+        'network.proxy.ssl': host,
+        'network.proxy.ssl_port': Number(port),
+        'network.proxy.no_proxies_on': '',
+        'network.proxy.allow_hijacking_localhost': true,
+      },
+    })
+    await running.installExtension(extension)
+    const scope = await openBrowserScope(running)
+    return createFirefox({ running, scope, geckoId, profile, requests, removeProfile })
+  } catch (error) {
+    removeProfile()
+    throw error
+  }
+}
+
+function createFirefox(parts: {
+  running: Browser
+  scope: BrowserScope
+  geckoId: string
+  profile: string
+  requests: BrowserOptions['requests']
+  removeProfile: () => void
+}): TestBrowser {
+  const { running, scope, geckoId, profile, requests, removeProfile } = parts
+  const complaints: string[] = []
+  let helperPage: Promise<Page> | undefined
+
+  const open = (path: string): Promise<Page> =>
+    openExtensionPage(running, `moz-extension://${uuid}/${path}`, complaints)
+
+  /** A page of the extension that stays open, to call its interfaces in. */
+  function helper(): Promise<Page> {
+    helperPage ??= open('options.html')
+    return helperPage
+  }
+
+  async function openTabIn(opener: PageOpener, url: string): Promise<Tab> {
+    const within = await helper()
+    const tabIds = async (): Promise<number[]> =>
+      within.evaluate(async () => (await browser.tabs.query({})).map((tab) => tab.id))
+    const before = await tabIds()
+    const page = await opener.newPage()
+    const id = (await tabIds()).find((tab) => !before.includes(tab)) ?? -1
+    await page.goto(url)
+    return { page, id }
+  }
+
+  return {
+    kind: 'firefox',
+    profile,
+    requests,
+    complaints,
+    openTab: (url) => openTabIn(running, url),
+    openSeparateTab: async (url) => openTabIn(await running.createBrowserContext(), url),
+    openPopupFor: (tab) => open(`popup.html#tab=${tab.id}`),
+    openSettings: (hash = '') => open(`options.html#${hash}`),
+    async clickToolbar(tab) {
+      await tab.page.bringToFront()
+      await scope.clickToolbar(geckoId)
+      await scope.waitForPopup()
+      return realPopup(scope)
+    },
+    async nextPopup() {
+      await scope.waitForPopup()
+      return realPopup(scope)
+    },
+    async nextSettings() {
+      const known = new Set(await running.pages())
+      for (let attempt = 0; attempt < 400; attempt++) {
+        for (const page of await running.pages()) {
+          // Asking fails while the page is on its way.
+          if (!known.has(page) && (await page.$('body[data-ready]').catch(() => null))) return page
+        }
+        await delay(25)
+      }
+      throw new Error('The page of settings did not open.')
+    },
+    prefer: (_page, colorScheme) => scope.setPreference(schemePreference, schemes.indexOf(colorScheme)),
+    // A preference says so for all of them.
+    answerYes: async () => undefined,
+    grant: (...hosts) => scope.grant(geckoId, hostPatterns(hosts)),
+    async badge(tab) {
+      const within = await helper()
+      return within.evaluate((tabId) => browser.action.getBadgeText({ tabId }), tab.id)
+    },
+    async stored() {
+      const within = await helper()
+      return within.evaluate(async () => {
+        const { local, session, sync } = browser.storage
+        return JSON.stringify([await local.get(null), await session.get(null), await sync.get(null)])
+      })
+    },
+    async store(settings) {
+      const within = await helper()
+      await within.evaluate((settings) => browser.storage.local.set({ settings }), settings)
+    },
+    async close() {
+      await running.close()
+      removeProfile()
+    },
+  }
+}
+
+function realPopup(scope: BrowserScope): RealPopup {
+  return {
+    read: async (read) => (await scope.readPopup(read.toString())) as ReturnType<typeof read>,
+    click: async (selector) => {
+      await scope.readPopup(`(popup) => {
+        popup.document.notifyUserGestureActivation()
+        const input = popup.windowUtils.setHandlingUserInput(true)
+        try { popup.document.querySelector(${JSON.stringify(selector)}).click() } finally { input.destruct() }
+        return null
+      }`)
+    },
+  }
+}

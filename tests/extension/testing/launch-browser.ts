@@ -1,0 +1,44 @@
+import { builtExtension } from './built-extension.ts'
+import { startChromium } from './chromium.ts'
+import { findBrowser } from './find-browser.ts'
+import { startFirefox } from './firefox.ts'
+import { startObservingProxy } from './observing-proxy.ts'
+import type { BrowserKind, TestBrowser } from './test-browser.ts'
+
+export const browserKinds: readonly BrowserKind[] = ['chromium', 'firefox']
+
+/** The browsers at hand. Says which are missing, or throws when CI=true. */
+export function browsersAtHand(): BrowserKind[] {
+  return browserKinds.filter((kind) => findBrowser(kind) !== undefined)
+}
+
+/**
+ * Starts that browser with the built extension. `hosts` are names that lead to ports of this computer (`*.NAME` is
+ * everything below NAME); others, but for localhost and 127.0.0.1, cannot be reached from it.
+ */
+export async function launchBrowser(
+  kind: BrowserKind,
+  options: { hosts?: ReadonlyMap<string, number>; language?: string; display?: string } = {},
+): Promise<TestBrowser> {
+  const executablePath = findBrowser(kind)
+  if (executablePath === undefined) throw new Error(`There is no ${kind} to test with.`)
+  const { hosts = new Map(), ...rest } = options
+  const { folder, geckoId } = builtExtension(kind)
+  const proxy = await startObservingProxy(hosts)
+  const common = { executablePath, extension: folder, proxy: proxy.address, requests: proxy.requests }
+  try {
+    const browser = await (kind === 'chromium'
+      ? startChromium({ ...common, ...rest })
+      : startFirefox({ ...common, geckoId }))
+    return {
+      ...browser,
+      async close() {
+        await browser.close()
+        await proxy.close()
+      },
+    }
+  } catch (error) {
+    await proxy.close()
+    throw error
+  }
+}
