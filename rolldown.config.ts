@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CodeSplittingNameFunction, defineConfig } from 'rolldown'
+import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const output = {
   format: 'esm',
@@ -32,11 +33,13 @@ export default defineConfig([
   {
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform: 'node',
+    plugins: [thirdPartyNotices()],
     output: { ...output, dir: 'server/dist', minify: false },
   },
   {
     input: { main: 'bridge/main.ts' },
     platform: 'node',
+    plugins: [thirdPartyNotices()],
     // Native and optional: what is installed beside the bundle is loaded, when a key is read.
     external: ['keytar'],
     // Its other build asks for its own files at run time, which no bundle has.

@@ -43,7 +43,9 @@ export function mcpbContent({ bridge, keychain, parts, licenseFile }: McpbSource
     { name: 'package.json', content: json({ name, version, license, type: 'module' }) },
     { name: 'LICENSE', content: readFileSync(licenseFile) },
     { name: mcpbEntryPoint, content: readFileSync(join(bridge, mcpbEntryPoint)), isExecutable: true },
-    ...filesBelow(join(bridge, 'dist'), 'dist').filter(({ name: file }) => file.endsWith('.mjs')),
+    ...filesBelow(join(bridge, 'dist'), 'dist').filter(
+      ({ name: file }) => file.endsWith('.mjs') || file.endsWith('.txt'),
+    ),
     // Under the name that it is imported by.
     ...filesBelow(keychain, 'node_modules/keytar').filter(isNeeded),
     ...natives.flatMap((part) => filesBelow(part.folder, `node_modules/${part.name}`).filter(isNeeded)),

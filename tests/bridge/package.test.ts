@@ -61,7 +61,8 @@ function files(): { path: string; bytes: number }[] {
 
 const launcher = (): string => join(installed, 'mcp-drawbridge', 'launcher.cjs')
 const packed = (name: string): string => readFileSync(join(installed, 'mcp-drawbridge', name), 'utf8')
-const mayBePacked = /^(?:launcher\.cjs|package\.json|README\.md|LICENSE|dist\/[\w-]+\.mjs)$/
+const mayBePacked =
+  /^(?:launcher\.cjs|package\.json|README\.md|LICENSE|dist\/(?:[\w-]+\.mjs|THIRD-PARTY-NOTICES\.txt))$/
 
 describe('the package, installed without what is optional', () => {
   it('is itself alone, at most 60 files and 4 MB', () => {
@@ -79,6 +80,7 @@ describe('the package, installed without what is optional', () => {
       expect.arrayContaining(['launcher.cjs', 'package.json', 'README.md', 'LICENSE', 'dist/main.mjs']),
     )
     expect(paths.filter((path) => !mayBePacked.test(path))).toEqual([])
+    expect(paths).toContain('dist/THIRD-PARTY-NOTICES.txt')
     for (const { path } of files()) {
       expect(readFileSync(join(installed, path), 'utf8').includes(bridgeFolder), path).toBe(false)
     }
