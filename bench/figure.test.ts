@@ -61,12 +61,14 @@ describe('figures', () => {
       atLeast(200, { ...measured(300), low: 299.6, high: 400 }),
       reported({ ...measured(300), peer: 'other', ratio: 0.5 }),
       notMeasured({ area: 'refresh', name: 'CPU', reason: 'no CPU' }),
+      atMost(200, { ...measured(Number.NaN), low: Number.NaN, high: Number.NaN }),
     ])
     expect(table.split('\n').slice(2)).toEqual([
       'refresh  CPU     300 us               <= 200 us  MISSED',
       'refresh  CPU     300 us (300 to 400)  >= 200 us  ok',
       'refresh  CPU     300 us                                  0.5x other',
       'refresh  CPU     not measured                    MISSED  no CPU',
+      'refresh  CPU     not measured         <= 200 us  MISSED',
     ])
   })
 })

@@ -76,8 +76,8 @@ function textTable(head: readonly string[], rows: readonly (readonly string[])[]
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
-function valueText({ value, unit, low, high, reason }: BarredFigure): string {
-  if (reason !== undefined) return 'not measured'
+function valueText({ value, unit, low, high }: BarredFigure): string {
+  if (Number.isNaN(value)) return 'not measured'
   const hasRange = low !== undefined && high !== undefined && low !== high
   return [value, unit, hasRange ? `(${low} to ${high})` : ''].filter((part) => part !== '').join(' ')
 }

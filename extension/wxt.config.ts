@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'wxt'
-import { nativeInterface, plainDynamicImports } from './build-plugins.ts'
+import { arrowFunctions, nativeInterface } from './build-plugins.ts'
 import { createManifest } from './manifest.ts'
 import { readTeam } from './team.ts'
 
@@ -21,7 +21,7 @@ export default defineConfig({
   vite: ({ browser, mode }) => {
     const team = readTeam(mode, process.env)
     return {
-      plugins: [nativeInterface(), plainDynamicImports()],
+      plugins: [nativeInterface(), arrowFunctions()],
       define: { 'import.meta.env.TEAM': JSON.stringify(team === undefined ? '' : JSON.stringify(team)) },
       build: {
         target: browser === 'firefox' ? 'firefox142' : 'chrome127',

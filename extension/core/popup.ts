@@ -2,6 +2,7 @@ import { endsSoon, soonSeconds } from './expiry.ts'
 import { screenOf } from './popup-screen.ts'
 import type { PopupAction, PopupView } from './popup-view.ts'
 import type { Browser, Intent } from './ports.ts'
+import { createReadyScreen } from './ready-screen.ts'
 import type { ReadyScreen } from './ready-screen.ts'
 import { settingsHash } from './settings-request.ts'
 import { isWebPage, originPatterns } from './site.ts'
@@ -29,9 +30,6 @@ const longestMs = 86_400_000
  * text of the error, which may hold anything, is not shown.
  */
 export function createPopup(browser: Browser, show: (view: PopupView) => void): Popup {
-  // Not needed to read the tab, so it is loaded meanwhile.
-  const loading = import('./ready-screen.ts')
-  let parts: Awaited<typeof loading> | undefined
   let look = unknownTab
   let closed = false
   let turn = 0
@@ -61,8 +59,8 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
     }
     waits = 0
     const { view, token } = found
-    if (ready?.token !== token) ready = parts?.createReadyScreen(browser, token, update)
-    if (ready) show(ready.view(look, view))
+    if (ready?.token !== token) ready = createReadyScreen(browser, token, update)
+    show(ready.view(look, view))
     awaitEnd(view.expiresAt)
   }
 
@@ -77,7 +75,6 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
   const read = async (): Promise<void> => {
     const own = ++turn
     const next = await lookAtTab(browser, look.tab).catch(() => ({ ...look, reading: unknownTab.reading }))
-    parts ??= await loading
     if (closed || own !== turn) return
     const found = screen(next)
     // While the tab reloads, whatever cannot be used is no answer yet.

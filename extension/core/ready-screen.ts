@@ -1,5 +1,6 @@
 import { readClaims } from './claims.ts'
 import { offeredFormats } from './copy-format.ts'
+import { testEndpoint } from './endpoint-test.ts'
 import { endsSoon } from './expiry.ts'
 import { formatText } from './formats.ts'
 import { maskToken } from './mask.ts'
@@ -78,7 +79,6 @@ export function createReadyScreen(browser: Browser, token: string, update: () =>
       if (!baseUrl) return
       test = { kind: 'running' }
       update()
-      const { testEndpoint } = await import('./endpoint-test.ts')
       test = await testEndpoint(browser, baseUrl, token)
       update()
     },

@@ -1,5 +1,6 @@
 import type { Browser, Tab } from './ports.ts'
 import { allProfiles, chooseProfile } from './profile.ts'
+import { findHiddenHost } from './hidden-host.ts'
 import { readSessions } from './session-reader.ts'
 import type { SessionsReading } from './session-reader.ts'
 import type { Profile } from './settings.ts'
@@ -34,12 +35,7 @@ export async function lookAtTab(browser: Browser, last: Tab): Promise<Look> {
   const profile = chooseProfile(profiles, url)
   const { appUrl } = profile ?? profiles[0] ?? unknownTab
   const reading = await readSessions(browser, tab, profile)
-  const further = reading.kind === 'none' && reading.mayRead ? await findHidden(browser, url) : undefined
+  const further =
+    url && reading.kind === 'none' && reading.mayRead ? await findHiddenHost(browser, url) : undefined
   return { tab, profile, appUrl, reading, further }
-}
-
-/** Rarely needed, so it is loaded then. */
-async function findHidden(browser: Browser, url = ''): Promise<string | undefined> {
-  const { findHiddenHost } = await import('./hidden-host.ts')
-  return findHiddenHost(browser, url)
 }

@@ -8,8 +8,6 @@ import { webExtension } from '../platform/web-extension.ts'
 const quietMs = 150
 
 export default defineBackground({
-  // A module shares its code with the popup.
-  type: 'module',
   // Called at once when the script starts: an event that woke it is only heard by who listens then.
   main() {
     const browser = createBrowser()

@@ -6,9 +6,11 @@ import { webExtension } from './web-extension.ts'
 export async function readCookies(tab: Tab): Promise<readonly StoredCookie[]> {
   if (tab.url === undefined) return []
   // Without a partition key partitioned cookies are left out; an empty one stands for all, and for none.
-  const details: Cookies.GetAllDetailsType = { url: tab.url, partitionKey: {} }
-  const storeId = await findStore(tab)
-  if (storeId !== undefined) details.storeId = storeId
+  const details = {
+    url: tab.url,
+    partitionKey: {},
+    storeId: await findStore(tab),
+  } as Cookies.GetAllDetailsType
   const { hostname } = new URL(tab.url)
   if (import.meta.env.FIREFOX) {
     // Wanted where first parties are isolated; Chromium throws when it sees it.

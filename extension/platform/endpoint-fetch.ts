@@ -26,7 +26,7 @@ export async function fetchEndpoint(request: EndpointRequest): Promise<EndpointR
     }
   } catch {
     // What went wrong is hidden from scripts, and a message of the browser could quote the request.
-    throw new EndpointUnreachableError('There was no response.')
+    throw new EndpointUnreachableError()
   }
 }
 

@@ -40,7 +40,7 @@ export function renderReady(
     masked,
     revealed,
     reveal: translate(reveal),
-    'copy-failed': view.copyFailed,
+    'copy-failed': view.copyFailed && translate('copy_failed'),
     status: copyStatus(root, view, translate, (name) => translate(`copied${end}`, name, minutes)),
     'quick-test-time': translate(`quick_test_time${end}`, minutes),
     'server-row': Boolean(server),

@@ -45,6 +45,8 @@ export async function startChromium(
         `--proxy-server=${proxy}`,
         '--proxy-bypass-list=<-loopback>',
         '--window-size=1200,850',
+        // Popups are lower on small screens.
+        '--screen-info={1600x1200}',
       ],
     })
     const id = await browser.installExtension(extension)

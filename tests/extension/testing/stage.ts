@@ -30,6 +30,8 @@ export async function openPopupStage(
     for (let timer = Number(setTimeout(() => undefined)); timer > 0; timer--) clearInterval(timer)
     // A page without a view is new, and gets the texts that never change.
     delete document.body.dataset['view']
+    // A popup that is not a page of its own is not as high as it likes.
+    document.body.classList.remove('page')
   })
   return createStage(page, 'popup-stage.ts', language)
 }
