@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { mayGoOutAgain } from './connection-race.ts'
@@ -237,15 +236,12 @@ export class Exchange {
 
 /**
  * node:http sends text together with the head of the request, bytes behind it: that is another system call for each
- * message, and they cost more than all else. Of long texts the copy would cost more.
+ * message, and they cost more than all else. Of long texts the copy would cost more. As Latin-1 every byte is a character,
+ * so neither the bytes of the body nor those of a header change.
  */
 function sendBody(call: ClientRequest, body: HttpRequest['body']): void {
   if (body === undefined || typeof body === 'string' || body.byteLength > mostTextBytes) call.end(body)
-  else {
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    if (isAscii(bytes)) call.end(bytes.toString('latin1'), 'latin1')
-    else call.end(bytes.toString('utf8'), 'utf8')
-  }
+  else call.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1'), 'latin1')
 }
 
 const mostTextBytes = 16_384

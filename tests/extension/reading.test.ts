@@ -1,9 +1,20 @@
+import type { Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { browsersAtHand, launchBrowser } from './testing/launch-browser.ts'
 import { copied, press, shown, waitForView } from './testing/popup-page.ts'
 import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
 import { sessionSample, setCookies } from './testing/session-sample.ts'
 import type { TestBrowser } from './testing/test-browser.ts'
+
+/** Clicks the session of that account. */
+async function choose(popup: Page, account: string): Promise<void> {
+  await popup.bringToFront()
+  for (const button of await popup.$$('button[name=choose]')) {
+    const text = await button.evaluate((element) => element.textContent)
+    if (text.includes(account)) return button.click()
+  }
+  throw new Error(`There is no session of ${account}.`)
+}
 
 const secret = { attributes: 'HttpOnly; Secure' }
 
@@ -72,12 +83,12 @@ describe.each(browsersAtHand())('sessions as %s keeps them', (kind) => {
     const popup = await browser.openPopupFor(tab)
     await waitForView(popup, 'several')
     expect(await shown(popup, 'sessions')).toMatch(/one@example\.com[^]*two@example\.com/)
-    await press(popup, 'choose', '1')
+    await choose(popup, 'two@example.com')
     await waitForView(popup, 'ready')
     expect(await copied(popup, tab)).toBe(two.access_token)
     await press(popup, 'show-all')
     await waitForView(popup, 'several')
-    await press(popup, 'choose', '0')
+    await choose(popup, 'one@example.com')
     await waitForView(popup, 'ready')
     expect(await copied(popup, tab)).toBe(one.access_token)
   })

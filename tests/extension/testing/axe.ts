@@ -3,12 +3,20 @@ import type { Page } from 'puppeteer-core'
 
 /** What axe finds wrong in the page as it is now: a line for each element, by the name of the rule. */
 export async function violations(page: Page): Promise<string[]> {
+  await loadAxe(page)
+  return page.evaluate(findViolations)
+}
+
+/** Makes {@link findViolations} work in that page. */
+export async function loadAxe(page: Page): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-    }
-    const { violations } = await axe.run({ resultTypes: ['violations'] })
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
-  })
+}
+
+/** Runs in the page; see {@link violations}. */
+export async function findViolations(): Promise<string[]> {
+  const { axe } = globalThis as unknown as {
+    axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+  }
+  const { violations } = await axe.run({ resultTypes: ['violations'] })
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
 }

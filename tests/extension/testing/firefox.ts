@@ -21,6 +21,8 @@ const quiet = {
   'app.update.enabled': false,
   'browser.aboutwelcome.enabled': false,
   'browser.safebrowsing.enabled': false,
+  // What tests paste into a page would be on disk, as what was typed there.
+  'browser.sessionstore.privacy_level': 2,
   'browser.shell.checkDefaultBrowser': false,
   'datareporting.policy.dataSubmissionEnabled': false,
   'extensions.update.enabled': false,

@@ -13,6 +13,12 @@ export interface Stage<View> {
   page: Page
   /** `now`, in epoch seconds, is what countdowns are counted from. */
   show(view: View, now?: number): Promise<void>
+  /** Shows one view after the other, and answers what `look`, which runs in the page, says of each. */
+  each<Value>(
+    views: Readonly<Record<string, View>>,
+    now: number,
+    look: () => Value | Promise<Value>,
+  ): Promise<Record<string, Value>>
 }
 
 interface StageWindow {
@@ -56,6 +62,20 @@ async function createStage(page: Page, script: string, language: Language): Prom
         messages,
         now,
       )
+    },
+    async each(views, now, look) {
+      // In one go: asking the page for each of them takes several times as long.
+      const shown = await page.evaluate(
+        `(async (views, messages, now) => {
+          const seen = {}
+          for (const [name, view] of Object.entries(views)) {
+            show(view, messages, now)
+            seen[name] = await (${look.toString()})()
+          }
+          return seen
+        })(${[views, messages, now].map((value) => JSON.stringify(value)).join(', ')})`,
+      )
+      return shown as Record<string, Awaited<ReturnType<typeof look>>>
     },
   }
 }
