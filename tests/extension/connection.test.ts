@@ -2,17 +2,18 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'puppeteer-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../e2e/free-port.ts'
 import { type ServerProcess, startServer, until } from '../e2e/server-process.ts'
 import { violations } from './testing/axe.ts'
-import { browsersAtHand, launchBrowser } from './testing/launch-browser.ts'
+import { describeBrowsers } from './testing/describe-browsers.ts'
+import { launchBrowser } from './testing/launch-browser.ts'
 import { press, shown, waitForView } from './testing/popup-page.ts'
 import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
 import { sessionSample, setCookies } from './testing/session-sample.ts'
 import type { TestBrowser } from './testing/test-browser.ts'
 
-describe.each(browsersAtHand())('testing a connection that does not work, in %s', (kind) => {
+describeBrowsers('testing a connection that does not work, in %s', (kind) => {
   let server: ServerProcess
   let site: SampleSite
   let browser: TestBrowser

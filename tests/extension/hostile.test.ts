@@ -1,7 +1,8 @@
 import type { Page } from 'puppeteer-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { PopupView } from '../../extension/core/popup-view.ts'
-import { browsersAtHand, launchBrowser } from './testing/launch-browser.ts'
+import { describeBrowsers } from './testing/describe-browsers.ts'
+import { launchBrowser } from './testing/launch-browser.ts'
 import { reopen, viewOf } from './testing/popup-page.ts'
 import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
 import { sessionSample, setCookies, tokenSample } from './testing/session-sample.ts'
@@ -120,7 +121,7 @@ function numberedSessions(count: number, projects: string[] = []): string[] {
   return names.flatMap((name) => setCookies(sessionSample(), { name: `sb-${name}-auth-token` }))
 }
 
-describe.each(browsersAtHand())('hostile sessions in %s', (kind) => {
+describeBrowsers('hostile sessions in %s', (kind) => {
   let site: SampleSite
   let browser: TestBrowser
   let tab: Tab

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { until } from '../e2e/server-process.ts'
-import { browsersAtHand, launchBrowser } from './testing/launch-browser.ts'
+import { describeBrowsers } from './testing/describe-browsers.ts'
+import { launchBrowser } from './testing/launch-browser.ts'
 import { press, shown, untilGone } from './testing/popup-page.ts'
 import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
 import { sessionSample, setCookies } from './testing/session-sample.ts'
@@ -8,7 +9,7 @@ import type { RealPopup, TestBrowser } from './testing/test-browser.ts'
 
 const secret = { attributes: 'HttpOnly; Secure' }
 
-describe.each(browsersAtHand())('permission for a site in %s', (kind) => {
+describeBrowsers('permission for a site in %s', (kind) => {
   let site: SampleSite
   let browser: TestBrowser
 

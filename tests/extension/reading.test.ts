@@ -1,6 +1,7 @@
 import type { Page } from 'puppeteer-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { browsersAtHand, launchBrowser } from './testing/launch-browser.ts'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { describeBrowsers } from './testing/describe-browsers.ts'
+import { launchBrowser } from './testing/launch-browser.ts'
 import { copied, press, shown, waitForView } from './testing/popup-page.ts'
 import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
 import { sessionSample, setCookies } from './testing/session-sample.ts'
@@ -18,7 +19,7 @@ async function choose(popup: Page, account: string): Promise<void> {
 
 const secret = { attributes: 'HttpOnly; Secure' }
 
-describe.each(browsersAtHand())('sessions as %s keeps them', (kind) => {
+describeBrowsers('sessions as %s keeps them', (kind) => {
   let site: SampleSite
   let browser: TestBrowser
 

@@ -2,14 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ElementHandle, Page } from 'puppeteer-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { until } from '../e2e/server-process.ts'
 import { violations } from './testing/axe.ts'
-import { browsersAtHand, launchBrowser } from './testing/launch-browser.ts'
+import { describeBrowsers } from './testing/describe-browsers.ts'
+import { launchBrowser } from './testing/launch-browser.ts'
 import { press, shown } from './testing/popup-page.ts'
 import type { TestBrowser } from './testing/test-browser.ts'
 
-describe.each(browsersAtHand())('the page of settings in %s', (kind) => {
+describeBrowsers('the page of settings in %s', (kind) => {
   let browser: TestBrowser
   let settings: Page
   let folder: string

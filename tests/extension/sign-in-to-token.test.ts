@@ -1,18 +1,19 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Page } from 'puppeteer-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPerson, type Person } from '../e2e/person.ts'
 import { type ServerProcess, startServer, until } from '../e2e/server-process.ts'
 import { violations } from './testing/axe.ts'
-import { browsersAtHand, launchBrowser } from './testing/launch-browser.ts'
+import { describeBrowsers } from './testing/describe-browsers.ts'
+import { launchBrowser } from './testing/launch-browser.ts'
 import { copied, pasted, press, shown, untilGone, waitForView } from './testing/popup-page.ts'
 import { filesWith } from './testing/profile-search.ts'
 import type { RealPopup, Tab, TestBrowser } from './testing/test-browser.ts'
 
 const run = promisify(execFile)
 
-describe.each(browsersAtHand())('from a sign-in to a token in %s', (kind) => {
+describeBrowsers('from a sign-in to a token in %s', (kind) => {
   let server: ServerProcess
   let person: Person
   let browser: TestBrowser

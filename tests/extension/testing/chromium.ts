@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, launch, type Page, type Target, TargetType } from 'puppeteer-core'
-import { listen, openExtensionPage, type PageOpener } from './extension-page.ts'
+import { listen, openExtensionPage, type PageOpener, waitForColors, waitForPage } from './extension-page.ts'
 import { hostPatterns } from './test-browser.ts'
 import type { BrowserOptions, ExtensionApi, RealPopup, Tab, TestBrowser } from './test-browser.ts'
 
@@ -136,7 +136,7 @@ function createChromium(parts: {
     const target = await browser.waitForTarget((added) => !known.has(added) && isPopup(added, id))
     const page = await target.asPage()
     listen(page, complaints)
-    await page.waitForSelector('body[data-ready]')
+    await waitForPage(page, 'body[data-ready]')
     return realPopup(page)
   }
 
@@ -184,10 +184,13 @@ function createChromium(parts: {
         (added) => !known.has(added) && added.url().startsWith(`chrome-extension://${id}/options.html`),
       )
       const page = await target.asPage()
-      await page.waitForSelector('body[data-ready]')
+      await waitForPage(page, 'body[data-ready]')
       return page
     },
-    prefer: (page, value) => page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]),
+    async prefer(page, colorScheme) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: colorScheme }])
+      await waitForColors(page, colorScheme)
+    },
     answerYes,
     async grant(...hosts) {
       await answerYes(...hosts)

@@ -1,4 +1,5 @@
 import type { ConsoleMessage, Page } from 'puppeteer-core'
+import { until } from '../../e2e/server-process.ts'
 
 // What browsers say by themselves: that a server refuses or is not there, which is what some tests are about, and of several
 // elements that ask for the focus as they are added.
@@ -23,8 +24,26 @@ export async function openExtensionPage(
   listen(page, complaints)
   // In Firefox this never settles, and the page claims to be about:blank.
   page.goto(url).catch(() => undefined)
-  await page.waitForSelector('body[data-ready]')
+  await waitForPage(page, 'body[data-ready]')
   return page
+}
+
+/** Waits for an element of a page that is on its way. Looking may fail while one page gives way to another. */
+export async function waitForPage(page: Page, selector: string): Promise<void> {
+  await until(
+    () => page.evaluate((selector) => document.querySelector(selector) !== null, selector).catch(() => false),
+    `the page with ${selector}`,
+  )
+}
+
+/** Waits until the page has taken on the colours that it was told to. */
+export async function waitForColors(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await until(
+    () => page.evaluate((query) => matchMedia(query).matches, `(prefers-color-scheme: ${colorScheme})`),
+    `${colorScheme} colours`,
+  )
+  // Colours that fade into others are neither.
+  await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))')
 }
 
 /** Adds whatever the page says or fails with from now on. */

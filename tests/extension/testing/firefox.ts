@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Browser, launch, type Page } from 'puppeteer-core'
-import { openExtensionPage, type PageOpener } from './extension-page.ts'
+import { openExtensionPage, type PageOpener, waitForColors } from './extension-page.ts'
 import { type BrowserScope, openBrowserScope } from './firefox-scope.ts'
 import { hostPatterns } from './test-browser.ts'
 import type { BrowserOptions, ExtensionApi, RealPopup, Tab, TestBrowser } from './test-browser.ts'
@@ -133,7 +133,10 @@ function createFirefox(parts: {
       }
       throw new Error('The page of settings did not open.')
     },
-    prefer: (_page, colorScheme) => scope.setPreference(schemePreference, schemes.indexOf(colorScheme)),
+    async prefer(page, colorScheme) {
+      await scope.setPreference(schemePreference, schemes.indexOf(colorScheme))
+      await waitForColors(page, colorScheme)
+    },
     // A preference says so for all of them.
     answerYes: async () => undefined,
     grant: (...hosts) => scope.grant(geckoId, hostPatterns(hosts)),

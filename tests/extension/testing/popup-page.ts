@@ -1,6 +1,7 @@
 import type { Page } from 'puppeteer-core'
 import type { PopupView } from '../../../extension/core/popup-view.ts'
 import { until } from '../../e2e/server-process.ts'
+import { waitForPage } from './extension-page.ts'
 import type { Tab } from './test-browser.ts'
 
 /** Waits until the popup shows that screen. */
@@ -60,7 +61,7 @@ export async function reopen(popup: Page): Promise<void> {
     document.documentElement.dataset['old'] = ''
     location.reload()
   })
-  await popup.waitForSelector('html:not([data-old]) > body[data-ready]')
+  await waitForPage(popup, 'html:not([data-old]) > body[data-ready]')
 }
 
 /** Waits until the page has closed itself. Drivers do not always say so. */

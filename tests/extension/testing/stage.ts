@@ -52,7 +52,7 @@ export async function openSettingsStage(
 
 async function createStage(page: Page, script: string, language: Language): Promise<Stage<unknown>> {
   const messages = readMessages(language)
-  await page.evaluate(await bundle(script))
+  await page.evaluate(await bundled(script))
   return {
     page,
     async show(view, now) {
@@ -80,7 +80,15 @@ async function createStage(page: Page, script: string, language: Language): Prom
   }
 }
 
+const bundles = new Map<string, Promise<string>>()
+
 /** The script of a stage as one that can be run anywhere. */
+function bundled(script: string): Promise<string> {
+  const known = bundles.get(script) ?? bundle(script)
+  bundles.set(script, known)
+  return known
+}
+
 async function bundle(script: string): Promise<string> {
   const entry = fileURLToPath(new URL(`../../../extension/ui/testing/${script}`, import.meta.url))
   const built = await build({
