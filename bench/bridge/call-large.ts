@@ -2,6 +2,7 @@ import { atMost, type BarredFigure, reported } from '../figure.ts'
 import { type CallGroup, direct, megabytes } from './caller.ts'
 import { roundFigures } from './round-figures.ts'
 import { createRounds, type Rounds } from './rounds.ts'
+import { floor } from './subject.ts'
 
 /** How long a large result takes, and the most memory that a bridge has had by then: it is to have done nothing else. */
 export async function measureLarge(group: CallGroup, rounds: number): Promise<BarredFigure[]> {
@@ -20,6 +21,12 @@ export async function measureLarge(group: CallGroup, rounds: number): Promise<Ba
     reported({ area, name: `${title}, direct, ${on}`, ...times.of(direct), unit: 'ms' }),
     atMost(1.3, { area, name: `${title}, times direct, ${on}`, ...times.ratio(ours, direct), unit: '' }),
     atMost(120, { area, name: `${title}, peak memory, ${on}`, value: peakOf(ours), unit: 'MB' }),
+    reported({
+      area,
+      name: `${title}, ${floor}, times direct, ${on}`,
+      ...times.ratio(floor, direct),
+      unit: '',
+    }),
     ...roundFigures(times, bridges, { area, title, unit: 'ms', ours, on }),
     ...bridges.map(({ name, kind }) =>
       reported({

@@ -6,7 +6,7 @@ import { findNodes, missingNodes, type NodeVersion } from './node-version.ts'
 import { roundFigures } from './round-figures.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 import { inScene, type Scene } from './scene.ts'
-import { ours, reference, signedIn, type Subject } from './subject.ts'
+import { floor, ours, reference, signedIn, type Subject } from './subject.ts'
 
 const area = 'bridge start'
 const bare = 'bare'
@@ -91,6 +91,12 @@ function figuresOf({ node, wall, cpu }: Measured, { open, guarded }: Scene): Bar
   ]
   return [
     reported({ area, name: `${bare}, ${on}`, ...wall.of(bare), unit: 'ms' }),
+    reported({
+      area,
+      name: `${title}, ${floor}, times ${bare}, ${on}`,
+      ...wall.ratio(floor, bare),
+      unit: '',
+    }),
     ratio(timesBare, ours, bare),
     ratio(0.27, ours, reference),
     aboveOpen(signedIn.keychain),
