@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CodeSplittingNameFunction, defineConfig } from 'rolldown'
+import { builtinModules } from './scripts/builtin-modules.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const output = {
@@ -11,21 +12,26 @@ const output = {
   cleanDir: true,
 } as const
 
-/** Puts everything that `entry` imports before it runs into one file, also what later parts share with it. */
-function createStartGroup(entry: string): CodeSplittingNameFunction {
-  const start = new Set([fileURLToPath(new URL(entry, import.meta.url))])
+/**
+ * Puts everything that `entries` import before they run into one file called `name`, also what later parts share with it. Of
+ * two groups that want a module the first in the list has it.
+ */
+function createGroup(name: string, entries: readonly string[]): { name: CodeSplittingNameFunction } {
+  const group = new Set(entries.map((entry) => fileURLToPath(new URL(entry, import.meta.url))))
   let isComplete = false
-  return (id, context) => {
-    if (!isComplete) {
-      // A set that grows is walked to its new end. What is no file, such as node:fs, has nothing to follow.
-      for (const module of start) {
-        for (const imported of context.getModuleInfo(module)?.importedIds ?? []) {
-          if (isAbsolute(imported)) start.add(imported)
+  return {
+    name: (id, context) => {
+      if (!isComplete) {
+        // A set that grows is walked to its new end. What is no file, such as node:fs, has nothing to follow.
+        for (const module of group) {
+          for (const imported of context.getModuleInfo(module)?.importedIds ?? []) {
+            if (isAbsolute(imported)) group.add(imported)
+          }
         }
+        isComplete = true
       }
-      isComplete = true
-    }
-    return start.has(id) ? 'start' : null
+      return group.has(id) ? name : null
+    },
   }
 }
 
@@ -39,7 +45,7 @@ export default defineConfig([
   {
     input: { main: 'bridge/main.ts' },
     platform: 'node',
-    plugins: [thirdPartyNotices()],
+    plugins: [builtinModules(), thirdPartyNotices()],
     // Native and optional: what is installed beside the bundle is loaded, when a key is read.
     external: ['keytar'],
     // Its other build asks for its own files at run time, which no bundle has.
@@ -49,13 +55,20 @@ export default defineConfig([
       ...output,
       dir: 'bridge/dist',
       minify: true,
-      codeSplitting: { groups: [{ name: createStartGroup('bridge/main.ts'), debugName: 'start' }] },
+      codeSplitting: {
+        groups: [
+          createGroup('start', ['bridge/main.ts']),
+          // What a connection with a stored login loads.
+          createGroup('stored-login', ['bridge/credentials/sealed-store.ts', 'bridge/oauth/login.ts']),
+        ],
+      },
     },
   },
   {
     // By itself: with a file in common it would load that of main, and so run a second bridge.
     input: { 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
     platform: 'node',
+    plugins: [builtinModules()],
     external: ['keytar'],
     output: { ...output, dir: 'bridge/dist', cleanDir: false, minify: true, codeSplitting: false },
   },

@@ -1,5 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeBase64url, encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { CredentialError } from './credential-store.ts'
@@ -234,6 +234,14 @@ async function makeDerivedKey(path: string | undefined): Promise<MadeKey> {
   return { key, entry: { backend: 'file', kid: key.kid, salt }, line }
 }
 
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new CredentialError('key_missing', `The key file ${path} cannot be read.`, { cause: error })
+  }
+}
+
 /** `kid`: the key that it has to be; undefined: any. */
 async function derive(path: string | undefined, salt: string, kid: string | undefined): Promise<SealingKey> {
   if (path === undefined) {
@@ -242,10 +250,7 @@ async function derive(path: string | undefined, salt: string, kid: string | unde
       'The credentials were sealed with a key derived from a key file (DRAWBRIDGE_KEY_FILE), and none is given now.',
     )
   }
-  const content = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new CredentialError('key_missing', `The key file ${path} cannot be read.`, { cause: error })
-  })
-  const passphrase = content.trim()
+  const passphrase = readKeyFile(path).trim()
   if (passphrase === '') throw new CredentialError('key_missing', `The key file ${path} is empty.`)
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     // 32 MiB and about 0.1 s: what it protects may be a short passphrase.

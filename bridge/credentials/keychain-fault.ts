@@ -31,3 +31,12 @@ export function explainKeychain(message: string): { fault: KeychainFault; detail
 export function keychainError(fault: KeychainFault, detail: string, cause?: unknown): CredentialError {
   return new CredentialError(fault, `The keychain cannot be used: ${detail}.`, { cause })
 }
+
+/** No answer in that time. */
+export function keychainTooSlow(timeoutMs: number): CredentialError {
+  const waited = `${String(timeoutMs / 1000)} s`
+  return keychainError(
+    'keychain_locked',
+    `it is locked or waits for an answer on the screen (no answer in ${waited})`,
+  )
+}

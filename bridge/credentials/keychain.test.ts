@@ -18,19 +18,19 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** What the native part may turn out to be, as source of a module. */
 const natives = {
   absent: 'throw new Error("Cannot find native binding. npm has a bug related to optional dependencies")',
-  mute: `export class AsyncEntry {
+  mute: `exports.AsyncEntry = class {
     getPassword() { return new Promise(() => setTimeout(() => undefined, 60_000)) }
     setPassword() { return this.getPassword() }
     deletePassword() { return this.getPassword() }
   }`,
   // On a thread of the native part, as it looks from here.
-  crashing: `export class AsyncEntry { constructor() { process.kill(process.pid, 'SIGSEGV') } }`,
-  forgetful: `export class AsyncEntry {
+  crashing: `exports.AsyncEntry = class { constructor() { process.kill(process.pid, 'SIGSEGV') } }`,
+  forgetful: `exports.AsyncEntry = class {
     async getPassword() { return null }
     async setPassword() {}
     async deletePassword() { return false }
   }`,
-  odd: 'export class AsyncEntry { constructor() { throw new Error("Something\\n  odd") } }',
+  odd: 'exports.AsyncEntry = class { constructor() { throw new Error("Something\\n  odd") } }',
 }
 
 let children: StoreChild[] = []
@@ -41,14 +41,14 @@ afterEach(() => {
 
 /** A process, and helpers of it, in which that is the native part. */
 function childWith(native: keyof typeof natives): StoreChild {
-  const module = join(folder, `${native}.mjs`)
+  const module = join(folder, `${native}.cjs`)
   const hook = join(folder, `${native}-hook.mjs`)
   writeFileSync(module, natives[native])
   writeFileSync(
     hook,
     `import { registerHooks } from 'node:module'
     registerHooks({
-      resolve: (name, context, next) => next(name === 'keytar' ? ${JSON.stringify(`file://${module}`)} : name, context),
+      resolve: (name, context, next) => next(name === 'keytar' ? ${JSON.stringify(module)} : name, context),
     })`,
   )
   const child = startStoreChild({ env: { ...process.env, NODE_OPTIONS: `--import=${hook}` } })

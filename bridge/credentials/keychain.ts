@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { missingBusAddress } from './bus-address.ts'
 import { CredentialError, type CredentialFault } from './credential-store.ts'
 import type { CredentialsConfig } from './credentials-config.ts'
-import { explainKeychain, keychainError } from './keychain-fault.ts'
+import { explainKeychain, keychainError, keychainTooSlow } from './keychain-fault.ts'
 import { keychainItem } from './keychain-item.ts'
-import { type KeychainRequest, parseKeychainAnswer } from './keychain-request.ts'
+import type { KeychainRequest } from './keychain-request.ts'
 
 /** In this process nothing native can be ended: with more patience than this the helper is asked. */
 const inProcessMs = 2500
@@ -81,7 +78,7 @@ async function readHere(account: string, timeoutMs: number): Promise<string | nu
   reading.catch(() => undefined)
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
+    timer = setTimeout(() => reject(keychainTooSlow(timeoutMs)), timeoutMs)
   })
   try {
     return await Promise.race([reading, deadline])
@@ -90,64 +87,9 @@ async function readHere(account: string, timeoutMs: number): Promise<string | nu
   }
 }
 
+/** Loaded when it is needed: a start of a client reads by itself. */
 async function askHelper(request: KeychainRequest, timeoutMs: number): Promise<string | null> {
   repairBusAddress()
-  const { output, signal, late, failure } = await runHelper(JSON.stringify(request), timeoutMs)
-  const answer = parseKeychainAnswer(output)
-  if (answer?.kind === 'done') return answer.value
-  if (answer?.kind === 'failed') {
-    const { fault, detail } = explainKeychain(answer.message)
-    throw keychainError(fault, detail)
-  }
-  if (late) throw tooSlow(timeoutMs)
-  if (signal !== null) throw keychainError('keychain_failed', `it crashed (${signal})`)
-  const { fault, detail } = explainKeychain(failure)
-  throw keychainError(fault, detail)
-}
-
-/** How a helper ended. `failure` is what it or the operating system said of it. */
-interface HelperEnd {
-  output: string
-  failure: string
-  signal: NodeJS.Signals | null
-  late: boolean
-}
-
-async function runHelper(request: string, timeoutMs: number): Promise<HelperEnd> {
-  return await new Promise((resolve) => {
-    const end: HelperEnd = { output: '', failure: '', signal: null, late: false }
-    const startedAt = performance.now()
-    const helper = spawn(process.execPath, [helperPath()], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-      windowsHide: true,
-    })
-    helper.stdout.setEncoding('utf8').on('data', (chunk: string) => (end.output += chunk))
-    helper.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      end.failure = (end.failure + chunk).slice(-4000)
-    })
-    helper.on('error', (error) => resolve({ ...end, failure: error.message }))
-    helper.on('close', (_code, signal) => {
-      const late = signal === 'SIGKILL' && performance.now() - startedAt >= timeoutMs
-      resolve({ ...end, signal, late })
-    })
-    // It may be gone before it has read anything.
-    helper.stdin.on('error', () => undefined)
-    helper.stdin.end(request)
-  })
-}
-
-/** Beside the bundle, or beside this file where the bridge runs from source. */
-function helperPath(): string {
-  const bundled = fileURLToPath(new URL('./keychain-helper.mjs', import.meta.url))
-  return existsSync(bundled) ? bundled : fileURLToPath(new URL('./keychain-helper.ts', import.meta.url))
-}
-
-function tooSlow(timeoutMs: number): CredentialError {
-  const waited = `${String(timeoutMs / 1000)} s`
-  return keychainError(
-    'keychain_locked',
-    `it is locked or waits for an answer on the screen (no answer in ${waited})`,
-  )
+  const { callHelper } = await import('./keychain-helper-call.ts')
+  return await callHelper(request, timeoutMs)
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { noFollow, nonBlocking } from './private-folder.ts'
+import { noFollow, nonBlocking } from './private-file-read.ts'
 import { ownProcessMark, type ProcessState, stateOfProcess } from './process-mark.ts'
 
 const mostBytes = 1000

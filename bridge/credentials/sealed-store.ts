@@ -4,7 +4,7 @@ import { openCredentialRecord, parseCredentialRecord, sealCredential } from './c
 import { CredentialError, type CredentialStore, type LoginId, type StoredLogin } from './credential-store.ts'
 import type { Credential } from './credential.ts'
 import type { CredentialsConfig } from './credentials-config.ts'
-import { createFileLock } from './file-lock.ts'
+import type { FileLock } from './file-lock.ts'
 import { createKeyRing } from './key-ring.ts'
 import { createKeychain } from './keychain.ts'
 import { isLoginId } from './login-id.ts'
@@ -30,7 +30,13 @@ export function createCredentialStore(
   const folder = createPrivateFolder(root, undefined, warn)
   const records = createPrivateFolder(root, 'records', warn)
   const notices = createPrivateFolder(root, 'notices', warn)
-  const lock = createFileLock(createPrivateFolder(root, 'locks', warn), ports.runtime)
+  const locks = createPrivateFolder(root, 'locks', warn)
+  let fileLock: Promise<FileLock> | undefined
+  /** Loaded when it is first taken: reading a login takes none. */
+  const lock: FileLock = async (name, options, work) => {
+    fileLock ??= import('./file-lock.ts').then(({ createFileLock }) => createFileLock(locks, ports.runtime))
+    return (await fileLock)(name, options, work)
+  }
   const ring = createKeyRing(config, {
     folder,
     lock,

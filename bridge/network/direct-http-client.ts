@@ -1,4 +1,4 @@
-import type { Agent } from 'node:http'
+import { Agent } from 'node:http'
 import { exchangeAddress } from './exchange-address.ts'
 import type { ExchangeAddress } from './exchange-address.ts'
 import { Exchange } from './exchange.ts'
@@ -7,8 +7,8 @@ import type { HttpRequest, HttpResponse } from './http-client.ts'
 import type { NetworkConfig } from './network-config.ts'
 import { requestHeaders } from './request-headers.ts'
 import { createRoster } from './roster.ts'
+import { nodeHttps } from './tls-modules.ts'
 import { createTrustedAuthorities } from './trusted-authorities.ts'
-import { nodeHttp, nodeHttps } from './node-http.ts'
 
 /** Sends requests whose URL was checked before. */
 export interface UrlClient {
@@ -60,7 +60,7 @@ export function createDirectClient(config: NetworkConfig): UrlClient {
       ...family,
       ...(secureContext === undefined ? {} : { secureContext }),
     }
-    const agent = protocol === 'https:' ? new (nodeHttps().Agent)(options) : new nodeHttp.Agent(options)
+    const agent = protocol === 'https:' ? new (nodeHttps().Agent)(options) : new Agent(options)
     agent.on('free', () => (lastFreedAt = Date.now()))
     agents.set(protocol, agent)
     return agent

@@ -1,4 +1,5 @@
-import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import { request as requestHttp, IncomingMessage } from 'node:http'
+import type { Agent, ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { mayGoOutAgain } from './connection-race.ts'
 import type { ExchangeAddress } from './exchange-address.ts'
@@ -8,7 +9,7 @@ import { errorCode, networkError } from './network-fault.ts'
 import { isLoopbackHost } from './request-url.ts'
 import type { Roster, RosterEntry } from './roster.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
-import { nodeHttp, nodeHttps } from './node-http.ts'
+import { nodeHttps } from './tls-modules.ts'
 
 /** Where and how a request goes out. */
 export interface ExchangePlan {
@@ -86,7 +87,7 @@ export class Exchange {
     // A POST says so even if it has none (RFC 9110 section 8.6).
     const text = body ?? (method === 'POST' ? '' : undefined)
     const length = text === undefined ? undefined : String(Buffer.byteLength(text))
-    const send = isTls ? nodeHttps().request : nodeHttp.request
+    const send = isTls ? nodeHttps().request : requestHttp
     const call = send({
       ...address.options,
       method,
@@ -256,7 +257,7 @@ function destroyTranslated(
   callback: (error?: Error | null) => void,
 ): void {
   const error = cause === null ? null : (this[owner]?.bodyError(cause) ?? cause)
-  nodeHttp.IncomingMessage.prototype._destroy.call(this, error, (raw) =>
+  IncomingMessage.prototype._destroy.call(this, error, (raw) =>
     callback(raw === null || raw === undefined ? raw : error),
   )
 }
