@@ -1,4 +1,4 @@
-import { createHttpClient } from '../network/node-http-client.ts'
+import { createHttpClient } from '../network/routed-http-client.ts'
 import type { HttpClient } from '../network/http-client.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import type { Login, LoginState, PendingSignIn, SignInPrompt } from '../oauth/login-port.ts'

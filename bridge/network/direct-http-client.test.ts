@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { describe, expect, it, vi } from 'vitest'
 import type { HttpRequest } from './http-client.ts'
 import {
@@ -24,6 +25,15 @@ async function serveOnce(seen: string[], atSecond: 'reset' | 'close'): Promise<T
     }),
   )
 }
+
+/** Answers, and resets the connection 20 ms later. */
+const resettingServer = `
+const { createServer } = require('node:net')
+const server = createServer((socket) => socket.once('data', () => {
+  socket.write(${JSON.stringify(answer)})
+  setTimeout(() => socket.resetAndDestroy(), 20)
+}))
+server.listen(0, '127.0.0.1', () => require('node:worker_threads').parentPort.postMessage(server.address().port))`
 
 describe('a kept connection that the server has closed', () => {
   it.each(['reset', 'close'] as const)('is replaced for what may be sent twice: %s', async (atSecond) => {
@@ -71,6 +81,21 @@ describe('a kept connection that the server has closed', () => {
     expect((await exchange(client, server.origin, { body: Buffer.alloc(20_000_000) })).status).toBe(200)
     expect(bodies).toHaveLength(2)
     expect(server.sockets).toHaveLength(2)
+  })
+
+  it('is replaced for a POST that the system did not take at all', async () => {
+    // In a thread: it closes while this one does nothing else, so that nobody here can have seen it.
+    const server = new Worker(resettingServer, { eval: true })
+    try {
+      const port = await new Promise<number>((resolve) => server.once('message', resolve))
+      const client = testClient()
+      const origin = `http://127.0.0.1:${port}`
+      await exchange(client, origin)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      expect((await exchange(client, origin)).status).toBe(200)
+    } finally {
+      await server.terminate()
+    }
   })
 
   it('is replaced together with those that are as old', async () => {

@@ -1,23 +1,22 @@
-import { request as requestHttp, IncomingMessage } from 'node:http'
-import type { Agent, ClientRequest } from 'node:http'
+import { Readable } from 'node:stream'
 import type { Socket } from 'node:net'
 import { mayGoOutAgain } from './connection-race.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import type { Connection, ConnectionUser } from './connection.ts'
 import type { ExchangeAddress } from './exchange-address.ts'
 import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
 import { errorCode, networkError } from './network-fault.ts'
-import { isLoopbackHost } from './request-url.ts'
 import type { Roster, RosterEntry } from './roster.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
-import { nodeHttps } from './tls-modules.ts'
 
 /** Where and how a request goes out. */
 export interface ExchangePlan {
   url: URL
   address: ExchangeAddress
-  /** Names and values in turn, all but the length of the body. */
-  headers: readonly string[]
-  agent: Agent
+  /** Request line and headers, all but the length of the body and the empty line. */
+  head: string
+  pool: ConnectionPool
   connectTimeoutMs: number
   headersTimeoutMs: number
   bodyTimeoutMs: number
@@ -30,24 +29,20 @@ export type Attempt =
   | { kind: 'response'; response: HttpResponse }
   | { kind: 'failed'; error: NetworkError; remedy: 'new_connection' | 'more_authorities' | undefined }
 
-/** Bounds the head of a response; MCP servers behind single sign-on send kilobytes of cookies. */
-const mostHeadBytes = 131_072
-
-/** One request and its response on one connection of node:http. Never resolves twice; `cancel` ends the body too. */
-export class Exchange {
+/** One request and its response on one connection. Never resolves twice; `cancel` ends the body too. */
+export class Exchange implements ConnectionUser {
   readonly attempt: Promise<Attempt>
   readonly #request: HttpRequest
   readonly #plan: ExchangePlan
   readonly #settle: (attempt: Attempt) => void
   readonly #open: Roster<Exchange>
   readonly #entry: RosterEntry<Exchange>
-  #call: ClientRequest | undefined
+  #connection: Connection | undefined
   #connected = false
-  #written = false
   #writingSince = 0
-  #timer: NodeJS.Timeout | undefined
-  #response: IncomingMessage | undefined
-  /** Why we ended it ourselves, or what node:http said first; what follows from it is no news. */
+  #body: ResponseBody | undefined
+  #isWhole = false
+  /** Why we ended it ourselves, or what went wrong first; what follows from it is no news. */
   #verdict: NetworkError | undefined
 
   /** `open` holds it until it is over, body included. */
@@ -59,7 +54,7 @@ export class Exchange {
     this.#settle = resolve
     this.#open = open
     this.#entry = open.add(this)
-    // Itself as the listener: no field may hold a function of its own, see `CallAbort` and `#translateErrors`.
+    // Itself as the listener: no field may hold a function of its own, see `CallAbort`.
     request.signal?.addEventListener('abort', this)
     if (request.signal?.aborted === true) this.cancel()
     else this.#start()
@@ -75,159 +70,164 @@ export class Exchange {
     this.cancel()
   }
 
-  #whenOver(): void {
-    this.#request.signal?.removeEventListener('abort', this)
-    this.#open.remove(this.#entry)
-  }
-
   #start(): void {
-    const { address, agent, headers } = this.#plan
-    const { origin, isTls } = address
-    const { body, method } = this.#request
-    // A POST says so even if it has none (RFC 9110 section 8.6).
-    const text = body ?? (method === 'POST' ? '' : undefined)
-    const length = text === undefined ? undefined : String(Buffer.byteLength(text))
-    const send = isTls ? nodeHttps().request : requestHttp
-    const call = send({
-      ...address.options,
-      method,
-      agent,
-      headers: length === undefined ? [...headers] : [...headers, 'Content-Length', length],
-      maxHeaderSize: mostHeadBytes,
-      joinDuplicateHeaders: true,
-    })
-    this.#call = call
-    call.on('socket', (socket) => this.#onSocket(socket))
-    call.on('finish', () => (this.#written = true))
-    call.on('response', (response) => this.#onResponse(response))
-    call.on('upgrade', () => this.#end('protocol', `${origin} wants to leave HTTP, unasked`))
-    call.on('error', (error) => this.#onError(error))
-    call.on('close', () => this.#onError(undefined))
-    sendBody(call, body)
+    const { pool, address, connectTimeoutMs } = this.#plan
+    const connection = pool.lend(address, this, this.#request.method)
+    this.#connection = connection
+    if (this.#connected) return
+    connection.arm(connectTimeoutMs, false)
+    this.#measureConnect(connection.socket)
   }
 
-  #onSocket(socket: Socket): void {
-    if (this.#call?.reusedSocket === true) return this.#onConnected()
-    const { connectTimeoutMs, url, address } = this.#plan
-    this.#arm(connectTimeoutMs, 'connect_timeout', `${url.host} could not be connected to`)
-    this.#measureConnect(socket)
-    socket.once(address.isTls ? 'secureConnect' : 'connect', () => this.#onConnected())
+  /** @internal */
+  onConnected(connection: Connection): void {
+    this.#connection = connection
+    this.#connected = true
+    // On this computer a round trip takes less than the noise of measuring it.
+    if (!this.#plan.address.isLoopback) this.#writingSince = performance.now()
+    connection.arm(this.#plan.headersTimeoutMs, false)
+    this.#send(connection.socket)
+  }
+
+  /**
+   * Text goes out together with the head of the request, bytes behind it: that is another system call for each message, and
+   * they cost more than all else. Of long texts the copy would cost more. As Latin-1 every byte is a character, so neither
+   * the bytes of the body nor those of a header change.
+   */
+  #send(socket: Socket): void {
+    const { head } = this.#plan
+    const { body, method } = this.#request
+    if (body === undefined) {
+      // A POST says so even if it has none (RFC 9110 section 8.6).
+      socket.write(`${head}${method === 'POST' ? 'Content-Length: 0\r\n' : ''}\r\n`, 'latin1')
+      return
+    }
+    const bytes =
+      typeof body === 'string'
+        ? Buffer.from(body)
+        : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    const whole = `${head}Content-Length: ${bytes.length}\r\n\r\n`
+    if (bytes.length <= mostTextBytes) socket.write(whole + bytes.toString('latin1'), 'latin1')
+    else {
+      socket.cork()
+      socket.write(whole, 'latin1')
+      socket.write(bytes)
+      socket.uncork()
+    }
   }
 
   #measureConnect(socket: Socket): void {
+    if (this.#plan.address.isLoopback) return
     let since = performance.now()
-    socket.on('connectionAttempt', () => (since = performance.now()))
-    socket.once('connect', () => this.#noteTrip(since))
+    const onAttempt = (): void => void (since = performance.now())
+    socket.on('connectionAttempt', onAttempt)
+    socket.once('connect', () => {
+      socket.removeListener('connectionAttempt', onAttempt)
+      this.#noteTrip(since)
+    })
   }
 
   #noteTrip(since: number): void {
     const { quickestTrips, address } = this.#plan
+    if (address.isLoopback) return
     const took = performance.now() - since
     if (took < (quickestTrips.get(address.origin) ?? Infinity)) quickestTrips.set(address.origin, took)
   }
 
-  #onConnected(): void {
-    this.#connected = true
-    this.#writingSince = performance.now()
-    this.#arm(this.#plan.headersTimeoutMs, 'headers_timeout', `${this.#plan.address.origin} sent no response`)
-  }
-
-  #onResponse(response: IncomingMessage): void {
-    clearTimeout(this.#timer)
+  /** @internal */
+  onHead(status: number, headers: HttpResponse['headers']): void {
+    if (status === 101)
+      return this.#end('protocol', `${this.#plan.address.origin} wants to leave HTTP, unasked`)
     this.#noteTrip(this.#writingSince)
-    this.#response = response
-    // What has come whole with its head cannot fall silent.
-    process.nextTick(() => {
-      if (!response.complete && !response.destroyed) this.#watchSilence(response)
-    })
-    this.#translateErrors(response)
-    response.once('end', () => {
-      // An early answer to a body that nobody reads: the rest of it would block the connection for ever.
-      if (!this.#written) this.#call?.destroy()
-    })
-    response.once('close', () => this.#whenOver())
-    this.#settle({
-      kind: 'response',
-      response: { status: response.statusCode ?? 0, headers: response.headers, body: response },
-    })
+    // Silence counts from now on; what has come whole with its head cannot fall silent.
+    this.#connection?.arm(this.#plan.bodyTimeoutMs, true)
+    const body = new ResponseBody(this)
+    this.#body = body
+    this.#settle({ kind: 'response', response: { status, headers, body } })
   }
 
-  /** Silence counts while the reader waits for bytes; a reader who takes a long time is no silence of the server. */
-  #watchSilence(response: IncomingMessage): void {
-    const socket = response.socket
-    const { bodyTimeoutMs, url } = this.#plan
-    const onTimeout = (): void => {
-      if (response.readableLength > 0) socket.setTimeout(bodyTimeoutMs)
-      else
-        this.#end(
-          'body_timeout',
-          `${url.origin} stopped sending in the middle of its response`,
-          bodyTimeoutMs,
-        )
-    }
-    socket.setTimeout(bodyTimeoutMs)
-    socket.on('timeout', onTimeout)
-    response.once('close', () => socket.removeListener('timeout', onTimeout))
+  /** @internal */
+  onBody(bytes: Buffer): void {
+    if (this.#body?.push(bytes) === false) this.#connection?.socket.pause()
   }
 
-  /**
-   * Makes the body fail with {@link NetworkError}. Its chunks are not touched. One function for all responses: V8 keeps what
-   * functions of their own make of the shape of an object, and with each of them the exchange that it closes over, until the
-   * next full collection (measured: half of what a call cost).
-   */
-  #translateErrors(response: TranslatedResponse): void {
-    response[owner] = this
-    response._destroy = destroyTranslated
+  /** @internal */
+  onEnd(): void {
+    this.#isWhole = true
+    this.#body?.push(null)
   }
 
-  /** What the body fails with. */
-  bodyError(cause: Error): NetworkError {
-    return this.#verdict ?? networkError(cause, this.#place())
+  /** @internal The reader wants more. */
+  resume(): void {
+    if (!this.#isWhole) this.#connection?.socket.resume()
   }
 
-  #onError(cause: Error | undefined): void {
-    if (this.#response !== undefined) {
-      if (cause !== undefined) this.#verdict ??= networkError(cause, this.#place())
-      return
-    }
-    if (this.#verdict !== undefined) return
-    clearTimeout(this.#timer)
-    this.#verdict = networkError(cause ?? resetError, this.#place())
-    this.#settle({ kind: 'failed', error: this.#verdict, remedy: this.#remedy(cause) })
+  /** @internal The body is read, or nobody wants it any more. What it fails with. */
+  close(cause: Error | null): Error | null {
     this.#whenOver()
+    if (!this.#isWhole) this.#connection?.destroy()
+    return cause === null ? null : (this.#verdict ?? networkError(cause, this.#place()))
+  }
+
+  /** @internal */
+  onLost(cause: Error | undefined): void {
+    this.#verdict ??= networkError(cause ?? resetError, this.#place())
+    if (this.#body === undefined) this.#fail(this.#remedy(cause))
+    // Later: whoever gets the response in this turn of the event loop is to hear of it.
+    else setImmediate(destroyWith, this.#body, this.#verdict)
+  }
+
+  /** @internal */
+  onTimeout(): void {
+    const { url, address, connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs } = this.#plan
+    if (!this.#connected)
+      this.#end('connect_timeout', `${url.host} could not be connected to`, connectTimeoutMs)
+    else if (this.#body === undefined)
+      this.#end('headers_timeout', `${address.origin} sent no response`, headersTimeoutMs)
+    // A reader who takes a long time is no silence of the server.
+    else if (this.#body.readableLength > 0) this.#connection?.arm(bodyTimeoutMs, true)
+    else
+      this.#end(
+        'body_timeout',
+        `${address.origin} stopped sending in the middle of its response`,
+        bodyTimeoutMs,
+      )
   }
 
   #remedy(cause: Error | undefined): 'new_connection' | 'more_authorities' | undefined {
     if (!this.#connected && unknownAuthorityCodes.has(errorCode(cause))) return 'more_authorities'
-    if (this.#call?.reusedSocket !== true || this.#verdict?.fault !== 'reset') return undefined
-    const { url, quickestTrips } = this.#plan
+    const connection = this.#connection
+    if (connection?.isReused !== true || this.#verdict?.fault !== 'reset') return undefined
+    const { address, quickestTrips } = this.#plan
     const ended = {
       method: this.#request.method,
-      written: this.#written,
+      written: connection.isFlushed && !isWriteError(cause),
       afterMs: performance.now() - this.#writingSince,
-      // On this computer a round trip takes less than the noise of measuring it.
-      quickestTripMs: isLoopbackHost(url.hostname) ? undefined : quickestTrips.get(url.origin),
+      quickestTripMs: quickestTrips.get(address.origin),
     }
     return mayGoOutAgain(ended) ? 'new_connection' : undefined
-  }
-
-  #arm(ms: number, fault: NetworkFault, what: string): void {
-    clearTimeout(this.#timer)
-    if (ms > 0) this.#timer = setTimeout(() => this.#end(fault, what, ms), ms)
   }
 
   /** Ends the exchange ourselves. */
   #end(fault: NetworkFault, what: string, limitMs?: number): void {
     if (this.#verdict !== undefined) return
-    clearTimeout(this.#timer)
     const message = limitMs === undefined ? what : `${what} (after ${limitMs / 1000} s)`
-    const { origin } = this.#plan.url
-    this.#verdict = new NetworkError(fault, origin, message, { sent: this.#connected })
-    if (this.#response === undefined) {
-      this.#call?.destroy()
-      this.#settle({ kind: 'failed', error: this.#verdict, remedy: undefined })
-      this.#whenOver()
-    } else this.#response.destroy(this.#verdict)
+    this.#verdict = new NetworkError(fault, this.#plan.address.origin, message, { sent: this.#connected })
+    if (!this.#isWhole) this.#connection?.destroy()
+    if (this.#body === undefined) this.#fail(undefined)
+    else this.#body.destroy(this.#verdict)
+  }
+
+  /** There is no response. */
+  #fail(remedy: 'new_connection' | 'more_authorities' | undefined): void {
+    if (this.#verdict === undefined) return
+    this.#settle({ kind: 'failed', error: this.#verdict, remedy })
+    this.#whenOver()
+  }
+
+  #whenOver(): void {
+    this.#request.signal?.removeEventListener('abort', this)
+    this.#open.remove(this.#entry)
   }
 
   #place(): { url: URL; connected: boolean } {
@@ -235,31 +235,37 @@ export class Exchange {
   }
 }
 
-/**
- * node:http sends text together with the head of the request, bytes behind it: that is another system call for each
- * message, and they cost more than all else. Of long texts the copy would cost more. As Latin-1 every byte is a character,
- * so neither the bytes of the body nor those of a header change.
- */
-function sendBody(call: ClientRequest, body: HttpRequest['body']): void {
-  if (body === undefined || typeof body === 'string' || body.byteLength > mostTextBytes) call.end(body)
-  else call.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1'), 'latin1')
+/** The bytes of a response; fails with {@link NetworkError}. */
+class ResponseBody extends Readable {
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    super()
+    this.#exchange = exchange
+    // Nobody has to be there to hear of it.
+    this.on('error', ignore)
+  }
+
+  override _read(): void {
+    this.#exchange.resume()
+  }
+
+  override _destroy(cause: Error | null, callback: (error?: Error | null) => void): void {
+    callback(this.#exchange.close(cause))
+  }
+}
+
+function ignore(): void {}
+
+function destroyWith(body: Readable, error: Error): void {
+  body.destroy(error)
 }
 
 const mostTextBytes = 16_384
 
-const owner = Symbol('owner')
-
-type TranslatedResponse = IncomingMessage & { [owner]?: Exchange }
-
-function destroyTranslated(
-  this: TranslatedResponse,
-  cause: Error | null,
-  callback: (error?: Error | null) => void,
-): void {
-  const error = cause === null ? null : (this[owner]?.bodyError(cause) ?? cause)
-  IncomingMessage.prototype._destroy.call(this, error, (raw) =>
-    callback(raw === null || raw === undefined ? raw : error),
-  )
+/** The system did not take what was written, or not all of it. */
+function isWriteError(cause: Error | undefined): boolean {
+  return cause !== undefined && 'syscall' in cause && cause.syscall === 'write'
 }
 
 const resetError = Object.assign(new Error('closed'), { code: 'ECONNRESET' })

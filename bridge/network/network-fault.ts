@@ -9,7 +9,7 @@ export interface FaultPlace {
   connected: boolean
 }
 
-/** The {@link NetworkError} for an error of node:net, node:tls or node:http. The words are ours, the code is the system's. */
+/** The {@link NetworkError} for an error of a socket, of TLS or of a parser. The words are ours, the code is the system's. */
 export function networkError(cause: unknown, place: FaultPlace): NetworkError {
   if (cause instanceof NetworkError) return cause
   const code = errorCode(cause)
@@ -54,7 +54,7 @@ function describeUnreached(code: string, url: URL): Description {
   const { hostname, host } = url
   const tls = describeTlsFault(code, host)
   if (tls !== undefined) return ['tls', tls]
-  if (code.startsWith('HPE_')) return describeBroken(code, url)
+  if (isSyntaxFault(code)) return describeBroken(code, url)
   switch (code) {
     case 'ENOTFOUND':
     case 'ENODATA':
@@ -80,16 +80,21 @@ function describeUnreached(code: string, url: URL): Description {
 }
 
 function describeBroken(code: string, url: URL): Description {
-  if (code === 'HPE_HEADER_OVERFLOW') {
+  if (code === 'HTTP_HEAD_TOO_LARGE' || code === 'HPE_HEADER_OVERFLOW') {
     return ['protocol', `the headers of the response from ${url.origin} are too large (${code})`]
   }
-  if (code.startsWith('HPE_'))
+  if (isSyntaxFault(code))
     return ['protocol', `${url.origin} answered with something that is no HTTP (${code})`]
   const tls = describeTlsFault(code, url.host)
   if (tls !== undefined) return ['tls', tls]
   if (code === 'ETIMEDOUT')
     return ['reset', `${url.origin} is gone from the network: the connection is dead (${code})`]
   return ['reset', `${url.origin} closed the connection before its answer was whole${inBrackets(code)}`]
+}
+
+/** Of our own parser, or of the one of undici. */
+function isSyntaxFault(code: string): boolean {
+  return code.startsWith('HTTP_') || code.startsWith('HPE_')
 }
 
 /** Host and port, also where the port is the scheme's own. */

@@ -136,7 +136,7 @@ export class ProxiedExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** As node:http gives them: `set-cookie` a list, of others that came twice the values in one. */
+/** As the other client gives them: `set-cookie` a list, of others that came twice the values in one. */
 function joinedHeaders(headers: Record<string, string | string[] | undefined>): HttpResponse['headers'] {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {

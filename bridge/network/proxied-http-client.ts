@@ -39,7 +39,7 @@ export function createProxiedClient(config: NetworkConfig, proxyUrl: string): Ur
     const plan = {
       url,
       headers: [
-        ...requestHeaders(request.headers, { 'User-Agent': config.userAgent }, url.origin),
+        ...requestHeaders(request.headers, { 'User-Agent': config.userAgent }, url.origin).flat(),
         ...lengthHeader(request.body),
       ],
       dispatcher: agent,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { SecureContext } from 'node:tls'
-import { nodeTls } from './tls-modules.ts'
+import { nodeTls } from './node-tls.ts'
 
 /** Which authorities TLS connections trust. */
 export interface TrustedAuthorities {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { createHttpClient } from '../node-http-client.ts'
+import { createHttpClient } from '../routed-http-client.ts'
 import { readBody } from '../read-body.ts'
 import type { NetworkConfig } from '../network-config.ts'
 

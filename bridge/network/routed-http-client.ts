@@ -13,7 +13,7 @@ interface Route {
 }
 
 /**
- * The client that everything in the bridge sends with. Straight over node:http; through undici, which is loaded then and
+ * The client that everything in the bridge sends with. Straight over HTTP/1.1 of its own; through undici, which is loaded then and
  * not before, for URLs that have to go through a proxy. After `close` it can be used again: that is how connections that
  * a sleeping computer lost are given up.
  */

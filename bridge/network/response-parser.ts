@@ -1,0 +1,305 @@
+import { isFieldName, isFieldValue } from './field-syntax.ts'
+import type { HttpResponse } from './http-client.ts'
+
+/** What came is no response of HTTP/1. `code` says which part; the message holds nothing that was sent. */
+export class ResponseSyntaxError extends Error {
+  override readonly name = 'ResponseSyntaxError'
+  readonly code: `HTTP_${string}`
+
+  constructor(code: ResponseSyntaxError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** What is told of a response while it is read. */
+export interface ResponseReader {
+  /** Its final head. Interim ones (RFC 9110 section 15.2) are passed over. */
+  onHead(status: number, headers: HttpResponse['headers']): void
+  /** Some of its body; a part of what was read, or a copy. */
+  onBody(bytes: Buffer): void
+}
+
+/** Bounds the head of a response; MCP servers behind single sign-on send kilobytes of cookies. */
+const mostHeadBytes = 131_072
+/** Bounds the line before a chunk: its size, and extensions that nobody uses. */
+const mostLineBytes = 4096
+const lineEnd = '\r\n'
+const headEnd = '\r\n\r\n'
+
+/** What the next bytes are. Of `sized` and `chunk` there are `#left`; `endless` goes to the end of the connection. */
+type Part = 'head' | 'sized' | 'endless' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer' | 'nothing'
+
+/**
+ * Reads the responses of one HTTP/1 connection, one after another, however their bytes are cut (RFC 9112 sections 4 to 7).
+ * As strict as a client needs to be that shares its connection with nobody: every line ends in CRLF, lines are not folded,
+ * and a response whose length can be understood in two ways is refused. Not looked at: what headers say beyond the length of
+ * the message and the life of the connection, extensions of chunks, trailers, and a reason phrase.
+ */
+export class ResponseParser {
+  readonly #reader: ResponseReader
+  #part: Part = 'nothing'
+  #isHead = false
+  #left = 0
+  /** The body in what is read now, handed on together: a server may send chunks of a byte each. */
+  #pieces: Buffer[] = []
+  /** Bytes of a line or head that is not whole, in room that doubles: one by one they would be copied over and over. */
+  #held: Buffer = noBytes
+  #heldLength = 0
+  #persistent = false
+  #idleSeconds = Infinity
+
+  constructor(reader: ResponseReader) {
+    this.#reader = reader
+  }
+
+  /** The next bytes are of the response to a request with that method. */
+  begin(method: string): void {
+    this.#part = 'head'
+    this.#isHead = method === 'HEAD'
+    this.#heldLength = 0
+  }
+
+  /** Whether the server keeps the connection after this response (RFC 9112 section 9.3). Known from the head on. */
+  get persistent(): boolean {
+    return this.#persistent
+  }
+
+  /** For how long the server keeps it without a request, as its `Keep-Alive` header says; Infinity without one. */
+  get idleSeconds(): number {
+    return this.#idleSeconds
+  }
+
+  /**
+   * Reads what came. How many of these bytes are behind the end of the response; -1 while it has no end. Throws
+   * {@link ResponseSyntaxError}, after which nothing more can be read.
+   */
+  read(bytes: Buffer): number {
+    let at = 0
+    while (at < bytes.length && this.#part !== 'nothing') at = this.#readPart(bytes, at)
+    const [piece] = this.#pieces
+    if (piece !== undefined) {
+      this.#reader.onBody(this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces))
+      this.#pieces = []
+    }
+    return this.#part === 'nothing' ? bytes.length - at : -1
+  }
+
+  /** Where the next part begins. */
+  #readPart(bytes: Buffer, at: number): number {
+    switch (this.#part) {
+      case 'head':
+        return this.#readHead(bytes, at)
+      case 'sized':
+      case 'endless':
+      case 'chunk': {
+        const piece = this.#take(bytes, at)
+        this.#pieces.push(piece)
+        if (this.#left === 0) this.#part = this.#part === 'chunk' ? 'chunk-end' : 'nothing'
+        return at + piece.length
+      }
+      default:
+        return this.#readChunkLine(bytes, at)
+    }
+  }
+
+  /** What there is of the bytes that are left. */
+  #take(bytes: Buffer, at: number): Buffer {
+    const end = Math.min(bytes.length, at + this.#left)
+    this.#left -= end - at
+    return at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end)
+  }
+
+  /** The connection has ended. Whether the response ends with that, and is whole. */
+  finish(): boolean {
+    if (this.#part !== 'endless') return false
+    this.#part = 'nothing'
+    return true
+  }
+
+  #readHead(bytes: Buffer, from: number): number {
+    let at = from
+    // Empty lines before a response are the leavings of the one before (RFC 9112 section 2.2 allows as much for requests).
+    if (this.#heldLength === 0) while (bytes[at] === cr || bytes[at] === lf) at += 1
+    if (at === bytes.length) return at
+    if (this.#heldLength === 0) {
+      const end = bytes.indexOf(headEnd, at, 'latin1')
+      if (end !== -1 && end - at <= mostHeadBytes) {
+        this.#takeHead(bytes.toString('latin1', at, end))
+        return end + headEnd.length
+      }
+    }
+    const searched = Math.max(0, this.#heldLength - headEnd.length + 1)
+    const before = this.#heldLength
+    this.#hold(bytes, at, Math.min(bytes.length, at + mostHeadBytes + headEnd.length - before))
+    const held = this.#held.subarray(0, this.#heldLength)
+    checkBeginning(held)
+    const end = held.indexOf(headEnd, searched, 'latin1')
+    if (end === -1) {
+      if (this.#heldLength >= mostHeadBytes + headEnd.length)
+        throw new ResponseSyntaxError('HTTP_HEAD_TOO_LARGE', 'the head has no end')
+      return bytes.length
+    }
+    this.#heldLength = 0
+    this.#takeHead(held.toString('latin1', 0, end))
+    return at + end + headEnd.length - before
+  }
+
+  #hold(bytes: Buffer, from: number, to: number): void {
+    const length = this.#heldLength + to - from
+    if (length > this.#held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(1024, 2 ** Math.ceil(Math.log2(length))))
+      this.#held.copy(larger, 0, 0, this.#heldLength)
+      this.#held = larger
+    }
+    bytes.copy(this.#held, this.#heldLength, from, to)
+    this.#heldLength = length
+  }
+
+  #takeHead(text: string): void {
+    const [first = '', ...lines] = text.split(lineEnd)
+    const [, minor, code] = statusLine.exec(first) ?? []
+    if (code === undefined) throw new ResponseSyntaxError('HTTP_STATUS_LINE', 'there is no status line')
+    const status = Number(code)
+    const headers = readHeaders(lines)
+    if (status < 200 && status !== 101) return
+    const length = bodyLength(headers)
+    if (this.#isHead || isBodiless(status)) this.#expect('nothing', 0)
+    else if (length === 'chunked') this.#expect('chunk-size', 0)
+    else if (length === Infinity) this.#expect('endless', length)
+    else this.#expect(length === 0 ? 'nothing' : 'sized', length)
+    this.#persistent = this.#part !== 'endless' && isPersistent(minor === '1', headers)
+    this.#idleSeconds = idleSecondsOf(headers)
+    this.#reader.onHead(status, headers)
+  }
+
+  #expect(part: Part, left: number): void {
+    this.#part = part
+    this.#left = left
+  }
+
+  /** The line that ends a chunk, that with the size of the next one, or one of a trailer. */
+  #readChunkLine(bytes: Buffer, from: number): number {
+    const lineFeed = bytes.indexOf(lf, from)
+    const to = lineFeed === -1 ? bytes.length : lineFeed + 1
+    let line: string
+    if (this.#heldLength === 0 && lineFeed !== -1) line = bytes.toString('latin1', from, to)
+    else {
+      if (this.#heldLength + to - from > mostLineBytes)
+        throw new ResponseSyntaxError('HTTP_CHUNK', 'a line between chunks has no end')
+      this.#hold(bytes, from, to)
+      if (lineFeed === -1) {
+        // What is no size now will not become one.
+        if (this.#part === 'chunk-size') checkSize(this.#held.toString('latin1', 0, this.#heldLength))
+        return to
+      }
+      line = this.#held.toString('latin1', 0, this.#heldLength)
+      this.#heldLength = 0
+    }
+    if (!line.endsWith(lineEnd) || line.length > mostLineBytes)
+      throw new ResponseSyntaxError('HTTP_CHUNK', 'a line between chunks does not end as it should')
+    this.#takeChunkLine(line.slice(0, -lineEnd.length))
+    return to
+  }
+
+  #takeChunkLine(line: string): void {
+    if (this.#part === 'chunk-end') {
+      if (line !== '') throw new ResponseSyntaxError('HTTP_CHUNK', 'a chunk is longer than its size')
+      this.#part = 'chunk-size'
+    } else if (this.#part === 'trailer') {
+      this.#left -= line.length
+      if (this.#left < 0) throw new ResponseSyntaxError('HTTP_HEAD_TOO_LARGE', 'the trailer has no end')
+      if (line === '') this.#part = 'nothing'
+    } else {
+      this.#left = checkSize(line)
+      this.#part = 'chunk'
+      if (this.#left > 0) return
+      this.#part = 'trailer'
+      this.#left = mostHeadBytes
+    }
+  }
+}
+
+const noBytes = Buffer.alloc(0)
+const cr = 13
+const lf = 10
+
+const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
+const digits = /^\d{1,15}$/
+const closes = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/
+const keeps = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/
+const idleTime = /(?:^|,)[ \t]*timeout=(\d{1,9})/i
+
+/** A server of another protocol may say something and wait: it is known by its first bytes, not when the time is up. */
+function checkBeginning(bytes: Buffer): void {
+  const beginning = bytes.toString('latin1', 0, 7)
+  if (!'HTTP/1.'.startsWith(beginning))
+    throw new ResponseSyntaxError('HTTP_STATUS_LINE', 'there is no status line')
+}
+
+function isBodiless(status: number): boolean {
+  return status === 101 || status === 204 || status === 304
+}
+
+/** In bytes; Infinity goes to the end of the connection (RFC 9112 section 6.3). */
+function bodyLength(headers: HttpResponse['headers']): number | 'chunked' {
+  const { 'transfer-encoding': codings, 'content-length': length } = headers
+  const coding = typeof codings === 'string' ? codings.toLowerCase() : undefined
+  if (length !== undefined) {
+    if (coding !== undefined) throw new ResponseSyntaxError('HTTP_LENGTH', 'there are a length and a coding')
+    if (typeof length !== 'string' || !digits.test(length))
+      throw new ResponseSyntaxError('HTTP_LENGTH', 'the length is no number')
+    return Number(length)
+  }
+  if (coding === undefined || coding === 'identity') return Infinity
+  if (coding === 'chunked') return 'chunked'
+  throw new ResponseSyntaxError('HTTP_CODING', 'the coding is not one that was asked for')
+}
+
+/** RFC 9112 section 9.3. */
+function isPersistent(isNew: boolean, { connection }: HttpResponse['headers']): boolean {
+  const options = typeof connection === 'string' ? connection.toLowerCase() : ''
+  return !closes.test(options) && (isNew || keeps.test(options))
+}
+
+function idleSecondsOf({ 'keep-alive': keepAlive }: HttpResponse['headers']): number {
+  return typeof keepAlive === 'string' ? Number(idleTime.exec(keepAlive)?.[1] ?? Infinity) : Infinity
+}
+
+/** The size that a line begins with. */
+function checkSize(line: string): number {
+  const [, size] = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?\r?$/s.exec(line) ?? []
+  if (size === undefined) throw new ResponseSyntaxError('HTTP_CHUNK', 'a chunk has no size')
+  return Number.parseInt(size, 16)
+}
+
+/** By names in lower case; the values of a name that came twice joined, but cookies as a list. */
+function readHeaders(lines: readonly string[]): HttpResponse['headers'] {
+  const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(colon, 0))
+    const value = withoutSpace(line, colon + 1)
+    if (!isFieldName(name) || !isFieldValue(value))
+      throw new ResponseSyntaxError('HTTP_HEADER', 'a line of the head is no header')
+    const key = name.toLowerCase()
+    const known = headers[key]
+    if (Array.isArray(known)) known.push(value)
+    else if (key === 'set-cookie') headers[key] = [value]
+    else headers[key] = known === undefined ? value : `${known}, ${value}`
+  }
+  return headers
+}
+
+/** What is behind `from`, without spaces and tabs around it. */
+function withoutSpace(line: string, from: number): string {
+  let start = from
+  let end = line.length
+  while (start < end && isSpace(line.charCodeAt(start))) start += 1
+  while (end > start && isSpace(line.charCodeAt(end - 1))) end -= 1
+  return line.slice(start, end)
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 9
+}
