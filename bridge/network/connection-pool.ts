@@ -1,4 +1,4 @@
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import type { ExchangeAddress } from './exchange-address.ts'
 import { Connection, type ConnectionUser } from './connection.ts'
 import { nodeTls } from './node-tls.ts'
@@ -35,9 +35,9 @@ export function createConnectionPool(
   const sessions = new Map<string, Buffer>()
   let sweeping: NodeJS.Timeout | undefined
 
-  function open(address: ExchangeAddress): Socket {
+  function open(address: ExchangeAddress, onread: OnReadOpts): Socket {
     const { origin, isTls, connect } = address
-    const options = { ...socketOptions, ...connect, ...(ipv4 && { family: 4 }) }
+    const options = { ...socketOptions, ...connect, ...(ipv4 && { family: 4 }), onread }
     if (!isTls) return connectTcp(options)
     const context = trusted.context()
     const session = sessions.get(origin)
@@ -78,20 +78,24 @@ export function createConnectionPool(
         connection.destroy()
       }
       const { origin, isTls } = address
-      const connection = new Connection(open(address), isTls ? 'secureConnect' : 'connect', {
-        release(released) {
-          const kept = idle.get(origin) ?? []
-          if (kept.length >= mostIdle || !released.isUsable(idleMs)) return released.destroy()
-          kept.push(released)
-          idle.set(origin, kept)
-          sweepLater()
+      const connection = new Connection(
+        (onread) => open(address, onread),
+        isTls ? 'secureConnect' : 'connect',
+        {
+          release(released) {
+            const kept = idle.get(origin) ?? []
+            if (kept.length >= mostIdle || !released.isUsable(idleMs)) return released.destroy()
+            kept.push(released)
+            idle.set(origin, kept)
+            sweepLater()
+          },
+          remove(gone) {
+            const kept = idle.get(origin)
+            const at = kept?.indexOf(gone) ?? -1
+            if (at !== -1) kept?.splice(at, 1)
+          },
         },
-        remove(gone) {
-          const kept = idle.get(origin)
-          const at = kept?.indexOf(gone) ?? -1
-          if (at !== -1) kept?.splice(at, 1)
-        },
-      })
+      )
       connection.lend(user, method)
       return connection
     },

@@ -1,8 +1,10 @@
-import type { Socket } from 'node:net'
+import type { OnReadOpts, Socket } from 'node:net'
 import { ResponseParser, type ResponseReader } from './response-parser.ts'
 
 /** Whose request is on a connection. */
 export interface ConnectionUser extends ResponseReader {
+  /** Where the next bytes are to be read to; undefined leaves it to the connection. They are all of the body. */
+  room(): Buffer | undefined
   /** The connection is there, TLS included. */
   onConnected(connection: Connection): void
   /** The response is whole. */
@@ -31,16 +33,26 @@ export class Connection {
   /** By the clock on the wall: those of idle connections stand still while the computer sleeps. */
   #freeSince = 0
 
-  /** `readyEvent` is what the socket says when it can be written to. */
-  constructor(socket: Socket, readyEvent: 'connect' | 'secureConnect', pool: ConnectionPoolSide) {
-    this.socket = socket
+  /** What the socket reads to: one buffer for each read would be garbage that V8 takes for little, and does not collect. */
+  readonly #buffer = Buffer.allocUnsafeSlow(readBytes)
+
+  /** `open` opens the socket, which says `readyEvent` when it can be written to. */
+  constructor(
+    open: (onread: OnReadOpts) => Socket,
+    readyEvent: 'connect' | 'secureConnect',
+    pool: ConnectionPoolSide,
+  ) {
     this.#pool = pool
     this.#parser = new ResponseParser({
-      onHead: (status, headers) => this.#user?.onHead(status, headers),
-      onBody: (bytes) => this.#user?.onBody(bytes),
+      onHead: (status, headers, length) => this.#user?.onHead(status, headers, length),
+      onBody: (pieces) => this.#user?.onBody(pieces),
     })
+    const socket = open({
+      buffer: () => this.#user?.room() ?? this.#buffer,
+      callback: (length, bytes) => this.#onRead(length, bytes),
+    })
+    this.socket = socket
     socket.once(readyEvent, () => this.#onReady())
-    socket.on('data', (bytes: Buffer) => this.#onData(bytes))
     socket.on('end', () => this.#onEnd())
     socket.on('error', (error) => this.#lose(error))
     socket.on('close', () => this.#lose(undefined))
@@ -107,9 +119,15 @@ export class Connection {
     this.#user?.onConnected(this)
   }
 
-  #onData(bytes: Buffer): void {
+  /** Always true: whoever wants no more says so to the socket. */
+  #onRead(length: number, bytes: Uint8Array): boolean {
     // Without a request there is nothing to say.
-    if (this.#user === undefined) return this.destroy()
+    if (this.#user === undefined) this.destroy()
+    else this.#parse(Buffer.from(bytes.buffer, bytes.byteOffset, length))
+    return true
+  }
+
+  #parse(bytes: Buffer): void {
     let rest: number
     try {
       rest = this.#parser.read(bytes)
@@ -156,6 +174,8 @@ export interface ConnectionPoolSide {
   /** It is gone. May be said twice. */
   remove(connection: Connection): void
 }
+
+const readBytes = 65_536
 
 /** A request needs some of the time that the server has announced. */
 const hintMarginMs = 1000

@@ -41,6 +41,9 @@ export class Exchange implements ConnectionUser {
   #connected = false
   #writingSince = 0
   #body: ResponseBody | undefined
+  /** The place of a large body whose length is known, and how much of it is there: it is read to where it stays. */
+  #place: Buffer | undefined
+  #placed = 0
   #isWhole = false
   /** Why we ended it ourselves, or what went wrong first; what follows from it is no news. */
   #verdict: NetworkError | undefined
@@ -135,20 +138,39 @@ export class Exchange implements ConnectionUser {
   }
 
   /** @internal */
-  onHead(status: number, headers: HttpResponse['headers']): void {
+  onHead(status: number, headers: HttpResponse['headers'], length: number | undefined): void {
     if (status === 101)
       return this.#end('protocol', `${this.#plan.address.origin} wants to leave HTTP, unasked`)
     this.#noteTrip(this.#writingSince)
     // Silence counts from now on; what has come whole with its head cannot fall silent.
     this.#connection?.arm(this.#plan.bodyTimeoutMs, true)
+    if (length !== undefined && length > leastPlacedBytes && length <= mostPlacedBytes)
+      this.#place = Buffer.allocUnsafeSlow(length)
     const body = new ResponseBody(this)
     this.#body = body
     this.#settle({ kind: 'response', response: { status, headers, body } })
   }
 
   /** @internal */
-  onBody(bytes: Buffer): void {
+  room(): Buffer | undefined {
+    const place = this.#place
+    return place === undefined || this.#placed === place.length ? undefined : place.subarray(this.#placed)
+  }
+
+  /** @internal */
+  onBody(pieces: readonly Buffer[]): void {
+    const bytes = this.#place === undefined ? Buffer.concat(pieces) : this.#put(this.#place, pieces)
     if (this.#body?.push(bytes) === false) this.#connection?.socket.pause()
+  }
+
+  /** What has come with the head is copied to its place; the rest is there already. */
+  #put(place: Buffer, pieces: readonly Buffer[]): Buffer {
+    const start = this.#placed
+    for (const piece of pieces) {
+      if (piece.buffer !== place.buffer) piece.copy(place, this.#placed)
+      this.#placed += piece.length
+    }
+    return place.subarray(start, this.#placed)
   }
 
   /** @internal */
@@ -166,12 +188,12 @@ export class Exchange implements ConnectionUser {
   close(cause: Error | null): Error | null {
     this.#whenOver()
     if (!this.#isWhole) this.#connection?.destroy()
-    return cause === null ? null : (this.#verdict ?? networkError(cause, this.#place()))
+    return cause === null ? null : (this.#verdict ?? networkError(cause, this.#where()))
   }
 
   /** @internal */
   onLost(cause: Error | undefined): void {
-    this.#verdict ??= networkError(cause ?? resetError, this.#place())
+    this.#verdict ??= networkError(cause ?? resetError, this.#where())
     if (this.#body === undefined) this.#fail(this.#remedy(cause))
     // Later: whoever gets the response in this turn of the event loop is to hear of it.
     else setImmediate(destroyWith, this.#body, this.#verdict)
@@ -230,7 +252,7 @@ export class Exchange implements ConnectionUser {
     this.#open.remove(this.#entry)
   }
 
-  #place(): { url: URL; connected: boolean } {
+  #where(): { url: URL; connected: boolean } {
     return { url: this.#plan.url, connected: this.#connected }
   }
 }
@@ -262,6 +284,9 @@ function destroyWith(body: Readable, error: Error): void {
 }
 
 const mostTextBytes = 16_384
+const leastPlacedBytes = 65_536
+/** Nobody here reads more. */
+const mostPlacedBytes = 64 * 1024 * 1024
 
 /** The system did not take what was written, or not all of it. */
 function isWriteError(cause: Error | undefined): boolean {

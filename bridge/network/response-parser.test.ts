@@ -16,7 +16,7 @@ function read(text: string, { size = text.length, method = 'GET', closed = false
   const seen: Read = { body: '', end: -1, parser: undefined as never }
   const parser = new ResponseParser({
     onHead: (status, headers) => Object.assign(seen, { status, headers: { ...headers } }),
-    onBody: (bytes) => void (seen.body += bytes.toString('latin1')),
+    onBody: (pieces) => void (seen.body += Buffer.concat(pieces).toString('latin1')),
   })
   seen.parser = parser
   parser.begin(method)

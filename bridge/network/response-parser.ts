@@ -14,10 +14,13 @@ export class ResponseSyntaxError extends Error {
 
 /** What is told of a response while it is read. */
 export interface ResponseReader {
-  /** Its final head. Interim ones (RFC 9110 section 15.2) are passed over. */
-  onHead(status: number, headers: HttpResponse['headers']): void
-  /** Some of its body; a part of what was read, or a copy. */
-  onBody(bytes: Buffer): void
+  /**
+   * Its final head. Interim ones (RFC 9110 section 15.2) are passed over. `length`: how many bytes its body has; undefined when
+   * that is not known.
+   */
+  onHead(status: number, headers: HttpResponse['headers'], length: number | undefined): void
+  /** Some of its body, never empty: parts of what was read, which are to be copied before this returns. */
+  onBody(pieces: readonly Buffer[]): void
 }
 
 /** Bounds the head of a response; MCP servers behind single sign-on send kilobytes of cookies. */
@@ -41,7 +44,7 @@ export class ResponseParser {
   #part: Part = 'nothing'
   #isHead = false
   #left = 0
-  /** The body in what is read now, handed on together: a server may send chunks of a byte each. */
+  /** Of the body, in what is read now: handed on together, as a server may send chunks of a byte each. */
   #pieces: Buffer[] = []
   /** Bytes of a line or head that is not whole, in room that doubles: one by one they would be copied over and over. */
   #held: Buffer = noBytes
@@ -77,9 +80,8 @@ export class ResponseParser {
   read(bytes: Buffer): number {
     let at = 0
     while (at < bytes.length && this.#part !== 'nothing') at = this.#readPart(bytes, at)
-    const [piece] = this.#pieces
-    if (piece !== undefined) {
-      this.#reader.onBody(this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces))
+    if (this.#pieces.length > 0) {
+      this.#reader.onBody(this.#pieces)
       this.#pieces = []
     }
     return this.#part === 'nothing' ? bytes.length - at : -1
@@ -170,7 +172,11 @@ export class ResponseParser {
     else this.#expect(length === 0 ? 'nothing' : 'sized', length)
     this.#persistent = this.#part !== 'endless' && isPersistent(minor === '1', headers)
     this.#idleSeconds = idleSecondsOf(headers)
-    this.#reader.onHead(status, headers)
+    this.#reader.onHead(
+      status,
+      headers,
+      this.#part === 'sized' || this.#part === 'nothing' ? this.#left : undefined,
+    )
   }
 
   #expect(part: Part, left: number): void {

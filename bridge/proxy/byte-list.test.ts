@@ -35,6 +35,24 @@ describe('a list of bytes', () => {
     expect(list.take()).toHaveLength(0)
   })
 
+  it('of pieces of one memory, one behind the other, is that memory', () => {
+    const memory = Buffer.allocUnsafeSlow(200_000).fill('x')
+    const list = createByteList()
+    for (const [from, to] of [
+      [0, 10],
+      [10, 70_000],
+      [70_000, 70_001],
+      [70_001, 200_000],
+    ] as const)
+      list.push(memory.subarray(from, to))
+    const whole = list.take()
+    expect(whole).toEqual(memory)
+    expect(whole.buffer).toBe(memory.buffer)
+    list.push(memory.subarray(5, 10))
+    list.push(memory.subarray(0, 5))
+    expect(list.take().buffer).not.toBe(memory.buffer)
+  })
+
   it('keeps small pieces apart from the large memory that they are a part of', () => {
     setFlagsFromString('--expose-gc')
     const collectGarbage = runInNewContext('gc') as () => void

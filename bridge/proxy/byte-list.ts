@@ -3,7 +3,7 @@ export interface ByteList {
   push(piece: Buffer): void
   /** How many bytes there are. */
   readonly length: number
-  /** All of them as one, and the list is empty again. Of a single piece that is the piece itself. */
+  /** All of them as one, and the list is empty again. Of pieces that lie one behind the other in memory that is no copy. */
   take(): Buffer
 }
 
@@ -43,6 +43,11 @@ export function createByteList(): ByteList {
     push(piece) {
       if (piece.length === 0) return
       length += piece.length
+      const last = pieces.at(-1)
+      if (last !== undefined && packed === 0 && isBehind(last, piece)) {
+        pieces[pieces.length - 1] = Buffer.from(last.buffer, last.byteOffset, last.length + piece.length)
+        return
+      }
       const isFull = piece.length >= largeBytes && piece.length * 2 >= piece.buffer.byteLength
       if (pieces.length < mostLoosePieces) pieces.push(piece)
       else if (isFull) {
@@ -63,4 +68,8 @@ export function createByteList(): ByteList {
       return bytes
     },
   }
+}
+
+function isBehind(last: Buffer, piece: Buffer): boolean {
+  return piece.buffer === last.buffer && piece.byteOffset === last.byteOffset + last.length
 }

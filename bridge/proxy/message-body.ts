@@ -21,15 +21,13 @@ export function readMessage(bytes: Buffer): WireMessage {
 /**
  * The whole body, at most 64 MB. Rejects with `NetworkError` when it does not arrive whole and with `RemoteError`
  * `too_large`. Not by `readBody`: iterating over the chunks of each answer costs more than everything else the bridge does
- * with it, and a body of known length needs no second copy.
+ * with it.
  */
 export function collectBody(response: HttpResponse): Promise<Buffer> {
   const { body } = response
   const announced = announcedBytes(response)
   return new Promise((resolve, reject) => {
     const chunks = createByteList()
-    let length = 0
-    let whole: Buffer | undefined
     let isWhole = false
 
     function tooLarge(): void {
@@ -38,31 +36,31 @@ export function collectBody(response: HttpResponse): Promise<Buffer> {
     }
 
     if (announced > mostBodyBytes) return tooLarge()
+    if (body.destroyed) return reject(body.errored ?? lost())
     // Most answers are here with their head: they are taken at once, not piece by piece a few ticks later.
-    if (announced > 0 && body.readableLength === announced && !body.destroyed) {
+    if (announced > 0 && body.readableLength === announced) {
       body.on('error', () => {})
       resolve(body.read() as Buffer)
       body.resume()
       return undefined
     }
     body.on('data', (chunk: Buffer) => {
-      const start = length
-      length += chunk.length
-      if (length > mostBodyBytes) return tooLarge()
-      if (start === 0 && announced > chunk.length) whole = Buffer.allocUnsafeSlow(announced)
-      if (whole !== undefined && length <= announced) chunk.copy(whole, start)
-      else chunks.push(chunk)
-      return undefined
+      chunks.push(chunk)
+      if (chunks.length > mostBodyBytes) tooLarge()
     })
     body.on('end', () => {
       isWhole = true
-      resolve(whole === undefined ? chunks.take() : whole.subarray(0, length))
+      resolve(chunks.take())
     })
     body.on('error', reject)
     body.on('close', () => {
-      if (!isWhole) reject(new RemoteError('lost', 'The connection ended before the answer was there.'))
+      if (!isWhole) reject(lost())
     })
   })
+}
+
+function lost(): RemoteError {
+  return new RemoteError('lost', 'The connection ended before the answer was there.')
 }
 
 /** How many bytes the body has, -1 if the server did not say. */

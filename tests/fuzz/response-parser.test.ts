@@ -88,7 +88,7 @@ function ours(text: string, cuts: readonly number[]): Outcome {
   const outcome: Outcome = { failed: false }
   const parser = new ResponseParser({
     onHead: (status, headers) => Object.assign(outcome, { status, headers: { ...headers }, body: '' }),
-    onBody: (bytes) => void (outcome.body += bytes.toString('latin1')),
+    onBody: (pieces) => void (outcome.body += Buffer.concat(pieces).toString('latin1')),
   })
   parser.begin('GET')
   const bytes = Buffer.from(text, 'latin1')
