@@ -165,18 +165,18 @@ export class ResponseParser {
     const status = Number(code)
     const headers = readHeaders(lines)
     if (status < 200 && status !== 101) return
-    const length = bodyLength(headers)
+    this.#frame(status, bodyLength(headers))
+    this.#persistent = this.#part !== 'endless' && isPersistent(minor === '1', headers)
+    this.#idleSeconds = idleSecondsOf(headers)
+    const isSized = this.#part === 'sized' || this.#part === 'nothing'
+    this.#reader.onHead(status, headers, isSized ? this.#left : undefined)
+  }
+
+  #frame(status: number, length: number | 'chunked'): void {
     if (this.#isHead || isBodiless(status)) this.#expect('nothing', 0)
     else if (length === 'chunked') this.#expect('chunk-size', 0)
     else if (length === Infinity) this.#expect('endless', length)
     else this.#expect(length === 0 ? 'nothing' : 'sized', length)
-    this.#persistent = this.#part !== 'endless' && isPersistent(minor === '1', headers)
-    this.#idleSeconds = idleSecondsOf(headers)
-    this.#reader.onHead(
-      status,
-      headers,
-      this.#part === 'sized' || this.#part === 'nothing' ? this.#left : undefined,
-    )
   }
 
   #expect(part: Part, left: number): void {
