@@ -44,8 +44,8 @@ function listed(extra: readonly string[]): { name: string; inputSchema: { type: 
   return [...toolNames, ...extra].map((name) => ({ name, inputSchema: { type: 'object' as const } }))
 }
 
-/** So far apart that no client reads a notice together with what comes after it. */
-const stepMs = 30
+/** Milliseconds behind a step; behind the last so many that no client reads its notice together with the result. */
+const pauseBehind = (step: number): number => (step === steps.length ? 400 : 30)
 
 /** Waits for the end of a call that never ends by itself. */
 function aborted(signal: AbortSignal): Promise<void> {
@@ -86,7 +86,7 @@ export async function startLegacySdkServer(stage: Stage): Promise<SdkServer> {
                 method: 'notifications/progress',
                 params: { progressToken, progress, total: 4 },
               })
-              await delay(stepMs)
+              await delay(pauseBehind(progress))
             }
             return text('done')
           case 'slow':
@@ -160,7 +160,7 @@ export async function startModernSdkServer(stage: Stage, { only }: { only: boole
               method: 'notifications/progress',
               params: { progressToken, progress, total: 4 },
             })
-            await delay(stepMs)
+            await delay(pauseBehind(progress))
           }
           return text('done')
         case 'slow':
