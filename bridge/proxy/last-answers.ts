@@ -20,11 +20,7 @@ export interface LastAnswers {
  * Subscriptions are not waited for. While calls are kept back for which there is no room yet, each answer makes room, and the
  * time begins anew: a script may have more to ask than is under way at once. A server that does not answer ends that.
  */
-export function createLastAnswers(
-  inFlight: InFlight,
-  isKeeping: () => boolean,
-  mostMs: number,
-): LastAnswers {
+export function createLastAnswers(inFlight: InFlight, isKeeping: () => boolean, mostMs: number): LastAnswers {
   let finish: (() => void) | undefined
   let begin = (): void => {}
 
