@@ -175,7 +175,9 @@ describe('a refresh', () => {
     } as const
     await refresh(credential({}, client), { staticClient: { clientId: 'id', clientSecret: 'new' } })
     await refresh(credential({}, client), { staticClient: { clientId: 'other', clientSecret: 'new' } })
-    expect(server.seen.map(({ form }) => form.get('client_secret'))).toEqual(['new', 'old'])
+    const moved = { clientId: 'id', clientSecret: 'new', issuer: 'https://moved.example' }
+    await refresh(credential({}, client), { staticClient: moved })
+    expect(server.seen.map(({ form }) => form.get('client_secret'))).toEqual(['new', 'old', 'old'])
   })
 
   it('rejects when the private key is gone', async () => {
