@@ -23,7 +23,7 @@ const faults: readonly [words: readonly string[], said: RegExp][] = [
   [[url, '--proxy', 'socks5://127.0.0.1:1080'], /--proxy/],
   [['mcp.example.com/mcp'], /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
   [['localhost:8787/mcp'], /Did you mean http:\/\/localhost:8787\/mcp\?/],
-  [['localhost:3000'], /https:\/\/localhost:3000/],
+  [['localhost:3000'], /http:\/\/localhost:3000/],
   [['https://'], /expected a URL/],
   [['ftp://mcp.example.com/'], /https:\/\//],
   [['http://mcp.example.com/mcp'], /--allow-http/],
