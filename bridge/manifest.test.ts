@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import manifest from './package.json' with { type: 'json' }
 
@@ -7,6 +8,17 @@ describe('the manifest of the bridge', () => {
     expect(manifest.bin).toEqual({ drawbridge: 'launcher.cjs' })
     expect(manifest.engines.node).toBe('>=20.19')
     expect(manifest).not.toHaveProperty('private')
+  })
+
+  it('says what it is, by whom and under which licence, and names no place that is not there', () => {
+    expect(manifest.description).toContain('MCP')
+    expect(manifest.keywords).toEqual(
+      expect.arrayContaining(['mcp', 'model-context-protocol', 'oauth', 'stdio']),
+    )
+    expect(manifest.license).toBe('MIT')
+    const licence = readFileSync(new URL('LICENSE', import.meta.url), 'utf8')
+    expect(licence).toContain(`MIT License\n\nCopyright (c) 2026 ${manifest.author}\n`)
+    for (const place of ['repository', 'homepage', 'bugs']) expect(manifest).not.toHaveProperty(place)
   })
 
   it('installs nothing that is not in the bundle', () => {

@@ -3,6 +3,7 @@ import { flagOf, type Setting, type SettingGroup, variableOf } from '../config/s
 import { terminalColumns } from '../terminal/output.ts'
 import { definitionList, lineWidth, paragraph } from '../terminal/table.ts'
 import { commandName, type CommandRow, commandTable } from './command-table.ts'
+import { asTyped } from './program-name.ts'
 
 const examples: readonly (readonly [line: string, what: string])[] = [
   ['drawbridge https://mcp.example.com/mcp', 'what a client starts'],
@@ -18,14 +19,19 @@ const groups: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Sto
 export function programHelp(width: number = terminalWidth()): string {
   const commandGroups = [...new Set(commandTable.map(({ group }) => group))]
   return `${[
-    `Examples:\n${definitionList(examples, width)}`,
-    `Usage:\n${definitionList(usages, width)}`,
+    `Examples:\n${definitionList(typed(examples), width)}`,
+    `Usage:\n${definitionList(typed(usages), width)}`,
     ...commandGroups.map((group) => `${group}:\n${definitionList(commandRows(group), width)}`),
     ...groups.map((group) => settingHelp(group, width)),
     `Help:\n${definitionList(helpRows, width)}`,
     paragraph(everyFlag, width),
     paragraph(exitCodes, width),
   ].join('\n\n')}\n`
+}
+
+/** As they can be typed here. */
+function typed(rows: readonly (readonly [string, string])[]): (readonly [string, string])[] {
+  return rows.map(([line, what]) => [asTyped(line), what] as const)
 }
 
 const usages: readonly (readonly [string, string])[] = [
@@ -53,14 +59,14 @@ function commandRows(group: CommandRow['group']): (readonly [string, string])[] 
 export function commandHelp(row: CommandRow, width: number = terminalWidth()): string {
   const name = commandName(row)
   const lines = row.examples.map((example) =>
-    example.startsWith(name) ? `  drawbridge ${example}` : `  ${example}`,
+    asTyped(example.startsWith(name) ? `  drawbridge ${example}` : `  ${example}`),
   )
   const own: (readonly [string, string])[] = Object.entries(row.switches ?? {})
   if (row.json !== undefined) own.push(['--json', 'print the facts as one JSON object on stdout'])
   own.push(['-h, --help', 'print this'])
   return `${[
     `Examples:\n${lines.join('\n')}`,
-    `Usage:\n  drawbridge ${row.usage} [flags]\n\n${paragraph(row.description, width)}`,
+    `Usage:\n  ${asTyped(`drawbridge ${row.usage}`)} [flags]\n\n${paragraph(row.description, width)}`,
     `Flags:\n${definitionList(own, width)}`,
     ...row.shown.map((group) => settingHelp(group, width)),
     ...(row.json === undefined ? [] : [`JSON:\n${definitionList(Object.entries(row.json), width)}`]),

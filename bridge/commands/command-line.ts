@@ -10,6 +10,7 @@ import { commandHelp, programHelp } from './command-help.ts'
 import { commandName, type CommandRow, commandTable, ownFlags } from './command-table.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { describeError, failureJson, failureText } from './failure-text.ts'
+import { asTyped } from './program-name.ts'
 
 /**
  * Runs a command line that is no connection: a command, or a question for help or the version. The words behind a command
@@ -73,7 +74,7 @@ function quiet(command: Command, terminal: Terminal, help: () => string): Comman
       writeOut: (text) => terminal.print(text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
     })
-    .showHelpAfterError('Every command: drawbridge --help')
+    .showHelpAfterError(asTyped('Every command: drawbridge --help'))
 }
 
 async function runCommand(
@@ -97,7 +98,9 @@ async function runCommand(
   } catch (error) {
     const failure = describeError(error, { serverUrl: line.operands.find((word) => word.includes('://')) })
     const nextStep =
-      error instanceof ConfigError ? `Every flag: drawbridge ${commandName(row)} --help` : failure.nextStep
+      error instanceof ConfigError
+        ? asTyped(`Every flag: drawbridge ${commandName(row)} --help`)
+        : failure.nextStep
     terminal.note(failureText(commandName(row), { ...failure, nextStep }))
     if (json) terminal.print(failureJson({ ...failure, nextStep }))
     return failure.exit

@@ -1,5 +1,6 @@
 import { appendFileSync, chmodSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { redactSecrets } from '../oauth/secret-redaction.ts'
 
 /** A log for a person who debugs. */
 export interface DebugLog {
@@ -23,10 +24,7 @@ const suspicious: readonly (readonly [RegExp, string])[] = [
 
 /** A text without anything that looks like a credential, and without `secrets`, which are known to be some. */
 export function redact(text: string, secrets: readonly string[]): string {
-  let redacted = text
-  for (const secret of secrets) {
-    if (secret.length >= 4) redacted = redacted.replaceAll(secret, '[redacted]')
-  }
+  let redacted = redactSecrets(text, secrets, '[redacted]')
   for (const [pattern, replacement] of suspicious) redacted = redacted.replaceAll(pattern, replacement)
   return redacted
 }

@@ -25,6 +25,12 @@ export const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> 
     nextStep: `Do not repeat it; tell whoever runs the server. The names: ${doctor}`,
     exit: failed,
   },
+  oauth_issuer_changed: {
+    meaning:
+      'The server names another authorization server than the one that the configured client belongs to. Nothing was sent there.',
+    nextStep: `If the server has moved, say so when you are asked: ${login} --force. An issuer in --static-oauth-client-info has to be changed there.`,
+    exit: signInNeeded,
+  },
   oauth_resource_mismatch: {
     meaning: 'The metadata is for another server than the one that was asked.',
     nextStep: 'Use the URL that the server calls its resource, or set --resource.',

@@ -54,7 +54,10 @@ export function describeError(error: unknown, context: FailureContext): Failure 
     const fixed = fixedFailures[context.fixedBy]
     return { code, sentences: [fixed.sentence], nextStep: fill(fixed.nextStep, context), exit }
   }
-  const sentences = error instanceof ConfigError ? error.problems : [sentence(messageOf(error, code))]
+  const sentences =
+    error instanceof ConfigError
+      ? error.problems.map((problem) => asTyped(problem))
+      : [sentence(messageOf(error, code))]
   return { code, sentences, nextStep: fill(nextStep, context), exit }
 }
 

@@ -82,7 +82,7 @@ function print(
   place: InstallPlace,
 ): ExitCode {
   const snippet = snippetOf(client, name, client.entry(entry.launch))
-  for (const note of [...entry.notes, ...passingNotes(entry, place)]) terminal.note(note)
+  for (const note of [...entry.notes, ...passingNotes(entry, place)]) terminal.note(asTyped(note))
   if (json) {
     const facts = { ok: true, did: 'printed', client: client.id, name, file: path, backup: null, diff: null }
     terminal.print(JSON.stringify({ ...facts, entry: client.entry(entry.launch), snippet }))
@@ -109,7 +109,7 @@ function report(
   { launch, notes }: EntryToInstall,
   { did, backup }: Outcome,
 ): void {
-  for (const note of notes) terminal.note(note)
+  for (const note of notes) terminal.note(asTyped(note))
   if (json) {
     const facts = { ok: did !== 'declined', did, client: client.id, name, file: file.path }
     terminal.print(
@@ -125,7 +125,7 @@ function report(
   const instead = did === 'replaced' ? ', in place of another' : ''
   terminal.note(`${client.title} has the ${kind} ${name} in ${file.path}${instead}.`)
   if (backup !== undefined) terminal.note(`The file as it was is ${backup}.`)
-  for (const line of client.afterwards(name)) terminal.note(line)
+  for (const line of client.afterwards(name)) terminal.note(asTyped(line))
   terminal.note(asTyped(`The first use signs in. To do it now: drawbridge login ${loginWords(launch)}`))
 }
 

@@ -1,6 +1,7 @@
 import type { StoredLogin } from '../credentials/credential-store.ts'
 import type { ExitCode } from './exit-code.ts'
 import { describeError, type Failure } from './failure-text.ts'
+import { asTyped } from './program-name.ts'
 
 /** A stored login that cannot be read, as commands show it. What server it is for, only its content says. */
 export interface UnreadableLogin {
@@ -20,6 +21,6 @@ export function describeUnreadable(
 ): UnreadableLogin {
   const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
   // Nothing but its id tells it from others that are damaged.
-  const next = failure.fault === 'corrupt' ? `drawbridge logout ${id}` : nextStep
+  const next = failure.fault === 'corrupt' ? asTyped(`drawbridge logout ${id}`) : nextStep
   return { id, file, code, reason: sentences.join(' '), nextStep: next, exit }
 }

@@ -1,7 +1,14 @@
 import { createHttpClient } from '../network/routed-http-client.ts'
 import type { HttpClient } from '../network/http-client.ts'
 import type { BridgeConfig } from '../config/config.ts'
-import type { Login, LoginState, PendingSignIn, SignInPrompt } from '../oauth/login-port.ts'
+import { confirmed } from '../install/confirmation.ts'
+import {
+  type Login,
+  type LoginState,
+  OAuthFailure,
+  type PendingSignIn,
+  type SignInPrompt,
+} from '../oauth/login-port.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
 import { plainText } from '../terminal/plain-text.ts'
@@ -23,7 +30,7 @@ type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
  */
 export async function login(input: CommandInput, { force }: { force: boolean }): Promise<ExitCode> {
   const config = configOf(input)
-  const { terminal, runtime, json } = input
+  const { terminal, json } = input
   if (config.fixedBy !== undefined) {
     terminal.note(
       `The ${config.fixedBy === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'header'} is the login.`,
@@ -31,6 +38,17 @@ export async function login(input: CommandInput, { force }: { force: boolean }):
     if (json) terminal.print(JSON.stringify({ ok: true, did: 'not_needed' satisfies Outcome }))
     return exitCode.ok
   }
+  try {
+    return await signIn(config, input, force)
+  } catch (error) {
+    const moved = await agreedMove(error, config, input)
+    if (moved === undefined) throw error
+    return await signIn(moved, input, force)
+  }
+}
+
+async function signIn(config: BridgeConfig, input: CommandInput, force: boolean): Promise<ExitCode> {
+  const { terminal, runtime } = input
   const log = await openConnectionLog(config)
   const http = createHttpClient(config.network)
   try {
@@ -46,6 +64,26 @@ export async function login(input: CommandInput, { force }: { force: boolean }):
   } finally {
     http.close()
   }
+}
+
+/**
+ * The configuration with which a configured client goes to the authorization server that is new, if a person says that it
+ * may. The login that is stored then is of that one. An issuer that was configured is not asked about.
+ */
+async function agreedMove(
+  error: unknown,
+  config: BridgeConfig,
+  { terminal }: CommandInput,
+): Promise<BridgeConfig | undefined> {
+  const { staticClient } = config.oauth
+  if (!(error instanceof OAuthFailure) || error.fault !== 'issuer_changed') return undefined
+  if (staticClient === undefined || staticClient.issuer !== undefined) return undefined
+  if (!terminal.isInteractive || error.issuer === undefined) return undefined
+  terminal.note(error.message)
+  const question = 'Has it moved, and may the client, with its secret, go to the new one?'
+  if (!(await confirmed(question, false, terminal))) return undefined
+  const oauth = { ...config.oauth, staticClient: { ...staticClient, issuer: error.issuer } }
+  return { ...config, oauth }
 }
 
 async function signInUnlessDone(

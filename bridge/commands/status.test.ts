@@ -72,6 +72,41 @@ describe('status', () => {
     expect(other.stderr).toContain('drawbridge login https://c.example/mcp')
   })
 
+  it.each([
+    ['foo', /foo: expected a URL that begins with https:\/\//],
+    ['mcp.example.com/mcp', /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
+    ['ftp://a.example/mcp', /expected a URL/],
+    ['a'.repeat(64), /expected a URL/],
+  ])('of %s, which is no URL and no login, is wrong usage', async (operand, sentence) => {
+    await storeLogin(home, 'https://b.example/mcp')
+    const run = await runCommand(['status', operand, '--json'], { home })
+    expect(run.code).toBe(2)
+    expect(run.stderr).toMatch(sentence)
+    expect(run.stderr).toContain('Every flag: drawbridge status --help')
+    expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
+  })
+
+  it('finds a login by its id, be it one that cannot be read', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    const [id] = damage(home, 'https://a.example/mcp', 'x')
+    await storeLogin(home, 'https://b.example/mcp')
+    const other = loginId({
+      serverUrl: 'https://b.example/mcp',
+      resource: undefined,
+      client: undefined,
+      profile: 'default',
+    })
+    expect((await runCommand(['status', other], { home })).code).toBe(0)
+    const { code, stdout } = await runCommand(['status', id], { home })
+    expect(code).toBe(3)
+    expect(stdout).toContain(`-> drawbridge logout ${id}`)
+  })
+
+  it('takes plain http without a flag: nobody is asked', async () => {
+    await storeLogin(home, 'http://b.example/mcp')
+    expect((await runCommand(['status', 'http://b.example/mcp'], { home })).code).toBe(0)
+  })
+
   it('with --json prints the same for programs', async () => {
     const at = now()
     await storeLogin(home, 'https://b.example/mcp', {

@@ -5,19 +5,22 @@ import {
   type StoredLogin,
 } from '../credentials/credential-store.ts'
 import { loginId } from '../credentials/login-id.ts'
+import { ConfigError } from '../config/config.ts'
 import type { ReadSettings } from '../config/config-reader.ts'
+import { serverUrlProblem } from '../config/config-rule.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import type { Terminal } from '../terminal/output.ts'
 import { type CommandInput, credentialsOf, settingsOf } from './command.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
-import { shellWord } from './failure-text.ts'
+import { fill } from './failure-text.ts'
 import { describeUnreadable, type UnreadableLogin } from './login-unreadable.ts'
 import { loginView, type LoginView } from './login-view.ts'
 
 /**
  * Prints the stored logins, all or those of one server. Asks neither a server nor an authorization server, so a login that
  * was revoked meanwhile still looks good. One that cannot be read is shown beside the others. Answers 3 when one needs a
- * sign-in, or when there is none, and 1 when one cannot be read for a reason that a sign-in does not end.
+ * sign-in, or when there is none, and 1 when one cannot be read for a reason that a sign-in does not end. A login is also
+ * found by its id. Throws `ConfigError` for what is neither a URL nor the id of a login.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {
   const { json, terminal, runtime } = input
@@ -29,6 +32,7 @@ export async function status(input: CommandInput): Promise<ExitCode> {
   const stored = await store.list()
   const logins = readableOf(stored, read, now)
   const unreadable = unreadableOf(stored, read)
+  if (logins.length + unreadable.length === 0) refuseNoUrl(read)
   const backend = await backendOf(store)
   const code = codeOf(logins, unreadable)
   if (json) {
@@ -55,7 +59,7 @@ export async function status(input: CommandInput): Promise<ExitCode> {
   if (logins.length + unreadable.length === 0) {
     const { serverUrl } = read
     terminal.note(`No login is stored${serverUrl === undefined ? '' : ` for ${serverUrl}`}.`)
-    terminal.note(`drawbridge login ${serverUrl === undefined ? '<url>' : shellWord(serverUrl)}`)
+    terminal.note(fill('drawbridge login {url}', { serverUrl }))
   }
   return code
 }
@@ -63,8 +67,12 @@ export async function status(input: CommandInput): Promise<ExitCode> {
 function readableOf(stored: readonly StoredLogin[], { serverUrl }: ReadSettings, now: number): LoginView[] {
   const asked = serverUrl === undefined ? undefined : comparable(serverUrl)
   return stored
-    .flatMap((login) => (login.kind === 'readable' ? [loginView(login.credential, now)] : []))
-    .filter(({ server }) => asked === undefined || comparable(server) === asked)
+    .flatMap((login) => {
+      if (login.kind === 'unreadable') return []
+      const { id, credential } = login
+      const isAsked = asked === undefined || asked === id || asked === comparable(credential.serverUrl)
+      return isAsked ? [loginView(credential, now)] : []
+    })
     .sort((a, b) => `${a.server} ${a.profile}`.localeCompare(`${b.server} ${b.profile}`))
 }
 
@@ -77,6 +85,12 @@ function unreadableOf(stored: readonly StoredLogin[], read: ReadSettings): Unrea
       ? [describeUnreadable(login, serverUrl)]
       : [],
   )
+}
+
+/** Of any URL a login may be stored, also of one that would need another flag today. */
+function refuseNoUrl({ serverUrl }: ReadSettings): void {
+  const problem = serverUrl === undefined ? undefined : serverUrlProblem(serverUrl, true)
+  if (problem !== undefined) throw new ConfigError([problem])
 }
 
 function codeOf(logins: readonly LoginView[], unreadable: readonly UnreadableLogin[]): ExitCode {
@@ -155,7 +169,7 @@ function keyText(backend: KeyPlace | 'unknown' | undefined, home: string): strin
 
 function nextStep({ state, server, profile }: LoginView): string | undefined {
   if (state === 'signed_in') return undefined
-  return `drawbridge login ${shellWord(server)}${profile === 'default' ? '' : ` --profile ${profile}`}`
+  return fill('drawbridge login {url}', { serverUrl: server, profile })
 }
 
 function dateText(epochSeconds: number): string {

@@ -161,6 +161,12 @@ describe('the configuration', () => {
   it.each<[words: string[], problem: RegExp]>([
     [[], /URL of the server is missing/],
     [['mcp.example.com/mcp'], /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
+    [['localhost:8787/mcp'], /begins with http:\/\/\. Did you mean http:\/\/localhost:8787\/mcp\?/],
+    [['localhost/mcp'], /Did you mean http:\/\/localhost\/mcp\?/],
+    [['127.0.0.1:8787/mcp'], /Did you mean http:\/\/127\.0\.0\.1:8787\/mcp\?/],
+    [['[::1]:8787/mcp'], /Did you mean http:\/\/\[::1\]:8787\/mcp\?/],
+    [['[2001:db8::1]:8787/mcp'], /Did you mean https:\/\/\[2001:db8::1\]:8787\/mcp\?/],
+    [['mcp.example.com:99999/mcp'], /expected a URL that begins with https:\/\/\.$/],
     [['ftp://mcp.example.com'], /begins with https/],
     [['https://user:SECRET@mcp.example.com'], /holds a user or a password/],
     [[`${url}#x`], /without fragment/],

@@ -32,13 +32,21 @@ export function conflicts(values: SettingValues, port: number | undefined): stri
   return found
 }
 
+/** What a host without a scheme was probably meant to be called by; undefined for what is no host. */
+function schemeFor(text: string): 'http:' | 'https:' | undefined {
+  const isHost =
+    /^(?:[\w.-]+(?:\.[a-z]{2,}|:\d+)|localhost|127(?:\.\d+){3}|\[[\da-f:]+\](?::\d+)?)(?:\/\S*)?$/i.test(text)
+  if (!isHost || !URL.canParse(`http://${text}`)) return undefined
+  return isLoopbackHostname(new URL(`http://${text}`).hostname) ? 'http:' : 'https:'
+}
+
 /** What is wrong with the URL of a server; undefined when it can be used. A password in it is never repeated. */
 export function serverUrlProblem(text: string | undefined, allowHttp: boolean): string | undefined {
   if (text === undefined) return 'The URL of the server is missing, such as https://mcp.example.com/mcp.'
   if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) {
-    const isHost = /^[\w.-]+(?:\.[a-z]{2,}|:\d+)(?:\/\S*)?$/i.test(text)
-    const hint = isHost ? ` Did you mean https://${text}?` : ''
-    return `${text}: expected a URL that begins with https://.${hint}`
+    const scheme = schemeFor(text)
+    const hint = scheme === undefined ? '' : ` Did you mean ${scheme}//${text}?`
+    return `${text}: expected a URL that begins with ${scheme ?? 'https:'}//.${hint}`
   }
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') {

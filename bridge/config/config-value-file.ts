@@ -38,17 +38,25 @@ export function parsePrivateKeyFile(text: string, source: ValueSource): { pem: s
   )
 }
 
-/** JSON object of a client, or `@FILE` with one: `client_id` and, for a confidential one, `client_secret`. */
+/**
+ * JSON object of a client, or `@FILE` with one: `client_id`; for a confidential one `client_secret`; and perhaps the `issuer`
+ * where it is registered.
+ */
 export function parseStaticClient(text: string, source: ValueSource): StaticClient {
   const client = jsonOrFile(text, source)
-  const { client_id: clientId, client_secret: clientSecret, token_endpoint_auth_method: method } = client
+  const { client_id: clientId, client_secret: clientSecret, issuer } = client
+  const { token_endpoint_auth_method: method } = client
   if (typeof clientId !== 'string' || clientId === '') throw new TypeError('expected JSON with a client_id')
   if (clientSecret !== undefined && typeof clientSecret !== 'string') {
     throw new TypeError('expected a client_secret that is a text')
   }
+  if (issuer !== undefined && (typeof issuer !== 'string' || !/^https?:\/\//.test(issuer))) {
+    throw new TypeError('expected an issuer that is a URL')
+  }
   return {
     clientId,
     ...(clientSecret !== undefined && clientSecret !== '' && { clientSecret }),
+    ...(issuer !== undefined && { issuer }),
     ...(typeof method === 'string' && { tokenEndpointAuthMethod: method }),
   }
 }

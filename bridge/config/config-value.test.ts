@@ -60,6 +60,11 @@ const accepted: Row[] = [
     { clientId: 'a', clientSecret: 'b', tokenEndpointAuthMethod: 'client_secret_post' },
   ],
   [
+    fileValue.parseStaticClient,
+    '{"client_id":"a","issuer":"https://as.example/x"}',
+    { clientId: 'a', issuer: 'https://as.example/x' },
+  ],
+  [
     fileValue.parseClientMetadata,
     '{"client_name":"${NAME}","contacts":["${NAME}"]}',
     { client_name: 'me', contacts: ['me'] },
@@ -101,6 +106,7 @@ const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegEx
   [fileValue.parseStaticClient, 'nonsense', /JSON object/],
   [fileValue.parseStaticClient, '{"client_secret":"x"}', /client_id/],
   [fileValue.parseStaticClient, '{"client_id":"a","client_secret":5}', /client_secret/],
+  [fileValue.parseStaticClient, '{"client_id":"a","issuer":"as.example"}', /issuer that is a URL/],
   [fileValue.parseStaticClient, '{"client_id":"${MISSING}"}', /variable MISSING/],
   [fileValue.parseStaticClient, '@missing', /can be read/],
   [fileValue.parseClientMetadata, '[]', /JSON object/],

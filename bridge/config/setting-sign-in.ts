@@ -90,7 +90,7 @@ export const signInSettings: readonly Setting[] = [
     value: 'json|@file',
     parse: parseStaticClient,
     defaultText: 'none: the bridge registers itself',
-    doc: 'A client you registered: client_id and perhaps client_secret. ${VARIABLE} is expanded.',
+    doc: 'A client you registered: client_id, perhaps client_secret, and the issuer it is for, else the first one. ${VARIABLE} is expanded.',
     mcpRemote: true,
   },
   {

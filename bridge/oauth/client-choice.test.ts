@@ -172,8 +172,19 @@ it('no way to be a client is said, with the flags that help', async () => {
 it('a configured client that was used at another issuer is not taken to a new one', async () => {
   const previous = before({ origin: 'static', clientId: 'configured' }, { issuer: 'https://old.example' })
   const chosen = choose({ staticClient: configured }, { previous })
-  await expect(chosen).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+  await expect(chosen).rejects.toMatchObject({ fault: 'issuer_changed', issuer: server.issuer })
   await expect(chosen).rejects.toThrow(/"https:\/\/old\.example"/)
+})
+
+it('a configured client whose issuer is configured goes there and nowhere else, wherever it was before', async () => {
+  const previous = before({ origin: 'static', clientId: 'configured' }, { issuer: 'https://old.example' })
+  const here = { ...configured, issuer: server.issuer }
+  expect((await choose({ staticClient: here }, { previous })).client.clientId).toBe('configured')
+  const elsewhere = { ...configured, issuer: 'https://own.example' }
+  for (const known of [undefined, before({ origin: 'static', clientId: 'configured' })]) {
+    const chosen = choose({ staticClient: elsewhere }, known === undefined ? {} : { previous: known })
+    await expect(chosen).rejects.toThrow(/belongs to "https:\/\/own\.example"/)
+  }
 })
 
 it('a configured client that is new is taken to whatever issuer there is', async () => {

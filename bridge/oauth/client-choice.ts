@@ -3,7 +3,7 @@ import type { ClientIdentity, Credential, IssuerQuirks } from '../credentials/cr
 import { noRegistration, registrationEndpoint, takesDocument } from './discovery-usable.ts'
 import type { DiscoveredServer } from './discovery.ts'
 import { OAuthFailure } from './login-port.ts'
-import type { OAuthConfig } from './oauth-config.ts'
+import type { OAuthConfig, StaticClient } from './oauth-config.ts'
 import { register } from './registration.ts'
 import { registrationScope } from './scope-choice.ts'
 import type { OAuthPorts } from './server-exchange.ts'
@@ -40,8 +40,7 @@ type Method = ClientIdentity['tokenEndpointAuthMethod']
  * Chooses what the bridge calls itself: the configured client, else the client ID metadata document where the server takes
  * one and has not refused it before, else the registration of before if it was made at this issuer for this redirect URI, else a new registration (MCP
  * 2026-07-28 authorization, client registration approaches). Nothing of one issuer is ever used at another. Rejects with
- * {@link OAuthFailure}: `issuer_mismatch` for a configured client that was in use at another issuer, and those of
- * {@link register}.
+ * {@link OAuthFailure}: those of {@link configuredClient} and of {@link register}.
  */
 export async function chooseClient(
   need: ClientNeed,
@@ -49,11 +48,10 @@ export async function chooseClient(
   ports: OAuthPorts,
   signal: AbortSignal,
 ): Promise<ChosenClient> {
-  const { server, previous } = need
+  const { server } = need
   const { metadata } = server
   if (config.staticClient !== undefined) {
-    refuseElsewhere(config.staticClient.clientId, previous, metadata.issuer)
-    return { client: configuredClient(config, server), replace: undefined }
+    return { client: configuredClient(config, need), replace: undefined }
   }
   const endpoint = registrationEndpoint(metadata, config)
   const registerAnew = async (): Promise<ClientIdentity> => {
@@ -82,13 +80,17 @@ export async function chooseClient(
   return { client: await registerAnew(), replace: undefined }
 }
 
-/** The configured client. Throws {@link OAuthFailure} `no_registration` when none is. */
+/**
+ * The configured client. Throws {@link OAuthFailure}: `no_registration` when none is, `issuer_changed` when it belongs to
+ * another issuer.
+ */
 export function configuredClient(
   config: OAuthConfig,
-  { metadata }: Pick<DiscoveredServer, 'metadata'>,
+  { server: { metadata }, previous }: Pick<ClientNeed, 'server' | 'previous'>,
 ): ClientIdentity {
   const { staticClient, privateKey } = config
   if (staticClient === undefined) throw noRegistration(metadata)
+  refuseElsewhere(staticClient, config.tokenEndpoint, previous, metadata.issuer)
   const { clientId, clientSecret, tokenEndpointAuthMethod: wanted } = staticClient
   const listed = metadata.token_endpoint_auth_methods_supported
   return {
@@ -130,14 +132,23 @@ function documentClient(url: string, config: OAuthConfig, { metadata }: Discover
   }
 }
 
-/** MCP 2026-07-28 authorization, C5: a client that was set up by hand belongs to the issuer it was set up at. */
-function refuseElsewhere(clientId: string, previous: Credential | undefined, issuer: string): void {
-  if (previous?.client.origin !== 'static' || previous.client.clientId !== clientId) return
-  if (previous.issuer === issuer) return
+/**
+ * A client that was set up by hand belongs to the issuer it was set up at, and whoever may change what a server names must
+ * not get its secret (MCP 2026-07-28 authorization, C5). The issuer is the one of the configuration, also by its token
+ * endpoint, else the one that the stored login is of.
+ */
+function refuseElsewhere(
+  { clientId, issuer: configured }: StaticClient,
+  tokenEndpoint: string | undefined,
+  previous: Credential | undefined,
+  issuer: string,
+): void {
+  const isKnown = previous?.client.origin === 'static' && previous.client.clientId === clientId
+  const own = configured ?? tokenEndpoint ?? (isKnown ? previous.issuer : undefined)
+  if (own === undefined || own === issuer) return
   throw new OAuthFailure(
-    'issuer_mismatch',
-    `The configured client belongs to ${quoteServerText(previous.issuer)}, and the server now names ` +
-      `${quoteServerText(issuer)}. If that is right, sign out first.`,
+    'issuer_changed',
+    `The configured client belongs to ${quoteServerText(own)}, and the server now names ${quoteServerText(issuer)}.`,
     { issuer },
   )
 }

@@ -1,6 +1,6 @@
 import { importSPKI, jwtVerify } from 'jose'
 import { generateKeyPairSync } from 'node:crypto'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Credential } from '../credentials/credential.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { type OAuthServer, type OAuthServerPlaces, startOAuthServer } from './testing/oauth-server.ts'
@@ -65,6 +65,33 @@ it('asks a configured token endpoint, and nobody else', async () => {
   expect(credential).toMatchObject({
     issuer: `${server.origin}/token`,
     tokenEndpoint: `${server.origin}/token`,
+  })
+})
+
+describe('a client that was in use at another issuer', () => {
+  async function credentialOfBefore(server: OAuthServer): Promise<Credential> {
+    const credential = await signIn(server)
+    server.seen.length = 0
+    return { ...credential, issuer: 'https://old.example', tokenEndpoint: 'https://old.example/token' }
+  }
+
+  it('is not taken to the one that the server names now', async () => {
+    const server = await start()
+    const previous = await credentialOfBefore(server)
+    const trial = beginTrial(server.serverUrl, { grant: 'client_credentials', staticClient }, { previous })
+    await expect(trial.done).rejects.toMatchObject({ fault: 'issuer_changed', issuer: server.issuer })
+    expect(server.requests('/token')).toEqual([])
+  })
+
+  it.each<[way: string, changes: (server: OAuthServer) => Partial<OAuthConfig>]>([
+    ['as its issuer', ({ issuer }) => ({ staticClient: { ...staticClient, issuer } })],
+    ['by its token endpoint', ({ origin }) => ({ tokenEndpoint: `${origin}/token` })],
+  ])('is taken there when that is configured %s', async (_, changes) => {
+    const server = await start()
+    const previous = await credentialOfBefore(server)
+    const config = { grant: 'client_credentials', staticClient, ...changes(server) } as const
+    await beginTrial(server.serverUrl, config, { previous }).done
+    expect(server.requests('/token')).toHaveLength(1)
   })
 })
 

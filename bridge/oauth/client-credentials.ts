@@ -8,7 +8,7 @@ import { requestTokens } from './token-endpoint-request.ts'
 
 /**
  * Signs in as the client itself (RFC 6749 section 4.4), with its secret or its private key. Rejects with `OAuthFailure`:
- * `no_registration` when no client is configured. A refresh token is not wanted: the client can ask again.
+ * `no_registration` when no client is configured, `issuer_changed` when it belongs to another issuer. A refresh token is not wanted: the client can ask again.
  */
 export async function signInAsClient(
   { server, scope, previous }: GrantRequest,
@@ -17,7 +17,7 @@ export async function signInAsClient(
   signal: AbortSignal,
 ): Promise<GrantedTokens> {
   const { issuer, token_endpoint: url = '' } = server.metadata
-  const client = configuredClient(config, server)
+  const client = configuredClient(config, { server, previous })
   const known = previous?.issuer === issuer ? previous.quirks : undefined
   const optional = { resource: server.resource, scope: undefined }
   const answered = await sendWithQuirks(optional, known, ({ resource }) => {

@@ -92,6 +92,7 @@ export const oauthFaults = [
   'no_metadata',
   'bad_metadata',
   'issuer_mismatch',
+  'issuer_changed',
   'resource_mismatch',
   'no_pkce',
   'no_registration',

@@ -4,6 +4,8 @@ import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
 export interface StaticClient {
   clientId: string
   clientSecret?: string
+  /** Where it is registered, to the letter. Undefined: where it is used first. */
+  issuer?: string
   /** Undefined: what the metadata of the server and the secret suggest. */
   tokenEndpointAuthMethod?: string
 }

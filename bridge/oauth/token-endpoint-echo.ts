@@ -1,4 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { redactSecrets } from './secret-redaction.ts'
 import type { ServerAnswer } from './server-exchange.ts'
 import { formEncoded } from './token-endpoint-client.ts'
 
@@ -29,13 +30,12 @@ const knownCodes: ReadonlySet<string> = new Set([
 export function withoutEchoes(answer: ServerAnswer, secrets: readonly string[]): ServerAnswer {
   const { json } = answer
   if (!isJsonObject(json)) return answer
-  const forms = new Set(
-    secrets.flatMap((secret) => [secret, formEncoded(secret), formEncoded(secret).replaceAll('+', '%20')]),
-  )
-  // The longest first: one may be a part of another.
-  const ordered = [...forms].sort((a, b) => b.length - a.length)
-  const clean = (text: string): string =>
-    ordered.reduce<string>((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
+  const forms = secrets.flatMap((secret) => [
+    secret,
+    formEncoded(secret),
+    formEncoded(secret).replaceAll('+', '%20'),
+  ])
+  const clean = (text: string): string => redactSecrets(text, forms, '[secret]')
   const cleaned = texts.flatMap((name) => {
     const text = json[name]
     const isMeant = typeof text === 'string' && !(name === 'error' && knownCodes.has(text))

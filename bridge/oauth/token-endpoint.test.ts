@@ -145,6 +145,16 @@ describe('a refresh', () => {
     for (const secret of ['s3cret', 'r3fresh', basic]) expect(JSON.stringify(no)).not.toContain(secret)
   })
 
+  it.each(['client_secret_post', 'client_secret_basic'] as const)(
+    'that is refused for a client with a secret of one letter (%s) says why in words that can be read',
+    async (tokenEndpointAuthMethod) => {
+      answer(refused('invalid_client', 'The client "a" may not say client_secret=a: that is taken.'))
+      const { answer: no } = await refresh(credential({}, { clientSecret: 'a', tokenEndpointAuthMethod }))
+      const description = 'The client "[secret]" may not say client_secret=[secret]: that is taken.'
+      expect(no).toMatchObject({ description })
+    },
+  )
+
   it('proves a client whose secret is no proper text, and does not fail over it', async () => {
     answer(refused('invalid_client', 'no'))
     const client = { clientSecret: '\uD800', tokenEndpointAuthMethod: 'client_secret_basic' } as const
@@ -165,7 +175,9 @@ describe('a refresh', () => {
     } as const
     await refresh(credential({}, client), { staticClient: { clientId: 'id', clientSecret: 'new' } })
     await refresh(credential({}, client), { staticClient: { clientId: 'other', clientSecret: 'new' } })
-    expect(server.seen.map(({ form }) => form.get('client_secret'))).toEqual(['new', 'old'])
+    const moved = { clientId: 'id', clientSecret: 'new', issuer: 'https://moved.example' }
+    await refresh(credential({}, client), { staticClient: moved })
+    expect(server.seen.map(({ form }) => form.get('client_secret'))).toEqual(['new', 'old', 'old'])
   })
 
   it('rejects when the private key is gone', async () => {

@@ -69,9 +69,9 @@ export async function revokeTokens(
   return refreshToken === undefined ? isAccessRevoked : isRefreshRevoked
 }
 
-/** A secret that the user changed since the sign-in is the one that counts. */
-function clientNow({ client }: Credential, { staticClient }: OAuthConfig): ClientIdentity {
+/** A secret that the user changed since the sign-in is the one that counts, unless it is for another issuer. */
+function clientNow({ client, issuer }: Credential, { staticClient }: OAuthConfig): ClientIdentity {
   if (client.origin !== 'static' || staticClient?.clientId !== client.clientId) return client
-  const { clientSecret } = staticClient
-  return clientSecret === undefined ? client : { ...client, clientSecret }
+  const { clientSecret, issuer: own = issuer } = staticClient
+  return clientSecret === undefined || own !== issuer ? client : { ...client, clientSecret }
 }

@@ -6,35 +6,50 @@ import { isSubscription } from './listen-filter.ts'
  * still reads the answers.
  */
 export interface LastAnswers {
-  /** Resolves when every call has its answer, when that took too long, or with {@link LastAnswers.giveUp}. */
-  all(): Promise<void>
+  /**
+   * Resolves when every call has its answer, when that took too long, or with {@link LastAnswers.giveUp}; with the time since
+   * when the last word counts, of the monotonic clock.
+   */
+  all(): Promise<number>
   /** To be called for each call that has its answer. */
   answered(): void
   giveUp(): void
 }
 
-/** Subscriptions are not waited for. */
-export function createLastAnswers(inFlight: InFlight, mostMs: number): LastAnswers {
+/**
+ * Subscriptions are not waited for. While calls are kept back for which there is no room yet, each answer makes room, and the
+ * time begins anew: a script may have more to ask than is under way at once. A server that does not answer ends that.
+ */
+export function createLastAnswers(inFlight: InFlight, isKeeping: () => boolean, mostMs: number): LastAnswers {
   let finish: (() => void) | undefined
+  let begin = (): void => {}
 
   function isComplete(): boolean {
+    if (isKeeping()) return false
     for (const call of inFlight.calls()) if (!isSubscription(call)) return false
     return true
   }
 
   return {
     all() {
-      if (isComplete()) return Promise.resolve()
+      let since = performance.now()
+      if (isComplete()) return Promise.resolve(since)
       return new Promise((resolve) => {
-        const timer = setTimeout(resolve, mostMs)
+        const timer = setTimeout(() => resolve(since), mostMs)
+        begin = () => {
+          since = performance.now()
+          timer.refresh()
+        }
         finish = () => {
           clearTimeout(timer)
-          resolve()
+          resolve(since)
         }
       })
     },
     answered() {
-      if (finish !== undefined && isComplete()) finish()
+      if (finish === undefined) return
+      if (isKeeping()) begin()
+      else if (isComplete()) finish()
     },
     giveUp() {
       finish?.()

@@ -92,7 +92,7 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
     now: () => runtime.now(),
     note,
   })
-  const lastAnswers = createLastAnswers(inFlight, lastAnswersMs)
+  const lastAnswers = createLastAnswers(inFlight, () => parts?.stdio.isKeeping === true, lastAnswersMs)
   const { promise: finished, finish } = createExit()
   let parts: { stdio: Stdio; connection: RemoteConnection; signIns: SignIns; liveness: Liveness } | undefined
   let isEnding = false
@@ -209,10 +209,10 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
 
   /** Nobody is there to sign in any more; what needs that is answered by saying so. */
   async function endOfInput(): Promise<void> {
-    const endBy = performance.now() + endMs
+    const now = performance.now()
     parts?.signIns.close()
-    if (ports.output.writable) await lastAnswers.all()
-    end('stdin has ended', endBy)
+    const since = ports.output.writable ? await lastAnswers.all() : now
+    end('stdin has ended', since + endMs)
   }
 
   function end(reason: string, endBy = performance.now() + endMs): void {

@@ -30,6 +30,13 @@ function start(input: PassThrough, output: Writable): Heard {
   return heard
 }
 
+/** Whether a stream that took no more takes more soon. */
+async function hasRoom(input: PassThrough): Promise<boolean> {
+  for (let turn = 0; turn < 5 && input.writableNeedDrain; turn += 1)
+    await new Promise((resolve) => setImmediate(resolve))
+  return !input.writableNeedDrain
+}
+
 describe('createLineSplitter', () => {
   it('finds the same lines however the bytes are cut', () => {
     fc.assert(
@@ -111,15 +118,72 @@ describe('createStdio', () => {
     expect(heard.ends).toBe(1)
   })
 
-  it('reads no more while it is paused', async () => {
+  it('gives no more while it is paused', async () => {
     const input = new PassThrough()
     const heard = start(input, new PassThrough())
     heard.stdio.pause()
     input.write(`${line}\n`)
     await new Promise((resolve) => setImmediate(resolve))
     expect(heard.messages).toEqual([])
+    expect(heard.stdio.isKeeping).toBe(true)
     heard.stdio.resume()
     await until(() => heard.messages.length === 1)
+    expect(heard.stdio.isKeeping).toBe(false)
+    input.write(`${line}\n`)
+    await until(() => heard.messages.length === 2)
+  })
+
+  it('notices the end of its input while it is paused, and gives the rest when it is resumed', async () => {
+    const input = new PassThrough()
+    const heard = start(input, new PassThrough())
+    heard.stdio.pause()
+    input.write(`${line}\n`)
+    input.end(line)
+    await until(() => heard.ends === 1)
+    expect(heard.messages).toEqual([])
+    heard.stdio.resume()
+    expect(heard.messages).toHaveLength(2)
+    expect(heard.ends).toBe(1)
+  })
+
+  it('gives what was kept piece by piece, as long as nobody pauses it again', async () => {
+    const input = new PassThrough()
+    const numbers: unknown[] = []
+    const stdio = createStdio(input, new PassThrough(), {
+      message({ envelope }) {
+        numbers.push('id' in envelope ? envelope.id : undefined)
+        stdio.pause()
+      },
+      end: () => {},
+      fault: () => {},
+    })
+    for (let id = 0; id < 5; id += 1) {
+      input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'a' })}\n`)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    for (let count = 1; count < 5; count += 1) {
+      expect(numbers).toHaveLength(count)
+      stdio.resume()
+    }
+    expect(numbers).toEqual([0, 1, 2, 3, 4])
+  })
+
+  it.each([
+    ['large pieces', 64 * 1024, 5],
+    ['single bytes', 1, 1],
+  ])('holds back who sends on in %s while it is paused', async (_, length, mostMegabytes) => {
+    const input = new PassThrough({ highWaterMark: 1000 })
+    const heard = start(input, new PassThrough())
+    heard.stdio.pause()
+    const piece = Buffer.alloc(length, ' ')
+    let sent = 0
+    while (input.write(piece) || (await hasRoom(input))) sent += length
+    expect(sent).toBeGreaterThan(10_000)
+    expect(sent).toBeLessThan(mostMegabytes * 1024 * 1024)
+    heard.stdio.resume()
+    await until(() => input.readableLength === 0)
+    input.write(`\n${line}\n`)
+    await until(() => heard.messages.at(-1)?.envelope.kind === 'request')
   })
 
   it('reports a line of more than 64 MB and lives on', async () => {

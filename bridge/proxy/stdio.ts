@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { readEnvelope } from './envelope.ts'
 import { createLineSplitter } from './line-splitter.ts'
+import { createReadAhead } from './read-ahead.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** The stdio side of the bridge: one message a line (MCP transports, stdio). */
@@ -10,9 +11,14 @@ export interface Stdio {
    * nobody reads any more, messages vanish and `end` is called.
    */
   write(wire: WireMessage): Promise<void>
-  /** Reads no more until {@link Stdio.resume}. Messages that were read already still come. */
+  /**
+   * Gives no more messages until {@link Stdio.resume}; those of the piece that is read just now still come. A few megabytes
+   * more are read and kept: only so the end of the input is noticed behind them, as a pipe that is not read says nothing.
+   */
   pause(): void
   resume(): void
+  /** Whether messages are kept that will come with {@link Stdio.resume}. */
+  readonly isKeeping: boolean
   /** Writes what is left, for half a second at most, and stops reading. Never rejects. */
   close(): Promise<void>
 }
@@ -21,7 +27,10 @@ export interface Stdio {
 export interface StdioPorts {
   /** Each line that is not empty; one that is no message has an `invalid` envelope, and deserves an error as an answer. */
   message(wire: WireMessage): void
-  /** Once: the client has closed its end, or does not read any more. */
+  /**
+   * Once: the client has closed its end, or does not read any more. Messages that are kept while it is paused still come
+   * when it is resumed.
+   */
   end(): void
   /** A line was too long to be read, and was dropped: it deserves an answer without id. */
   fault(reason: string): void
@@ -48,13 +57,13 @@ export function createStdio(input: Readable, output: Writable, ports: StdioPorts
   let flushing = false
   let broken = false
   let ended = false
+  let closed = false
   let drained: { promise: Promise<void>; resolve: () => void } | undefined
 
-  input.on('data', (chunk: Buffer) => lines.push(chunk, take, tooLong))
-  input.on('end', () => {
-    if (ended) return
-    take(lines.rest())
-    end()
+  const ahead = createReadAhead(input, {
+    chunk: (chunk) => lines.push(chunk, take, tooLong),
+    last: () => take(lines.rest()),
+    end,
   })
   input.on('error', end)
   input.on('close', end)
@@ -63,7 +72,7 @@ export function createStdio(input: Readable, output: Writable, ports: StdioPorts
   output.on('close', breakOff)
 
   function take(bytes: Buffer): void {
-    if (ended) return
+    if (closed) return
     const envelope = readEnvelope(bytes)
     if (envelope.kind !== 'invalid' || !isBlank(bytes)) ports.message({ bytes, envelope })
   }
@@ -81,6 +90,7 @@ export function createStdio(input: Readable, output: Writable, ports: StdioPorts
   /** EPIPE and the like: whoever started us is gone, or has closed its end of stdout. */
   function breakOff(): void {
     broken = true
+    closed = true
     waiting = []
     waitingBytes = 0
     release()
@@ -132,14 +142,14 @@ export function createStdio(input: Readable, output: Writable, ports: StdioPorts
       }
       return room()
     },
-    pause() {
-      input.pause()
-    },
-    resume() {
-      input.resume()
+    pause: ahead.pause,
+    resume: ahead.resume,
+    get isKeeping() {
+      return ahead.isKeeping && !closed
     },
     async close() {
       ended = true
+      closed = true
       input.destroy()
       flush()
       if (!broken) await written(output)

@@ -28,6 +28,14 @@ describe('the terminal', () => {
     expect(await run(lines)).toEqual({ code: 0, stdout: 'fact\nfalse\n', stderr: 'note\nsaid\n' })
   })
 
+  it('has notes on lines of their own, whatever a person waits for', async () => {
+    const lines = `process.stderr.isTTY = process.stdin.isTTY = true
+      const t = systemTerminal()
+      t.note('a'); t.overwrite('wait'); t.overwrite('still'); t.note('b'); t.note('c'); t.overwrite('')`
+    const line = '\r\u001B[2K'
+    expect((await run(lines)).stderr).toBe(`a\n${line}wait${line}still${line}b\nc\n${line}`)
+  })
+
   it('has colour where it is asked for', async () => {
     const lines = `const t = systemTerminal(); t.print(t.colour('red', 'fact'))`
     const { stdout } = await run(lines, { environment: { FORCE_COLOR: '1' } })

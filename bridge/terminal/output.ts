@@ -7,7 +7,10 @@ export interface Terminal {
   print(text: string): void
   /** Everything else, as whole lines: stderr. */
   note(text: string): void
-  /** Puts `text` in place of the last line on stderr, without a line end; nothing unless a person looks at it. */
+  /**
+   * Puts `text` in place of the last line on stderr, without a line end; nothing unless a person looks at it. What is noted
+   * next takes its place.
+   */
   overwrite(text: string): void
   colour(colour: Colour, text: string): string
   /** Whether a person sees stderr and can type. */
@@ -35,17 +38,26 @@ export function protocolStreams(): ProtocolStreams {
   return { input: process.stdin, output: process.stdout }
 }
 
+/** Back to the first column, and nothing is on the line. */
+const emptyLine = '\r\u001B[2K'
+
 /** The terminal, file or pipe that this process writes to. NO_COLOR and FORCE_COLOR are heeded. */
 export function systemTerminal(): Terminal {
   // Whoever reads our output may stop early, as head does; that is no reason to fail.
   process.stdout.on('error', ignoreClosedPipe)
   process.stderr.on('error', ignoreClosedPipe)
   const isInteractive = isTerminal(process.stderr) && isTerminal(process.stdin)
+  let isLineOpen = false
   return {
     print: (text) => void process.stdout.write(`${text}\n`),
-    note: (text) => void process.stderr.write(`${text}\n`),
+    note(text) {
+      process.stderr.write(`${isLineOpen ? emptyLine : ''}${text}\n`)
+      isLineOpen = false
+    },
     overwrite(text) {
-      if (isInteractive) process.stderr.write(`\r\u001B[2K${text}`)
+      if (!isInteractive) return
+      process.stderr.write(`${emptyLine}${text}`)
+      isLineOpen = text !== ''
     },
     colour: (colour, text) => styleText(colour, text, { stream: process.stdout }),
     isInteractive,

@@ -329,6 +329,36 @@ describe.concurrent('a script that writes its requests and closes stdin', { retr
   )
 })
 
+describe('more calls than are under way at once', { retry }, () => {
+  it.each(Object.keys(endings))(
+    'that nobody answers: %s ends the bridge within a second, with exit code 0 and no session left',
+    (ending) =>
+      staged(async (stage) => {
+        const { bridge, remote } = await reachIdle(stage)
+        const text = 'x'.repeat(1000)
+        for (let n = 0; n < 1100; n += 1) void bridge.call('slow', { ms: 60_000, key: 'many', text })
+        await until('as many as it takes in', () => (remote.counters.calls['many'] ?? 0) > 1000)
+        await endsInTime(bridge, endings[ending] as (bridge: BridgeChild) => void)
+        expect(remote.counters.sessionsOpen).toBe(0)
+      })(),
+  )
+
+  it(
+    'of a script that closes stdin are all answered',
+    staged(async (stage) => {
+      const remote = await stage.remote({ era: 'legacy' })
+      const bridge = stage.bridge(remote.url)
+      const text = 'x'.repeat(1000)
+      const calls = Array.from({ length: 2000 }, (_, n) => callOf(`n${n}`, 'echo', { text }))
+      const closed = once(bridge.child, 'close')
+      bridge.child.stdin?.end(scriptOf(...calls))
+      expect(await closed).toEqual([0, null])
+      const answered = new Set(bridge.messages.map(({ id }) => id))
+      expect(calls.map(({ id }) => id).filter((id) => !answered.has(id))).toEqual([])
+    }),
+  )
+})
+
 describe('SIGKILL', () => {
   it(
     'leaves nothing behind that the next bridge stumbles over',

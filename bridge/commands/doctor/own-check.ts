@@ -1,6 +1,7 @@
 import type { Surroundings } from '../../config/config-reader.ts'
 import type { SettingTexts } from '../../config/setting-argument.ts'
 import type { SettingOrigin } from '../../config/setting-source.ts'
+import { asTyped } from '../program-name.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** The Node that runs. Older ones are turned away before this code is loaded. */
@@ -17,7 +18,8 @@ export function checkConfiguration(
   names: Readonly<Record<SettingOrigin, readonly string[]>>,
 ): Finding[] {
   if (problems.length > 0) {
-    return problems.map((problem) => fail('configuration', problem, 'Every flag: drawbridge doctor --help'))
+    const fix = 'Every flag: drawbridge doctor --help'
+    return problems.map((problem) => fail('configuration', asTyped(problem), fix))
   }
   const places: readonly (readonly [SettingOrigin, string])[] = [
     ['flag', 'by flag'],

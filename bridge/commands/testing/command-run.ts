@@ -13,14 +13,18 @@ export interface CommandRun {
   json: () => Record<string, unknown>
 }
 
-/** Runs one command line in this process, with `home` as the home folder and nothing but `environment` in the environment. */
+/**
+ * Runs one command line in this process, with `home` as the home folder and nothing but `environment` in the environment.
+ * `isInteractive`: in front of a person, who types `stdin`.
+ */
 export async function runCommand(
   words: readonly string[],
   {
     home,
     environment = {},
     stdin = '',
-  }: { home: string; environment?: Record<string, string>; stdin?: string },
+    isInteractive = false,
+  }: { home: string; environment?: Record<string, string>; stdin?: string; isInteractive?: boolean },
 ): Promise<CommandRun> {
   const [out, err]: [string[], string[]] = [[], []]
   const terminal: Terminal = {
@@ -28,7 +32,7 @@ export async function runCommand(
     note: (text) => void err.push(text),
     overwrite() {},
     colour: (_colour, text) => text,
-    isInteractive: false,
+    isInteractive,
     input: Readable.from(stdin === '' ? [] : [stdin]),
   }
   const code = await runCommandLine(

@@ -29,11 +29,12 @@ export async function storeLogin(
     signInId: 'first',
     ...changes,
   }
-  const { profile } = credential
+  const { profile, client: identity } = credential
+  const client = identity.origin === 'static' ? identity.clientId : undefined
   const store = createCredentialStore(
     { home: join(home, '.drawbridge'), backend: 'file', keyFile: undefined, keychainTimeoutMs: 1000 },
     { runtime: systemRuntime, announce: () => {} },
   )
-  await store.write(loginId({ serverUrl, resource: undefined, client: undefined, profile }), credential)
+  await store.write(loginId({ serverUrl, resource: undefined, client, profile }), credential)
   return credential
 }
