@@ -223,6 +223,24 @@ describe('createStdio', () => {
     await until(() => isThereRoom)
   })
 
+  it('gives the memory of a large message back when it is written, if that is all there is in it', async () => {
+    const output = new PassThrough()
+    const { stdio } = start(new PassThrough(), output)
+    const large = Buffer.allocUnsafeSlow(2_000_000).fill('1')
+    const shared = Buffer.allocUnsafeSlow(4_000_001).fill('2')
+    const { envelope } = message
+    void stdio.write({ bytes: large, envelope })
+    void stdio.write({ bytes: shared.subarray(0, 2_000_000), envelope })
+    void stdio.write({ bytes: shared.subarray(2_000_001), envelope })
+    const lines = [large, shared.subarray(0, 2_000_000), shared.subarray(2_000_001)].map(String)
+    let read = ''
+    output.on('data', (chunk) => (read += String(chunk)))
+    await until(() => read.length === 6_000_003)
+    expect(read.trimEnd().split('\n')).toEqual(lines)
+    await until(() => large.length === 0)
+    expect(shared).toHaveLength(4_000_001)
+  })
+
   it('ends once when its reader has gone, and never rejects', async () => {
     const input = new PassThrough()
     const output = new Writable({

@@ -7,8 +7,8 @@ import type { WireMessage } from './wire-message.ts'
 /** The stdio side of the bridge: one message a line (MCP transports, stdio). */
 export interface Stdio {
   /**
-   * Writes a message. Resolves when there is room for the next one; the bytes may still be on their way. Never rejects: when
-   * nobody reads any more, messages vanish and `end` is called.
+   * Writes a message, whose bytes nobody may use any more. Resolves when there is room for the next one; the bytes may still
+   * be on their way. Never rejects: when nobody reads any more, messages vanish and `end` is called.
    */
   write(wire: WireMessage): Promise<void>
   /**
@@ -44,12 +44,15 @@ const mostWaitingBytes = 256 * 1024
 /** From here on a message is handed to the stream as it is; smaller ones of one turn of the event loop are put together. */
 const largeBytes = 16 * 1024
 
+/** From here on the memory of a message that is written is given back by hand. */
+const leastGivenBack = 1024 * 1024
+
 const closeWaitMs = 500
 
 const newline = Buffer.from('\n')
 const done = Promise.resolve()
 
-/** Starts reading at once. `output` must have no other writer. */
+/** Starts reading at once. `output` must have no other writer, and be done with bytes when it calls back. */
 export function createStdio(input: Readable, output: Writable, ports: StdioPorts): Stdio {
   const lines = createLineSplitter(mostLineBytes)
   let waiting: Buffer[] = []
@@ -113,7 +116,7 @@ export function createStdio(input: Readable, output: Writable, ports: StdioPorts
     if (bytes < largeBytes) output.write(Buffer.concat(buffers, bytes))
     else {
       output.cork()
-      for (const buffer of buffers) output.write(buffer)
+      for (const buffer of buffers) output.write(buffer, () => giveBack(buffer))
       output.uncork()
     }
     if (!output.writableNeedDrain) release()
@@ -166,6 +169,12 @@ function written(output: Writable): Promise<void> {
       resolve()
     })
   })
+}
+
+/** Many large answers would lie in memory until V8 collects, which takes such memory for little. Node 20 cannot give it back. */
+function giveBack(bytes: Buffer): void {
+  const memory: ArrayBufferLike & { transfer?(length: number): unknown } = bytes.buffer
+  if (bytes.length >= leastGivenBack && bytes.length === memory.byteLength) memory.transfer?.(0)
 }
 
 function isBlank(bytes: Buffer): boolean {
