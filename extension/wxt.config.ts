@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'wxt'
-import { arrowFunctions, nativeInterface } from './build-plugins.ts'
+import { arrowFunctions, createInlineStyles, nativeInterface } from './build-plugins.ts'
 import { createManifest } from './manifest.ts'
 import { readTeam } from './team.ts'
+
+const inlineStyles = createInlineStyles()
 
 export default defineConfig({
   // Everything is imported by name; nothing appears by itself.
@@ -21,13 +23,14 @@ export default defineConfig({
   vite: ({ browser, mode }) => {
     const team = readTeam(mode, process.env)
     return {
-      plugins: [nativeInterface(), arrowFunctions()],
+      plugins: [nativeInterface(), arrowFunctions(), inlineStyles.plugin()],
       define: { 'import.meta.env.TEAM': JSON.stringify(team === undefined ? '' : JSON.stringify(team)) },
       build: {
         target: browser === 'firefox' ? 'firefox142' : 'chrome127',
         minify: true,
         sourcemap: false,
-        modulePreload: false,
+        // Links that load what a script imports together with the script; every browser knows them.
+        modulePreload: { polyfill: false },
         reportCompressedSize: false,
         // Reading a property has no effect in this code, so what only does that can go.
         rolldownOptions: {
@@ -40,6 +43,8 @@ export default defineConfig({
     'build:manifestGenerated': (_wxt, manifest) => {
       // Pages of ours need room, and in Firefox the question about a permission is drawn over a frame.
       if (manifest.options_ui !== undefined) manifest.options_ui.open_in_tab = true
+      const policy = manifest.content_security_policy as { extension_pages: string }
+      policy.extension_pages = inlineStyles.allow(policy.extension_pages)
     },
     'zip:sources:done': ({ logger }) => {
       // It looks for the files listed there in the wrong folder, and complains once for each.

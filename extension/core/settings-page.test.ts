@@ -215,6 +215,17 @@ describe('the form', () => {
     expect(memory.world.requests.every(({ headers }) => !('Authorization' in headers))).toBe(true)
   })
 
+  it('takes no address from the answer of a server that speaks for another', async () => {
+    const other = { ...metadata, body: metadata.body.replaceAll('mcp.example.com', 'evil.example') }
+    const { profiles, page } = await open('', { respond: () => other })
+    await page.act({ kind: 'add' })
+    await page.act({ kind: 'look-up', draft })
+    expect(profiles().form).toMatchObject({
+      draft,
+      lookup: { kind: 'other-resource', resource: 'https://evil.example/mcp' },
+    })
+  })
+
   it('looks at the app itself when no server was typed', async () => {
     const { page, memory } = await open('', { respond: () => ({ status: 404 }) })
     await page.act({ kind: 'add' })

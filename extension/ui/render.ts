@@ -40,12 +40,12 @@ export function render(
         ? renderSessions(root, view, say, moments)
         : renderNotice(root, view, say),
   )
-  if (kind !== 'loading') root.dataset['ready'] = ''
-  if (root.dataset['view'] !== kind) {
-    root.dataset['view'] = kind
-    const main = [...root.querySelectorAll<HTMLElement>('[autofocus]')].find((button) =>
-      button.checkVisibility(),
-    )
-    main?.focus({ preventScroll: true })
-  }
+  if (root.dataset['view'] === kind) return
+  root.dataset['view'] = kind
+  // While it looks there is nothing to do, and asking what can be seen would take its time.
+  if (kind === 'loading') return
+  root.dataset['ready'] = ''
+  // Those that are hidden do not take it; of a list it is the first.
+  for (const button of root.querySelectorAll<HTMLElement>('[data-main]:not(li+li *)'))
+    button.focus({ preventScroll: true })
 }

@@ -69,6 +69,28 @@ describeBrowsers('every screen in %s', (kind) => {
     await stage.page.close()
   })
 
+  it('what a test asks for is in view when it appears on a low screen', async () => {
+    const { page, show } = await openPopupStage(browser)
+    await page.setViewport({ width: 360, height: 496 })
+    // No driver makes the screen itself low.
+    await page.evaluate(() => {
+      for (const rule of document.styleSheets[0]?.cssRules ?? []) {
+        if (rule instanceof CSSMediaRule && rule.conditionText.includes('device-height'))
+          rule.media.mediaText = 'all'
+      }
+    })
+    const { ready, testing, 'test-no-permission': asking } = viewSamples(now)
+    for (const view of [ready, testing, asking]) if (view) await show(view, now)
+    const [button, edge] = await page.evaluate(() =>
+      ['[name=allow-test]', '.court.ready'].map(
+        (selector) => document.querySelector(selector)?.getBoundingClientRect().bottom,
+      ),
+    )
+    expect(button).toBeGreaterThan(0)
+    expect(button).toBeLessThanOrEqual(Math.min(edge ?? 0, 496))
+    await page.close()
+  })
+
   it('nothing is wider than the page, in whichever language and whatever a session says', async () => {
     for (const language of ['en', 'de'] as const) {
       const popup = await openPopupStage(browser, language)

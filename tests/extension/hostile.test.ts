@@ -148,7 +148,8 @@ describeBrowsers('hostile sessions in %s', (kind) => {
     // Everything folded out, and whatever is shown only then.
     const seen = await popup.evaluate(() => {
       for (const details of document.querySelectorAll('details')) details.open = true
-      const added = 'img, iframe, object, link:not([rel=stylesheet]), style, script:not([src])'
+      const added =
+        'img, iframe, object, link:not([rel=modulepreload]), style:not(head > style), script:not([src])'
       return {
         text: document.body.innerText.trim().length,
         added: document.querySelectorAll(added).length,

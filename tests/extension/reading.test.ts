@@ -2,7 +2,7 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { describeBrowsers } from './testing/describe-browsers.ts'
 import { launchBrowser } from './testing/launch-browser.ts'
-import { copied, press, shown, waitForView } from './testing/popup-page.ts'
+import { copied, press, shown, untilGone, viewOf, waitForView } from './testing/popup-page.ts'
 import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
 import { sessionSample, setCookies } from './testing/session-sample.ts'
 import type { TestBrowser } from './testing/test-browser.ts'
@@ -46,6 +46,16 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
     expect(await shown(popup, 'title')).toBe('ada@example.com')
     expect(await shown(popup, 'timer')).toMatch(/^(?:1:00:00|59:\d\d)$/)
     expect(await copied(popup, tab)).toBe(session.access_token)
+  })
+
+  it('Escape closes the popup', async () => {
+    const popup = await browser.openPopupFor(await browser.openTab('https://empty.app.example/'))
+    await popup.bringToFront()
+    await popup.keyboard.press('a')
+    expect(await viewOf(popup)).toBe('signed-out')
+    // The page may be gone before the driver has heard of the key.
+    await popup.keyboard.press('Escape').catch(() => undefined)
+    await untilGone(popup)
   })
 
   it('a partitioned cookie', async () => {

@@ -19,8 +19,9 @@ function draw(): void {
 
 // Opened as a page in a tab, it may be as high as it likes.
 if (location.hash) document.body.className = 'page'
-draw()
+// What it asks the browser for is on its way while the page is drawn.
 void popup.start()
+draw()
 setInterval(draw, 1000)
 addEventListener('keydown', ({ key }) => {
   if (key === 'Escape') close()

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BrowserKind } from './test-browser.ts'
 
-/** As the build itself is told. */
-const output =
+/** Where the builds are. As the build itself is told. */
+export const buildFolder: string =
   process.env['EXTENSION_OUT_DIR'] ?? fileURLToPath(new URL('../../../dist/extension/', import.meta.url))
 
 /** A folder that a browser can load as an extension, and what the tests need of its manifest. */
@@ -14,8 +14,8 @@ export interface BuiltExtension {
   geckoId: string
 }
 
-/** The production build for that browser: the very files that go into the stores' zip. Throws when there is none. */
-export function builtExtension(kind: BrowserKind): BuiltExtension {
+/** The production build for that browser: the very files that go into the stores' zip, or those in another `output`. Throws when there is none. */
+export function builtExtension(kind: BrowserKind, output: string = buildFolder): BuiltExtension {
   const folder = join(output, kind === 'chromium' ? 'chrome-mv3' : 'firefox-mv3')
   const file = join(folder, 'manifest.json')
   if (!existsSync(file)) throw new Error('There is no built extension. Run npm run build first.')

@@ -1,10 +1,8 @@
 import type { ConsoleMessage, Page } from 'puppeteer-core'
 import { until } from '../../e2e/server-process.ts'
 
-// What browsers say by themselves: that a server refuses or is not there, which is what some tests are about, and of several
-// elements that ask for the focus as they are added.
-const ofTheBrowser =
-  /^Failed to load resource|^Cross-Origin Request Blocked|^Access to fetch|^Autofocus processing was blocked/
+// What browsers say by themselves: that a server refuses or is not there, which is what some tests are about.
+const ofTheBrowser = /^Failed to load resource|^Cross-Origin Request Blocked|^Access to fetch/
 
 /** Where a new page is to be: with the others, or in a window apart. */
 export interface PageOpener {

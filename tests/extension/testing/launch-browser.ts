@@ -15,15 +15,16 @@ export function browsersAtHand(): BrowserKind[] {
 /**
  * Starts that browser with the built extension. `hosts` are names that lead to ports of this computer (`*.NAME` is
  * everything below NAME); others, but for localhost and 127.0.0.1, cannot be reached from it.
+ * `builds` is a folder as the build makes it, in place of that one.
  */
 export async function launchBrowser(
   kind: BrowserKind,
-  options: { hosts?: ReadonlyMap<string, number>; language?: string; display?: string } = {},
+  options: { hosts?: ReadonlyMap<string, number>; language?: string; display?: string; builds?: string } = {},
 ): Promise<TestBrowser> {
   const executablePath = findBrowser(kind)
   if (executablePath === undefined) throw new Error(`There is no ${kind} to test with.`)
-  const { hosts = new Map(), ...rest } = options
-  const { folder, geckoId } = builtExtension(kind)
+  const { hosts = new Map(), builds, ...rest } = options
+  const { folder, geckoId } = builtExtension(kind, builds)
   const proxy = await startObservingProxy(hosts)
   const common = { executablePath, extension: folder, proxy: proxy.address, requests: proxy.requests }
   try {
