@@ -5,6 +5,7 @@ import { createHttpClient } from '../network/routed-http-client.ts'
 import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'
 import { version } from '../version.ts'
+import { compileSooner } from './compile-sooner.ts'
 import { createConnectionLogin, linkOf, loginIdOf, promptText } from './connection-login.ts'
 import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
@@ -61,6 +62,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
   const faults = surviveFaults(note, tell)
   tell(firstLine(config, login.summary, log))
   if (isTyped(ports.streams)) tell(typedText(serverUrl))
+  compileSooner()
   try {
     return await relay.run()
   } finally {

@@ -1,4 +1,3 @@
-import { isFieldName, isFieldValue } from './field-syntax.ts'
 import type { HttpResponse } from './http-client.ts'
 
 /** What came is no response of HTTP/1. `code` says which part; the message holds nothing that was sent. */
@@ -127,7 +126,7 @@ export class ResponseParser {
     if (this.#heldLength === 0) {
       const end = bytes.indexOf(headEnd, at, 'latin1')
       if (end !== -1 && end - at <= mostHeadBytes) {
-        this.#takeHead(bytes.toString('latin1', at, end))
+        this.#takeHead(bytes.toString('latin1', at, end + lineEnd.length))
         return end + headEnd.length
       }
     }
@@ -143,7 +142,7 @@ export class ResponseParser {
       return bytes.length
     }
     this.#heldLength = 0
-    this.#takeHead(held.toString('latin1', 0, end))
+    this.#takeHead(held.toString('latin1', 0, end + lineEnd.length))
     return at + end + headEnd.length - before
   }
 
@@ -159,11 +158,10 @@ export class ResponseParser {
   }
 
   #takeHead(text: string): void {
-    const [first = '', ...lines] = text.split(lineEnd)
-    const [, minor, code] = statusLine.exec(first) ?? []
-    if (code === undefined) throw new ResponseSyntaxError('HTTP_STATUS_LINE', 'there is no status line')
+    const [line, minor, code] = statusLine.exec(text) ?? []
+    if (line === undefined) throw new ResponseSyntaxError('HTTP_STATUS_LINE', 'there is no status line')
     const status = Number(code)
-    const headers = readHeaders(lines)
+    const headers = readHeaders(text, line.length)
     if (status < 200 && status !== 101) return
     this.#frame(status, bodyLength(headers))
     this.#persistent = this.#part !== 'endless' && isPersistent(minor === '1', headers)
@@ -230,7 +228,9 @@ const noBytes = Buffer.alloc(0)
 const cr = 13
 const lf = 10
 
-const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
+const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/
+// Whatever a line is, there is one way to match it: space before the value belongs to it here, and is taken off later.
+const fieldLine = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)\r\n/y
 const digits = /^\d{1,15}$/
 const closes = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/
 const keeps = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/
@@ -279,16 +279,15 @@ function checkSize(line: string): number {
   return Number.parseInt(size, 16)
 }
 
-/** By names in lower case; the values of a name that came twice joined, but cookies as a list. */
-function readHeaders(lines: readonly string[]): HttpResponse['headers'] {
+/** Those from `start` on, by names in lower case; the values of a name that came twice joined, but cookies as a list. */
+function readHeaders(text: string, start: number): HttpResponse['headers'] {
   const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
-  for (const line of lines) {
-    const colon = line.indexOf(':')
-    const name = line.slice(0, Math.max(colon, 0))
-    const value = withoutSpace(line, colon + 1)
-    if (!isFieldName(name) || !isFieldValue(value))
+  for (fieldLine.lastIndex = start; fieldLine.lastIndex < text.length;) {
+    const [, name, spacedValue] = fieldLine.exec(text) ?? []
+    if (name === undefined || spacedValue === undefined)
       throw new ResponseSyntaxError('HTTP_HEADER', 'a line of the head is no header')
     const key = name.toLowerCase()
+    const value = withoutSpace(spacedValue)
     const known = headers[key]
     if (Array.isArray(known)) known.push(value)
     else if (key === 'set-cookie') headers[key] = [value]
@@ -297,13 +296,13 @@ function readHeaders(lines: readonly string[]): HttpResponse['headers'] {
   return headers
 }
 
-/** What is behind `from`, without spaces and tabs around it. */
-function withoutSpace(line: string, from: number): string {
-  let start = from
-  let end = line.length
-  while (start < end && isSpace(line.charCodeAt(start))) start += 1
-  while (end > start && isSpace(line.charCodeAt(end - 1))) end -= 1
-  return line.slice(start, end)
+/** Without spaces and tabs around it. */
+function withoutSpace(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text.charCodeAt(start))) start += 1
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(start, end)
 }
 
 function isSpace(code: number): boolean {

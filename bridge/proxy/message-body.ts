@@ -27,7 +27,6 @@ export function collectBody(response: HttpResponse): Promise<Buffer> {
   const { body } = response
   const announced = announcedBytes(response)
   return new Promise((resolve, reject) => {
-    const chunks = createByteList()
     let isWhole = false
 
     function tooLarge(): void {
@@ -44,6 +43,7 @@ export function collectBody(response: HttpResponse): Promise<Buffer> {
       body.resume()
       return undefined
     }
+    const chunks = createByteList()
     body.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       if (chunks.length > mostBodyBytes) tooLarge()
