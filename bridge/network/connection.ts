@@ -7,6 +7,8 @@ export interface ConnectionUser extends ResponseReader {
   room(): Buffer | undefined
   /** The connection is there, TLS included. */
   onConnected(connection: Connection): void
+  /** What has come was read, and the response is not whole. */
+  onPart(): void
   /** The response is whole. */
   onEnd(): void
   /** The connection is gone, before the response was whole; undefined: it just ended. */
@@ -102,10 +104,6 @@ export class Connection {
     this.#timer.unref()
   }
 
-  disarm(): void {
-    this.#isArmed = false
-  }
-
   /** Ends it. The user is not told. */
   destroy(): void {
     this.#user = undefined
@@ -135,7 +133,10 @@ export class Connection {
       return this.#lose(error as Error)
     }
     if (rest !== -1) this.#whenWhole(rest)
-    else if (this.#isArmed && this.#isRenewed) this.#timer?.refresh()
+    else {
+      if (this.#isArmed && this.#isRenewed) this.#timer?.refresh()
+      this.#user?.onPart()
+    }
   }
 
   #onEnd(): void {

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { Socket } from 'node:net'
 import { mayGoOutAgain } from './connection-race.ts'
 import type { ConnectionPool } from './connection-pool.ts'
@@ -7,6 +7,7 @@ import type { ExchangeAddress } from './exchange-address.ts'
 import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
 import { errorCode, networkError } from './network-fault.ts'
+import { ResponseBody, type BodySource } from './response-body.ts'
 import type { Roster, RosterEntry } from './roster.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
 
@@ -30,7 +31,7 @@ export type Attempt =
   | { kind: 'failed'; error: NetworkError; remedy: 'new_connection' | 'more_authorities' | undefined }
 
 /** One request and its response on one connection. Never resolves twice; `cancel` ends the body too. */
-export class Exchange implements ConnectionUser {
+export class Exchange implements ConnectionUser, BodySource {
   readonly attempt: Promise<Attempt>
   readonly #request: HttpRequest
   readonly #plan: ExchangePlan
@@ -44,6 +45,8 @@ export class Exchange implements ConnectionUser {
   /** The place of a large body whose length is known, and how much of it is there: it is read to where it stays. */
   #place: Buffer | undefined
   #placed = 0
+  /** Whether silence within the body is watched for. */
+  #isWatched = false
   #isWhole = false
   /** Why we ended it ourselves, or what went wrong first; what follows from it is no news. */
   #verdict: NetworkError | undefined
@@ -142,8 +145,6 @@ export class Exchange implements ConnectionUser {
     if (status === 101)
       return this.#end('protocol', `${this.#plan.address.origin} wants to leave HTTP, unasked`)
     this.#noteTrip(this.#writingSince)
-    // Silence counts from now on; what has come whole with its head cannot fall silent.
-    this.#connection?.arm(this.#plan.bodyTimeoutMs, true)
     if (length !== undefined && length > leastPlacedBytes && length <= mostPlacedBytes)
       this.#place = Buffer.allocUnsafeSlow(length)
     const body = new ResponseBody(this)
@@ -171,6 +172,13 @@ export class Exchange implements ConnectionUser {
       this.#placed += piece.length
     }
     return place.subarray(start, this.#placed)
+  }
+
+  /** @internal What has come whole with its head cannot fall silent: most responses need no second timer. */
+  onPart(): void {
+    if (this.#body === undefined || this.#isWatched) return
+    this.#isWatched = true
+    this.#connection?.arm(this.#plan.bodyTimeoutMs, true)
   }
 
   /** @internal */
@@ -256,28 +264,6 @@ export class Exchange implements ConnectionUser {
     return { url: this.#plan.url, connected: this.#connected }
   }
 }
-
-/** The bytes of a response; fails with {@link NetworkError}. */
-class ResponseBody extends Readable {
-  readonly #exchange: Exchange
-
-  constructor(exchange: Exchange) {
-    super()
-    this.#exchange = exchange
-    // Nobody has to be there to hear of it.
-    this.on('error', ignore)
-  }
-
-  override _read(): void {
-    this.#exchange.resume()
-  }
-
-  override _destroy(cause: Error | null, callback: (error?: Error | null) => void): void {
-    callback(this.#exchange.close(cause))
-  }
-}
-
-function ignore(): void {}
 
 function destroyWith(body: Readable, error: Error): void {
   body.destroy(error)
