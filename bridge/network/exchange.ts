@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { Socket } from 'node:net'
 import { mayGoOutAgain } from './connection-race.ts'
 import type { ConnectionPool } from './connection-pool.ts'
@@ -7,7 +6,7 @@ import type { ExchangeAddress } from './exchange-address.ts'
 import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
 import { errorCode, networkError } from './network-fault.ts'
-import { ResponseBody, type BodySource } from './response-body.ts'
+import { ReceivedResponse, type BodySource } from './received-response.ts'
 import type { Roster, RosterEntry } from './roster.ts'
 import { unknownAuthorityCodes } from './tls-fault.ts'
 
@@ -41,7 +40,7 @@ export class Exchange implements ConnectionUser, BodySource {
   #connection: Connection | undefined
   #connected = false
   #writingSince = 0
-  #body: ResponseBody | undefined
+  #response: ReceivedResponse | undefined
   /** The place of a large body whose length is known, and how much of it is there: it is read to where it stays. */
   #place: Buffer | undefined
   #placed = 0
@@ -147,9 +146,9 @@ export class Exchange implements ConnectionUser, BodySource {
     this.#noteTrip(this.#writingSince)
     if (length !== undefined && length > leastPlacedBytes && length <= mostPlacedBytes)
       this.#place = Buffer.allocUnsafeSlow(length)
-    const body = new ResponseBody(this)
-    this.#body = body
-    this.#settle({ kind: 'response', response: { status, headers, body } })
+    const response = new ReceivedResponse(status, headers, this)
+    this.#response = response
+    this.#settle({ kind: 'response', response })
   }
 
   /** @internal */
@@ -161,7 +160,7 @@ export class Exchange implements ConnectionUser, BodySource {
   /** @internal */
   onBody(pieces: readonly Buffer[]): void {
     const bytes = this.#place === undefined ? Buffer.concat(pieces) : this.#put(this.#place, pieces)
-    if (this.#body?.push(bytes) === false) this.#connection?.socket.pause()
+    if (this.#response?.push(bytes) === false) this.#connection?.socket.pause()
   }
 
   /** What has come with the head is copied to its place; the rest is there already. */
@@ -176,7 +175,7 @@ export class Exchange implements ConnectionUser, BodySource {
 
   /** @internal What has come whole with its head cannot fall silent: most responses need no second timer. */
   onPart(): void {
-    if (this.#body === undefined || this.#isWatched) return
+    if (this.#response === undefined || this.#isWatched) return
     this.#isWatched = true
     this.#connection?.arm(this.#plan.bodyTimeoutMs, true)
   }
@@ -184,7 +183,7 @@ export class Exchange implements ConnectionUser, BodySource {
   /** @internal */
   onEnd(): void {
     this.#isWhole = true
-    this.#body?.push(null)
+    this.#response?.end()
   }
 
   /** @internal The reader wants more. */
@@ -202,9 +201,9 @@ export class Exchange implements ConnectionUser, BodySource {
   /** @internal */
   onLost(cause: Error | undefined): void {
     this.#verdict ??= networkError(cause ?? resetError, this.#where())
-    if (this.#body === undefined) this.#fail(this.#remedy(cause))
+    if (this.#response === undefined) this.#fail(this.#remedy(cause))
     // Later: whoever gets the response in this turn of the event loop is to hear of it.
-    else setImmediate(destroyWith, this.#body, this.#verdict)
+    else setImmediate(failWith, this.#response, this.#verdict)
   }
 
   /** @internal */
@@ -212,10 +211,10 @@ export class Exchange implements ConnectionUser, BodySource {
     const { url, address, connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs } = this.#plan
     if (!this.#connected)
       this.#end('connect_timeout', `${url.host} could not be connected to`, connectTimeoutMs)
-    else if (this.#body === undefined)
+    else if (this.#response === undefined)
       this.#end('headers_timeout', `${address.origin} sent no response`, headersTimeoutMs)
     // A reader who takes a long time is no silence of the server.
-    else if (this.#body.readableLength > 0) this.#connection?.arm(bodyTimeoutMs, true)
+    else if (this.#response.waitingBytes > 0) this.#connection?.arm(bodyTimeoutMs, true)
     else
       this.#end(
         'body_timeout',
@@ -244,8 +243,8 @@ export class Exchange implements ConnectionUser, BodySource {
     const message = limitMs === undefined ? what : `${what} (after ${limitMs / 1000} s)`
     this.#verdict = new NetworkError(fault, this.#plan.address.origin, message, { sent: this.#connected })
     if (!this.#isWhole) this.#connection?.destroy()
-    if (this.#body === undefined) this.#fail(undefined)
-    else this.#body.destroy(this.#verdict)
+    if (this.#response === undefined) this.#fail(undefined)
+    else this.#response.fail(this.#verdict)
   }
 
   /** There is no response. */
@@ -265,8 +264,8 @@ export class Exchange implements ConnectionUser, BodySource {
   }
 }
 
-function destroyWith(body: Readable, error: Error): void {
-  body.destroy(error)
+function failWith(response: ReceivedResponse, error: Error): void {
+  response.fail(error)
 }
 
 const mostTextBytes = 16_384

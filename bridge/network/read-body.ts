@@ -16,15 +16,17 @@ export class BodyError extends Error {
  * `NetworkError` when the body does not arrive whole.
  */
 export async function readBody(response: HttpResponse, mostBytes: number): Promise<Buffer> {
-  const { body, headers } = response
   const tooLarge = (): BodyError => {
-    body.destroy()
+    response.body.destroy()
     return new BodyError('too_large', `the answer is larger than ${mostBytes} bytes`)
   }
-  if (Number(headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
+  if (Number(response.headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
+  const whole = response.takeWhole?.()
+  if (whole !== undefined && whole.length <= mostBytes) return whole
+  if (whole !== undefined) throw tooLarge()
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of body) {
+  for await (const chunk of response.body) {
     length += (chunk as Buffer).length
     if (length > mostBytes) throw tooLarge()
     chunks.push(chunk as Buffer)

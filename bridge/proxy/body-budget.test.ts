@@ -16,7 +16,7 @@ function bodies(mostBytes: number, count: number): Body[] {
   const budget = createBodyBudget(mostBytes)
   return Array.from({ length: count }, () => {
     const stream = new PassThrough({ highWaterMark: 16 * 1024 * 1024 })
-    const share = budget.follow(stream, -1)
+    const share = budget.follow({ body: stream }, -1)
     let read = 0
     stream.on('data', () => (read += 1))
     return { stream, share, read: () => read }
@@ -71,7 +71,7 @@ describe('the budget', () => {
     const read: number[] = []
     for (let n = 0; n < 5; n += 1) {
       const stream = new PassThrough()
-      budget.follow(stream, n - 1)
+      budget.follow({ body: stream }, n - 1)
       stream.on('data', () => read.push(n))
       stream.write('short')
     }
@@ -82,7 +82,7 @@ describe('the budget', () => {
   it('does not count what is announced to be short', async () => {
     const budget = createBodyBudget(0)
     const stream = new PassThrough()
-    budget.follow(stream, 1000)
+    budget.follow({ body: stream }, 1000)
     expect(stream.listenerCount('data')).toBe(0)
   })
 

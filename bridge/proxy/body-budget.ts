@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
+import type { HttpResponse } from '../network/http-client.ts'
 
 /** Bounds what the answers that arrive at the same time, and those that wait for a slow client, hold in memory. */
 export interface BodyBudget {
-  /** Counts what comes out of `body` from now on. `announced` is how much that is, -1 if nobody knows. */
-  follow(body: Readable, announced: number): BodyShare
+  /** Counts what comes out of the body from now on. `announced` is how much that is, -1 if nobody knows. */
+  follow(response: Pick<HttpResponse, 'body'>, announced: number): BodyShare
 }
 
 /** What of one body is in memory. */
@@ -61,8 +62,9 @@ export function createBodyBudget(mostBytes: number = usualMostBytes): BodyBudget
   }
 
   return {
-    follow(body, announced) {
+    follow(response, announced) {
       if (announced >= 0 && announced <= smallBytes) return uncounted
+      const { body } = response
       const held: Held = { body, bytes: 0, isPaused: false }
       body.on('data', (chunk: Buffer) => count(held, chunk.length))
       return { release: () => release(held) }

@@ -1,9 +1,11 @@
-import type { Readable } from 'node:stream'
+import type { HttpResponse } from '../network/http-client.ts'
 
 const graceMs = 1000
 
 /** Reads what is left and forgets it, so that the connection can be used again; what goes on for a second is cut off. */
-export function discard(body: Readable): void {
+export function discard(response: Pick<HttpResponse, 'body' | 'takeWhole'>): void {
+  if (response.takeWhole?.() !== undefined) return
+  const { body } = response
   if (body.readableEnded || body.destroyed) return
   body.on('error', () => {})
   body.resume()

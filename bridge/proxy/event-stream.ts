@@ -71,7 +71,7 @@ export function readEventStream(body: Readable, reader: EventReader): Promise<Ev
       lastEventId = event.id
       if (!reader.isDone()) return true
       settle(undefined)
-      discard(body)
+      discard({ body })
       return false
     }
 

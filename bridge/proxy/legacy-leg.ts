@@ -139,7 +139,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   async function confirmSession(message: WireMessage, signal: AbortSignal): Promise<void> {
     const response = await post(message, session, signal)
     if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, message))
-    discard(response.body)
+    discard(response)
     listen()
   }
 
@@ -261,7 +261,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       repeatable: false,
       retryMs: 0,
     })
-    discard(response.body)
+    discard(response)
   }
 
   return {
@@ -294,8 +294,8 @@ function lostSessionError(): RemoteError {
   return new RemoteError('lost', 'The server does not know the session, and a new one did not help.')
 }
 
-function unusableSession({ body, status }: HttpResponse): RemoteError {
-  discard(body)
+function unusableSession(response: HttpResponse): RemoteError {
+  discard(response)
   const message = 'The server names its session with characters that no header may have.'
-  return new RemoteError('refused', message, { status })
+  return new RemoteError('refused', message, { status: response.status })
 }

@@ -36,13 +36,6 @@ export function collectBody(response: HttpResponse): Promise<Buffer> {
 
     if (announced > mostBodyBytes) return tooLarge()
     if (body.destroyed) return reject(body.errored ?? lost())
-    // Most answers are here with their head: they are taken at once, not piece by piece a few ticks later.
-    if (announced > 0 && body.readableLength === announced) {
-      body.on('error', () => {})
-      resolve(body.read() as Buffer)
-      body.resume()
-      return undefined
-    }
     const chunks = createByteList()
     body.on('data', (chunk: Buffer) => {
       chunks.push(chunk)

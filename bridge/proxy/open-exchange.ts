@@ -50,11 +50,13 @@ export function createOpenExchanges(serverUrl: string): OpenExchanges {
       })
     },
     watch(response) {
-      const { body } = response
       if (closing.signal.aborted) {
-        body.destroy()
+        response.body.destroy()
         throw abortedError(true)
       }
+      // Nothing of it is still on its way.
+      if (response.isWhole === true) return response
+      const { body } = response
       const entry = bodies.add(body)
       body.once('close', () => bodies.remove(entry))
       return response

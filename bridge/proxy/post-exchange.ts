@@ -57,8 +57,8 @@ export function createPostExchange(
     return taken === undefined ? share.release() : taken.then(() => share.release())
   }
 
-  async function readJsonAnswer(response: HttpResponse): Promise<undefined> {
-    const answer = readMessage(await collectBody(response))
+  async function readJsonAnswer(response: HttpResponse, bytes: Buffer): Promise<undefined> {
+    const answer = readMessage(bytes)
     const answers = answer.envelope.kind === 'batch' ? splitBatch(answer) : [answer]
     if (!areAnswers(answers, waiting))
       throw noMcp(response, 'with something that is no answer to the request')
@@ -68,23 +68,26 @@ export function createPostExchange(
   return {
     async read(response) {
       if (waiting.size === 0) {
-        discard(response.body)
+        discard(response)
         return undefined
       }
-      const share = budget.follow(response.body, announcedBytes(response))
+      const isStream = isEventStream(response)
+      if (!isStream && !mayBeJson(response)) {
+        discard(response)
+        throw noMcp(response, `with ${describeType(response)}`)
+      }
+      const whole = isStream ? undefined : response.takeWhole?.()
+      if (whole !== undefined) return await readJsonAnswer(response, whole)
+      const share = budget.follow(response, announcedBytes(response))
       try {
-        if (isEventStream(response)) {
+        if (isStream) {
           const end = await readEventStream(response.body, {
             take: (event) => takeEvent(event, share),
             isDone: () => waiting.size === 0,
           })
           return waiting.size === 0 ? undefined : end
         }
-        if (!mayBeJson(response)) {
-          discard(response.body)
-          throw noMcp(response, `with ${describeType(response)}`)
-        }
-        return await readJsonAnswer(response)
+        return await readJsonAnswer(response, await collectBody(response))
       } catch (error) {
         throw error instanceof SseError ? tooLargeError(error) : error
       } finally {

@@ -97,7 +97,7 @@ export function createRemoteRequester(config: LegConfig, ports: LegPorts): Remot
       if (response === undefined) continue
       if (response.status < 300) return response
       if (isRefusal(response)) {
-        discard(response.body)
+        discard(response)
         await replace(response, authorization, refusals)
       } else if (!(await outlast(response, request, patience))) return response
     }
@@ -111,7 +111,7 @@ export function createRemoteRequester(config: LegConfig, ports: LegPorts): Remot
   ): Promise<boolean> {
     const failure = readAbsence(response, request.url, ports.runtime.now())
     if (failure === undefined) return false
-    discard(response.body)
+    discard(response)
     const mayRepeat =
       failure.fault === 'rate_limited' || (failure.fault === 'unavailable' && request.repeatable)
     if (!mayRepeat || !(await patience.wait(failure.retryAfterSeconds))) throw failure

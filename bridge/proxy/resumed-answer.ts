@@ -39,7 +39,7 @@ export async function readResumed(
     await pause(ports.runtime, politeMs(retryMs, idleTurns), ports.signal)
     response = await ports.resume(lastEventId)
     if (response.status < 300 && isEventStream(response)) continue
-    discard(response.body)
+    discard(response)
     throw lostError(cut.cause)
   }
 }

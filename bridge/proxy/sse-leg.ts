@@ -66,7 +66,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): StreamingLeg {
     })
     if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
     if (!isEventStream(response)) {
-      discard(response.body)
+      discard(response)
       throw new RemoteError('no_mcp', 'The server sent no stream of events.', { status: response.status })
     }
     stream = response.body
@@ -199,7 +199,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): StreamingLeg {
       repeatable: isRepeatable(message.envelope),
     })
     open.watch(response)
-    if (response.status < 300) return discard(response.body)
+    if (response.status < 300) return discard(response)
     const refused = await readRefusedPost(response, message)
     if (refused.answer === undefined) throw refusedPostError(refused)
     return route(connection, refused.answer)

@@ -66,7 +66,7 @@ export function createStandingStream(ports: StandingStreamPorts): StandingStream
   async function readOnce(signal: AbortSignal): Promise<boolean> {
     const response = await ports.open(lastEventId, signal)
     if (response.status >= 300 || !isEventStream(response)) {
-      discard(response.body)
+      discard(response)
       // A server without such a stream may say 404 too, in a session that lives.
       if (response.status === 404 && wasOpen) ports.sessionLost()
       ports.note(`no standing stream: status ${response.status}`)
