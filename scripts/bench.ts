@@ -9,6 +9,7 @@ import { measureBridgeMemory } from '../bench/bridge/memory-area.ts'
 import { measureRoundTrips } from '../bench/bridge/round-trip-area.ts'
 import { shownByTestsText } from '../bench/bridge/shown-by-tests.ts'
 import { measureBridgeSize } from '../bench/bridge/size-area.ts'
+import { measureBridgeServers } from '../bench/bridge/server-area.ts'
 import { measureBridgeStart } from '../bench/bridge/start-area.ts'
 import { type BarredFigure, figureJson, figureTable, reported } from '../bench/figure.ts'
 import { measureFlood } from '../bench/flood-area.ts'
@@ -27,6 +28,7 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   'bridge start': measureBridgeStart,
   'bridge round trips': measureRoundTrips,
   'bridge calls': measureBridgeCalls,
+  'bridge servers': measureBridgeServers,
   'bridge memory': measureBridgeMemory,
   'bridge size': measureBridgeSize,
 }

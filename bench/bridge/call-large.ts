@@ -1,8 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { atMost, type BarredFigure, reported } from '../figure.ts'
 import { type CallGroup, direct, megabytes } from './caller.ts'
 import { roundFigures } from './round-figures.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 import { floor } from './subject.ts'
+
+const settleMs = 100
 
 /** How long a large result takes, and the most memory that a bridge has had by then: it is to have done nothing else. */
 export async function measureLarge(group: CallGroup, rounds: number): Promise<BarredFigure[]> {
@@ -43,6 +46,8 @@ export async function measureLarge(group: CallGroup, rounds: number): Promise<Ba
 async function measureRound({ callers, attempt }: CallGroup, times: Rounds): Promise<void> {
   for (const { name, large } of callers) {
     await attempt(name, async () => {
+      // Collectors of the bridges before are still at work, and there are few processors.
+      await pause(settleMs)
       const begin = performance.now()
       await large()
       times.add(name, performance.now() - begin)

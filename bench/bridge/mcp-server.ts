@@ -1,5 +1,6 @@
 // A server of 2025-11-25 with sessions on node:http alone, fast enough that what stands before it is what is measured.
-// `node mcp-server.ts guarded`: it wants an access token, of an authorization server that it has with it.
+// `node mcp-server.ts guarded`: it wants an access token, of an authorization server that it has with it; `events`: it
+// answers calls with event streams.
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
@@ -9,6 +10,7 @@ import { createCounters } from '../../tests/remote/remote-counters.ts'
 import { usualSettings } from '../../tests/remote/remote-settings.ts'
 
 const isGuarded = process.argv[2] === 'guarded'
+const answersByEvents = process.argv[2] === 'events'
 // Nobody is to renew anything while it is measured.
 const settings = { ...usualSettings, tokenTtlSeconds: 86_400 }
 const { scope } = settings
@@ -87,6 +89,11 @@ async function post(request: IncomingMessage, response: ServerResponse): Promise
   }
   const session = message.method === 'initialize' ? { 'mcp-session-id': randomUUID() } : {}
   const body = `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${resultOf(message)}}`
+  if (answersByEvents) {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...session })
+    response.end(`event: message\ndata: ${body}\n\n`)
+    return
+  }
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

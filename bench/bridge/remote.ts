@@ -23,14 +23,20 @@ export interface RemoteCounts {
   refreshes: number
 }
 
-/** Starts the server. A guarded one wants access tokens, and lets everybody sign in who comes with a browser. */
-export async function startRemote(
-  bench: Pick<Bench, 'scratch'>,
-  kind: 'open' | 'guarded',
-): Promise<BenchRemote> {
+/**
+ * `guarded` wants access tokens, and lets everybody sign in who comes with a browser; `events` answers with event streams; `sdk` is
+ * of the SDK of the 2026 era, and neither waits nor counts.
+ */
+export type RemoteKind = 'open' | 'guarded' | 'events' | 'sdk'
+
+const fastServer = new URL('mcp-server.ts', import.meta.url)
+const sdkServer = new URL('sdk-mcp-server.ts', import.meta.url)
+
+/** Starts the server. */
+export async function startRemote(bench: Pick<Bench, 'scratch'>, kind: RemoteKind): Promise<BenchRemote> {
   const child = await startChild({
     name: `the ${kind} server behind the bridges`,
-    script: fileURLToPath(new URL('mcp-server.ts', import.meta.url)),
+    script: fileURLToPath(kind === 'sdk' ? sdkServer : fastServer),
     argv: [kind],
     directory: bench.scratch,
     logFile: join(bench.scratch, `remote-${kind}-log`),

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import type { Bench } from '../bench.ts'
 import { atMost, type BarredFigure, reported } from '../figure.ts'
-import { openConnection } from './line-client.ts'
 import { findNodes, missingNodes, type NodeVersion } from './node-version.ts'
 import { roundFigures } from './round-figures.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 import { inScene, type Scene } from './scene.ts'
-import { floor, ours, reference, signedIn, type Subject } from './subject.ts'
+import { timeStart } from './start-time.ts'
+import { floor, ours, reference, signedIn } from './subject.ts'
 
 const area = 'bridge start'
 const bare = 'bare'
@@ -46,18 +46,6 @@ async function startRound({ node, wall, cpu }: Measured, scene: Scene): Promise<
   }
   wall.next()
   cpu.next()
-}
-
-/** Starts a bridge, and ends it again. */
-async function timeStart(subject: Subject, node: string): Promise<{ wallMs: number; cpuMs: number }> {
-  const begin = performance.now()
-  const client = subject.start(node)
-  try {
-    await openConnection(client)
-    return { wallMs: performance.now() - begin, cpuMs: client.cpuMs() }
-  } finally {
-    await client.close()
-  }
 }
 
 async function timeBare(node: string): Promise<number> {

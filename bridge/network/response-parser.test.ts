@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { HttpResponse } from './http-client.ts'
-import { ResponseParser, ResponseSyntaxError } from './response-parser.ts'
+import { ResponseSyntaxError } from './response-head.ts'
+import { ResponseParser } from './response-parser.ts'
 
 interface Read {
   status?: number
@@ -146,6 +147,18 @@ describe.each([
   ])('is refused for %s', (_name, text, code) => {
     const { end } = read(text, { size: Math.min(size, text.length) })
     expect(end).toBe(code)
+  })
+})
+
+describe('a head of many lines', () => {
+  const lines = 'a:\r\n'.repeat(32_000)
+
+  it('is read', () => {
+    expect(read(`${ok}${lines}Content-Length: 1\r\n\r\nx`)).toMatchObject({ body: 'x', end: 0 })
+  })
+
+  it('is refused for the last of them', () => {
+    expect(read(`${ok}${lines}b\r\n\r\n`)).toMatchObject({ error: 'HTTP_HEADER' })
   })
 })
 

@@ -1,15 +1,5 @@
 import type { HttpResponse } from './http-client.ts'
-
-/** What came is no response of HTTP/1. `code` says which part; the message holds nothing that was sent. */
-export class ResponseSyntaxError extends Error {
-  override readonly name = 'ResponseSyntaxError'
-  readonly code: `HTTP_${string}`
-
-  constructor(code: ResponseSyntaxError['code'], message: string) {
-    super(message)
-    this.code = code
-  }
-}
+import { ResponseSyntaxError, readResponseHead, type BodyLength } from './response-head.ts'
 
 /** What is told of a response while it is read. */
 export interface ResponseReader {
@@ -158,19 +148,16 @@ export class ResponseParser {
   }
 
   #takeHead(text: string): void {
-    const [line, minor, code] = statusLine.exec(text) ?? []
-    if (line === undefined) throw new ResponseSyntaxError('HTTP_STATUS_LINE', 'there is no status line')
-    const status = Number(code)
-    const headers = readHeaders(text, line.length)
+    const { status, headers, length, isPersistent, idleSeconds } = readResponseHead(text)
     if (status < 200 && status !== 101) return
-    this.#frame(status, bodyLength(headers))
-    this.#persistent = this.#part !== 'endless' && isPersistent(minor === '1', headers)
-    this.#idleSeconds = idleSecondsOf(headers)
+    this.#frame(status, length)
+    this.#persistent = this.#part !== 'endless' && isPersistent
+    this.#idleSeconds = idleSeconds
     const isSized = this.#part === 'sized' || this.#part === 'nothing'
     this.#reader.onHead(status, headers, isSized ? this.#left : undefined)
   }
 
-  #frame(status: number, length: number | 'chunked'): void {
+  #frame(status: number, length: BodyLength): void {
     if (this.#isHead || isBodiless(status)) this.#expect('nothing', 0)
     else if (length === 'chunked') this.#expect('chunk-size', 0)
     else if (length === Infinity) this.#expect('endless', length)
@@ -228,14 +215,6 @@ const noBytes = Buffer.alloc(0)
 const cr = 13
 const lf = 10
 
-const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/
-// Whatever a line is, there is one way to match it: space before the value belongs to it here, and is taken off later.
-const fieldLine = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)\r\n/y
-const digits = /^\d{1,15}$/
-const closes = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/
-const keeps = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/
-const idleTime = /(?:^|,)[ \t]*timeout=(\d{1,9})/i
-
 /** A server of another protocol may say something and wait: it is known by its first bytes, not when the time is up. */
 function checkBeginning(bytes: Buffer): void {
   const beginning = bytes.toString('latin1', 0, 7)
@@ -247,64 +226,9 @@ function isBodiless(status: number): boolean {
   return status === 101 || status === 204 || status === 304
 }
 
-/** In bytes; Infinity goes to the end of the connection (RFC 9112 section 6.3). */
-function bodyLength(headers: HttpResponse['headers']): number | 'chunked' {
-  const { 'transfer-encoding': codings, 'content-length': length } = headers
-  const coding = typeof codings === 'string' ? codings.toLowerCase() : undefined
-  if (length !== undefined) {
-    if (coding !== undefined) throw new ResponseSyntaxError('HTTP_LENGTH', 'there are a length and a coding')
-    if (typeof length !== 'string' || !digits.test(length))
-      throw new ResponseSyntaxError('HTTP_LENGTH', 'the length is no number')
-    return Number(length)
-  }
-  if (coding === undefined || coding === 'identity') return Infinity
-  if (coding === 'chunked') return 'chunked'
-  throw new ResponseSyntaxError('HTTP_CODING', 'the coding is not one that was asked for')
-}
-
-/** RFC 9112 section 9.3. */
-function isPersistent(isNew: boolean, { connection }: HttpResponse['headers']): boolean {
-  const options = typeof connection === 'string' ? connection.toLowerCase() : ''
-  return !closes.test(options) && (isNew || keeps.test(options))
-}
-
-function idleSecondsOf({ 'keep-alive': keepAlive }: HttpResponse['headers']): number {
-  return typeof keepAlive === 'string' ? Number(idleTime.exec(keepAlive)?.[1] ?? Infinity) : Infinity
-}
-
 /** The size that a line begins with. */
 function checkSize(line: string): number {
   const [, size] = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?\r?$/s.exec(line) ?? []
   if (size === undefined) throw new ResponseSyntaxError('HTTP_CHUNK', 'a chunk has no size')
   return Number.parseInt(size, 16)
-}
-
-/** Those from `start` on, by names in lower case; the values of a name that came twice joined, but cookies as a list. */
-function readHeaders(text: string, start: number): HttpResponse['headers'] {
-  const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
-  for (fieldLine.lastIndex = start; fieldLine.lastIndex < text.length;) {
-    const [, name, spacedValue] = fieldLine.exec(text) ?? []
-    if (name === undefined || spacedValue === undefined)
-      throw new ResponseSyntaxError('HTTP_HEADER', 'a line of the head is no header')
-    const key = name.toLowerCase()
-    const value = withoutSpace(spacedValue)
-    const known = headers[key]
-    if (Array.isArray(known)) known.push(value)
-    else if (key === 'set-cookie') headers[key] = [value]
-    else headers[key] = known === undefined ? value : `${known}, ${value}`
-  }
-  return headers
-}
-
-/** Without spaces and tabs around it. */
-function withoutSpace(text: string): string {
-  let start = 0
-  let end = text.length
-  while (start < end && isSpace(text.charCodeAt(start))) start += 1
-  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1
-  return text.slice(start, end)
-}
-
-function isSpace(code: number): boolean {
-  return code === 32 || code === 9
 }

@@ -1,7 +1,8 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { Duplex } from 'node:stream'
 import { expect, it } from 'vitest'
-import { ResponseParser, ResponseSyntaxError } from '../../bridge/network/response-parser.ts'
+import { ResponseSyntaxError } from '../../bridge/network/response-head.ts'
+import { ResponseParser } from '../../bridge/network/response-parser.ts'
 import type { Chance } from './chance.ts'
 import { fuzz } from './fuzz.ts'
 

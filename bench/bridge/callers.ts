@@ -1,0 +1,34 @@
+import type { BarredFigure } from '../figure.ts'
+import type { Attempts } from './attempts.ts'
+import { type Caller, closeCallers, openCaller } from './caller.ts'
+import type { NodeVersion } from './node-version.ts'
+import type { Subject } from './subject.ts'
+
+const warmUpCalls = 300
+
+/** Makes the calls that nobody measures. */
+export async function warmUp(callers: readonly Caller[], attempt: Attempts['attempt']): Promise<void> {
+  for (const { name, echo } of callers) {
+    await attempt(name, async () => {
+      for (let call = 0; call < warmUpCalls; call += 1) await echo()
+    })
+  }
+}
+
+/** Does `measure` with new bridges of `subjects`; one that does not start is not among them. */
+export async function withCallers(
+  node: NodeVersion,
+  attempt: Attempts['attempt'],
+  subjects: readonly Subject[],
+  measure: (bridges: readonly Caller[]) => Promise<BarredFigure[]>,
+): Promise<BarredFigure[]> {
+  const bridges: Caller[] = []
+  try {
+    for (const subject of subjects) {
+      await attempt(subject.name, async () => void bridges.push(await openCaller(subject, node.path)))
+    }
+    return await measure(bridges)
+  } finally {
+    await closeCallers(bridges)
+  }
+}

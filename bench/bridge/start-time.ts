@@ -1,0 +1,17 @@
+import { openConnection } from './line-client.ts'
+import type { Subject } from './subject.ts'
+
+/** Starts a bridge, and ends it again: how long it takes until the tools are listed, in milliseconds. */
+export async function timeStart(
+  subject: Subject,
+  node: string,
+): Promise<{ wallMs: number; /** Processor time. */ cpuMs: number }> {
+  const begin = performance.now()
+  const client = subject.start(node)
+  try {
+    await openConnection(client)
+    return { wallMs: performance.now() - begin, cpuMs: client.cpuMs() }
+  } finally {
+    await client.close()
+  }
+}
