@@ -202,6 +202,8 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       const exchange = createPostExchange(message, remembering(message, options), exchangePorts)
       if (response.status < 300) {
         standing?.revive()
+        const whole = exchange.readWhole(response)
+        if (whole !== undefined) return whole
         if (await isFinished(response, exchange, used, { message, breaks, signal: options.signal })) return
         breaks += 1
         continue

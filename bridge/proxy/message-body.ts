@@ -24,6 +24,8 @@ export function readMessage(bytes: Buffer): WireMessage {
  * with it.
  */
 export function collectBody(response: HttpResponse): Promise<Buffer> {
+  const whole = response.takeWhole?.()
+  if (whole !== undefined) return Promise.resolve(whole)
   const { body } = response
   const announced = announcedBytes(response)
   return new Promise((resolve, reject) => {

@@ -52,8 +52,10 @@ export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
         if (refused.answer === undefined) throw refusedPostError(refused)
         return exchange.deliver(refused.answer)
       }
+      const whole = exchange.readWhole(response)
+      if (whole !== undefined) return whole
       try {
-        return await readWhole(exchange, response)
+        return await readToEnd(exchange, response)
       } catch (error) {
         if (!(await mayAskAgain(error, message, breaks, { ...again, signal: options.signal }))) throw error
       }
@@ -69,7 +71,7 @@ export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
 }
 
 /** A stream of this era cannot be resumed. */
-async function readWhole(exchange: PostExchange, response: HttpResponse): Promise<void> {
+async function readToEnd(exchange: PostExchange, response: HttpResponse): Promise<void> {
   const cut = await exchange.read(response)
   if (cut !== undefined) throw lostError(cut.cause)
 }

@@ -14,6 +14,11 @@ import type { WireMessage } from './wire-message.ts'
 
 /** One message of ours and the answers that it still waits for. */
 export interface PostExchange {
+  /**
+   * Like {@link PostExchange.read}, for the answers that most are: JSON, and here with their head, so that nothing of them can
+   * break off any more. Undefined for all others, which are left as they are.
+   */
+  readWhole(response: HttpResponse): Promise<void> | undefined
   /** Reads what came for the message with a 2xx. Resolves with what a stream left open; with undefined when all is there. */
   read(response: HttpResponse): Promise<EventStreamEnd | undefined>
   /** Delivers a response that came by another way. */
@@ -57,7 +62,7 @@ export function createPostExchange(
     return taken === undefined ? share.release() : taken.then(() => share.release())
   }
 
-  async function readJsonAnswer(response: HttpResponse, bytes: Buffer): Promise<undefined> {
+  async function readJsonAnswer(response: HttpResponse, bytes: Buffer): Promise<void> {
     const answer = readMessage(bytes)
     const answers = answer.envelope.kind === 'batch' ? splitBatch(answer) : [answer]
     if (!areAnswers(answers, waiting))
@@ -66,28 +71,31 @@ export function createPostExchange(
   }
 
   return {
+    readWhole(response) {
+      if (waiting.size === 0 || isEventStream(response) || !mayBeJson(response)) return undefined
+      const bytes = response.takeWhole?.()
+      return bytes && readJsonAnswer(response, bytes)
+    },
     async read(response) {
       if (waiting.size === 0) {
         discard(response)
         return undefined
       }
-      const isStream = isEventStream(response)
-      if (!isStream && !mayBeJson(response)) {
-        discard(response)
-        throw noMcp(response, `with ${describeType(response)}`)
-      }
-      const whole = isStream ? undefined : response.takeWhole?.()
-      if (whole !== undefined) return await readJsonAnswer(response, whole)
       const share = budget.follow(response, announcedBytes(response))
       try {
-        if (isStream) {
+        if (isEventStream(response)) {
           const end = await readEventStream(response.body, {
             take: (event) => takeEvent(event, share),
             isDone: () => waiting.size === 0,
           })
           return waiting.size === 0 ? undefined : end
         }
-        return await readJsonAnswer(response, await collectBody(response))
+        if (!mayBeJson(response)) {
+          discard(response)
+          throw noMcp(response, `with ${describeType(response)}`)
+        }
+        await readJsonAnswer(response, await collectBody(response))
+        return undefined
       } catch (error) {
         throw error instanceof SseError ? tooLargeError(error) : error
       } finally {
