@@ -37,7 +37,7 @@ async function measureOn(node: NodeVersion, { plan }: Bench, scene: Scene): Prom
     ]
     for (const { callers } of groups) await warmUp(callers, attempt)
     return [
-      ...(await measureLatency(groups, plan.rounds * 4, true)),
+      ...(await measureLatency(groups, plan.rounds * 4)),
       ...(await measureThroughput(groups, plan.rounds * 2 - 1)),
       ...(await measureWarmLatency(groups, plan.rounds * 2)),
     ]

@@ -3,6 +3,7 @@ import { atMost, type BarredFigure, reported } from '../figure.ts'
 import { type CallGroup, direct } from './caller.ts'
 import { createCpuMeter, cpuFigures } from './cpu-meter.ts'
 import { createRounds, type Rounds, type Spread } from './rounds.ts'
+import { floor } from './subject.ts'
 
 const callsAtOnce = 100
 const title = 'added to a call'
@@ -15,18 +16,15 @@ interface Measured {
 }
 
 /**
- * How much longer a call takes through a bridge than without one, when there is one at a time: of the first thousands. Only in
- * front of a server that is fast itself milliseconds say something, and have bars.
+ * How much longer a call takes through a bridge than without one, when there is one at a time: of the first thousands. Only where
+ * the floor is measured too milliseconds have bars: these give way to what the floor takes here and now.
  */
-export async function measureLatency(
-  groups: readonly CallGroup[],
-  rounds: number,
-  isFastServer: boolean,
-): Promise<BarredFigure[]> {
+export async function measureLatency(groups: readonly CallGroup[], rounds: number): Promise<BarredFigure[]> {
   const cpu = createCpuMeter(groups.flatMap(({ callers }) => callers))
   const measured = await measureRounds(groups, rounds)
   const cpuOf = (name: string): number => cpu.microseconds(name, rounds * callsAtOnce)
-  return measured.flatMap((each) => coldFigures(each, cpuOf, isFastServer))
+  const onFloor = measured.find(({ group }) => group.callers.some(({ name }) => name === floor))
+  return measured.flatMap((each) => coldFigures(each, cpuOf, onFloor))
 }
 
 /** The same for bridges that have carried many calls, so that all of their code is compiled. No bar is for that. */
@@ -67,21 +65,32 @@ async function measureRound({ group, p50, p99 }: Measured): Promise<void> {
 function coldFigures(
   { group, p50, p99 }: Measured,
   cpuOf: (name: string) => number,
-  isFastServer: boolean,
+  onFloor: Measured | undefined,
 ): BarredFigure[] {
   return [
     reported({ area: group.area, name: `a call, direct, ${group.on}`, ...p50.of(direct), unit: 'ms' }),
-    ...(isFastServer ? absoluteBars(group, p50, p99) : []),
+    ...(onFloor === undefined ? [] : absoluteBars(group, { p50, p99 }, onFloor)),
     ratioBar(group, p50),
     ...addedFigures(group, p50, title),
     ...cpuFigures(group, 'CPU per call, one at a time', cpuOf),
   ]
 }
 
-function absoluteBars({ area, on, ours }: CallGroup, p50: Rounds, p99: Rounds): BarredFigure[] {
+function absoluteBars(
+  { area, on, ours }: CallGroup,
+  { p50, p99 }: Pick<Measured, 'p50' | 'p99'>,
+  onFloor: Measured,
+): BarredFigure[] {
+  const bar = (ms: number, rounds: Rounds): number => Math.max(ms, rounds.difference(floor, direct).value)
+  const figure = (name: string, rounds: Rounds): Spread & { area: string; name: string; unit: string } => ({
+    area,
+    name: `${title}, ${name}, ${on}`,
+    ...rounds.difference(ours, direct),
+    unit: 'ms',
+  })
   return [
-    atMost(0.15, { area, name: `${title}, p50, ${on}`, ...p50.difference(ours, direct), unit: 'ms' }),
-    atMost(1, { area, name: `${title}, p99, ${on}`, ...p99.difference(ours, direct), unit: 'ms' }),
+    atMost(bar(0.15, onFloor.p50), figure('p50', p50)),
+    atMost(bar(1, onFloor.p99), figure('p99', p99)),
   ]
 }
 

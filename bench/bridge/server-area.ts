@@ -80,6 +80,6 @@ function callFigures(
   return withCallers(node, attempt, subjects, async (bridges) => {
     const callers = [directCaller(remote), ...bridges]
     await warmUp(callers, attempt)
-    return measureLatency([{ area, on, callers, ours, reference, attempt }], plan.rounds * 4, false)
+    return measureLatency([{ area, on, callers, ours, reference, attempt }], plan.rounds * 4)
   })
 }
