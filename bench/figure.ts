@@ -26,7 +26,7 @@ type Measurement = Omit<Figure, 'bar' | 'ok' | 'reason'>
 
 /** A value that must not be above `bar`. */
 export function atMost(bar: number, measured: Measurement): BarredFigure {
-  return { ...rounded(measured), bar, ok: measured.value <= bar, goal: 'at_most' }
+  return { ...rounded(measured), bar: threeDigits(bar), ok: measured.value <= bar, goal: 'at_most' }
 }
 
 /** A value that must not be below `bar`. */

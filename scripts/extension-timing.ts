@@ -35,7 +35,10 @@ async function openScene(kind: BrowserKind, site: SampleSite, builds: string): P
   return { browser, tab: await browser.openTab('https://notes.app.example/') }
 }
 
-async function measure(kind: BrowserKind, withOneWord: string): Promise<{ ours: Opening[]; word: Opening[] }> {
+async function measure(
+  kind: BrowserKind,
+  withOneWord: string,
+): Promise<{ ours: Opening[]; word: Opening[] }> {
   const site = await startSampleSite('app.example')
   const session = sessionSample({ metadata: { about: 'y'.repeat(6000) } })
   site.add('notes.app.example', { setCookies: setCookies(session, { attributes: 'HttpOnly; Secure' }) })

@@ -88,10 +88,7 @@ function absoluteBars(
     ...rounds.difference(ours, direct),
     unit: 'ms',
   })
-  return [
-    atMost(bar(0.15, onFloor.p50), figure('p50', p50)),
-    atMost(bar(1, onFloor.p99), figure('p99', p99)),
-  ]
+  return [atMost(bar(0.15, onFloor.p50), figure('p50', p50)), atMost(bar(1, onFloor.p99), figure('p99', p99))]
 }
 
 function ratioBar({ area, on, ours, reference }: CallGroup, p50: Rounds): BarredFigure {

@@ -4,7 +4,7 @@ import type { HttpResponse } from '../network/http-client.ts'
 /** Bounds what the answers that arrive at the same time, and those that wait for a slow client, hold in memory. */
 export interface BodyBudget {
   /** Counts what comes out of the body from now on. `announced` is how much that is, -1 if nobody knows. */
-  follow(response: Pick<HttpResponse, 'body'>, announced: number): BodyShare
+  follow(response: Pick<HttpResponse, 'body' | 'isWhole'>, announced: number): BodyShare
 }
 
 /** What of one body is in memory. */
@@ -13,7 +13,7 @@ export interface BodyShare {
   release(): void
 }
 
-/** Less is not worth counting: most answers are shorter, and there are not that many calls at once. */
+/** Less is not worth counting: most answers are shorter, and there are not that many calls at once. One read gives no more. */
 const smallBytes = 64 * 1024
 
 const uncounted: BodyShare = { release() {} }
@@ -63,7 +63,7 @@ export function createBodyBudget(mostBytes: number = usualMostBytes): BodyBudget
 
   return {
     follow(response, announced) {
-      if (announced >= 0 && announced <= smallBytes) return uncounted
+      if (response.isWhole === true || (announced >= 0 && announced <= smallBytes)) return uncounted
       const { body } = response
       const held: Held = { body, bytes: 0, isPaused: false }
       body.on('data', (chunk: Buffer) => count(held, chunk.length))

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import type { HttpResponse } from '../network/http-client.ts'
 import { discard } from './discarded-body.ts'
 import { createSseParser } from './sse-parser.ts'
 import type { SseEvent } from './sse-parser.ts'
@@ -28,7 +28,13 @@ const mostEventBytes = 64 * 1024 * 1024
  * Reads events until the stream ends or breaks, or the reader is done. Rejects only with what the reader throws and with
  * `SseError`; the stream is cut off then.
  */
-export function readEventStream(body: Readable, reader: EventReader): Promise<EventStreamEnd> {
+export function readEventStream(
+  response: Pick<HttpResponse, 'body' | 'takeWhole'>,
+  reader: EventReader,
+): Promise<EventStreamEnd> {
+  const whole = response.takeWhole?.()
+  if (whole !== undefined) return readEvents(whole, reader)
+  const { body } = response
   const parser = createSseParser(mostEventBytes)
   let waiting: SseEvent[] = []
   let next = 0
@@ -118,4 +124,17 @@ export function readEventStream(body: Readable, reader: EventReader): Promise<Ev
     body.on('error', end)
     body.on('close', () => end(undefined))
   })
+}
+
+/** Of a stream that is here to its end, as the answers of fast tools are. */
+async function readEvents(bytes: Buffer, reader: EventReader): Promise<EventStreamEnd> {
+  const parser = createSseParser(mostEventBytes)
+  let lastEventId: string | undefined
+  for (const event of parser.push(bytes)) {
+    const taken = reader.take(event)
+    if (taken !== undefined) await taken
+    lastEventId = event.id
+    if (reader.isDone()) break
+  }
+  return { lastEventId, retryMs: parser.retryMs(), cause: undefined }
 }

@@ -84,7 +84,7 @@ export function createPostExchange(
       const share = budget.follow(response, announcedBytes(response))
       try {
         if (isEventStream(response)) {
-          const end = await readEventStream(response.body, {
+          const end = await readEventStream(response, {
             take: (event) => takeEvent(event, share),
             isDone: () => waiting.size === 0,
           })

@@ -87,7 +87,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): StreamingLeg {
         reject(error)
         abandon(connection, error)
       }
-      readEventStream(response.body, { take, isDone: () => closing.signal.aborted }).then(
+      readEventStream(response, { take, isDone: () => closing.signal.aborted }).then(
         (end) => lost(end.cause),
         lost,
       )

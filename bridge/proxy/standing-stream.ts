@@ -74,7 +74,7 @@ export function createStandingStream(ports: StandingStreamPorts): StandingStream
     }
     wasOpen = true
     ports.note('standing stream open')
-    const end = await readEventStream(response.body, {
+    const end = await readEventStream(response, {
       take: (event) => {
         failures = 0
         idleTurns = 0

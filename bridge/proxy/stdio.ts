@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import type { MessagePort } from 'node:worker_threads'
 import { readEnvelope } from './envelope.ts'
 import { createLineSplitter } from './line-splitter.ts'
 import { createReadAhead } from './read-ahead.ts'
@@ -171,10 +172,22 @@ function written(output: Writable): Promise<void> {
   })
 }
 
-/** Many large answers would lie in memory until V8 collects, which takes such memory for little. Node 20 cannot give it back. */
+/** Many large answers would lie in memory until V8 collects, which takes such memory for little. */
 function giveBack(bytes: Buffer): void {
   const memory: ArrayBufferLike & { transfer?(length: number): unknown } = bytes.buffer
-  if (bytes.length >= leastGivenBack && bytes.length === memory.byteLength) memory.transfer?.(0)
+  if (bytes.length < leastGivenBack || bytes.length !== memory.byteLength) return
+  if (memory.transfer !== undefined) memory.transfer(0)
+  else if (memory instanceof ArrayBuffer) nowhere().postMessage(undefined, [memory])
+}
+
+let closedPort: MessagePort | undefined
+
+/** What is sent there is gone at once: Node 20 has no other way to give memory back. */
+function nowhere(): MessagePort {
+  if (closedPort !== undefined) return closedPort
+  const { port1, port2 } = new MessageChannel()
+  port2.close()
+  return (closedPort = port1)
 }
 
 function isBlank(bytes: Buffer): boolean {
