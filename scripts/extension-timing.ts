@@ -19,6 +19,8 @@ const oneWord = '<!doctype html><title>Word</title><body data-ready>Drawbridge</
 /** Milliseconds since the popup's page began to load. */
 interface Opening {
   painted: number
+  /** When its window was on the screen; NaN in Firefox, which does not say. */
+  visible: number
   /** NaN without a token. */
   ready: number
 }
@@ -66,14 +68,15 @@ async function openPopup({ browser, tab }: Scene): Promise<Opening> {
   const popup = await browser.clickToolbar(tab)
   await delay(settleMs)
   const opening = await popup.read(({ performance }) => {
-    const at = (name: string): number | undefined => performance.getEntriesByName(name)[0]?.startTime
+    const at = (name: string): number | null => performance.getEntriesByName(name).at(-1)?.startTime ?? null
     // The screen with the token marks itself as soon as it is there.
-    return { painted: at('first-contentful-paint') ?? null, ready: at('ready') ?? null }
+    return { painted: at('first-contentful-paint'), visible: at('visible'), ready: at('ready') }
   })
   // It is gone before it can answer.
   await Promise.race([popup.read((popup) => popup.close()).catch(() => undefined), delay(settleMs)])
   await delay(settleMs)
-  return { painted: opening.painted ?? Number.NaN, ready: opening.ready ?? Number.NaN }
+  const { painted, visible, ready } = opening
+  return { painted: painted ?? Number.NaN, visible: visible ?? Number.NaN, ready: ready ?? Number.NaN }
 }
 
 /** The builds, with another page as the popup. */
@@ -84,11 +87,13 @@ function withOneWord(kinds: readonly BrowserKind[]): string {
   return folder
 }
 
-function summary(values: readonly number[]): string {
-  const sorted = values.toSorted((one, other) => one - other)
+/** One line for a figure of all openings; none when the browser does not say. */
+function printFigure(name: string, openings: readonly Opening[], of: (opening: Opening) => number): void {
+  const sorted = openings.map(of).toSorted((one, other) => one - other)
   const at = (part: number): string =>
     (sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN).toFixed(0)
-  return `median ${at(0.5).padStart(4)} ms   (${at(0)} to ${at(1)})`
+  if (sorted.some(Number.isNaN)) return
+  console.log(`  ${name.padEnd(30)} median ${at(0.5).padStart(4)} ms   (${at(0)} to ${at(1)})`)
 }
 
 const kinds = browsersAtHand()
@@ -97,9 +102,15 @@ try {
   for (const kind of kinds) {
     const { ours, word } = await measure(kind, builds)
     console.log(`${kind}, ${openings} clicks on the toolbar`)
-    console.log(`  painted      ${summary(ours.map(({ painted }) => painted))}`)
-    console.log(`  token shown  ${summary(ours.map(({ ready }) => ready))}`)
-    console.log(`  a popup of one word, painted  ${summary(word.map(({ painted }) => painted))}`)
+    for (const [whose, openings] of [
+      ['', ours],
+      ['one word: ', word],
+    ] as const) {
+      printFigure(`${whose}window there`, openings, ({ visible }) => visible)
+      printFigure(`${whose}painted`, openings, ({ painted }) => painted)
+      printFigure(`${whose}painted behind the window`, openings, ({ painted, visible }) => painted - visible)
+      printFigure(`${whose}token shown`, openings, ({ ready }) => ready)
+    }
   }
 } finally {
   rmSync(builds, { recursive: true })

@@ -47,7 +47,10 @@ describe('what a connection loads before its first message', () => {
       'credentials/credential-store.ts',
       'credentials/login-id.ts',
     ])
-    expect(loaded.filter((file) => file.startsWith('terminal/'))).toEqual(['terminal/output.ts'])
+    expect(loaded.filter((file) => file.startsWith('terminal/')).sort()).toEqual([
+      'terminal/output.ts',
+      'terminal/standard-input.ts',
+    ])
     expect(loaded.filter((file) => file.startsWith('install/'))).toEqual([])
     expect(loaded).not.toContain('commands/command-line.ts')
     expect(loaded).not.toContain('network/proxied-http-client.ts')

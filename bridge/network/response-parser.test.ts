@@ -158,7 +158,7 @@ describe('a head of many lines', () => {
   })
 
   it('is refused for the last of them', () => {
-    expect(read(`${ok}${lines}b\r\n\r\n`)).toMatchObject({ error: 'HTTP_HEADER' })
+    expect(read(`${ok}${lines}b\r\n\r\n`)).toMatchObject({ end: 'HTTP_HEADER' })
   })
 })
 
