@@ -1,6 +1,6 @@
-// Measures in real browsers how long the popup takes from the click on the toolbar to its first paint, and until it shows the
-// token. Beside it, in the same rounds, the same click opens a popup of one word: what that takes is the browser's and the
-// machine's.
+// Measures in real browsers when the popup that a click on the toolbar opens has its first paint and shows the token. Beside it,
+// in the same rounds, the same click opens a popup of one word: what that takes is the browser's and the machine's. All times
+// count from when the page of the popup begins to load; what the browser does before that no page is told.
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,31 +33,34 @@ interface Scene {
 
 async function openScene(kind: BrowserKind, site: SampleSite, builds: string): Promise<Scene> {
   const browser = await launchBrowser(kind, { hosts: new Map([['*.app.example', site.port]]), builds })
-  await browser.grant('*.app.example')
-  return { browser, tab: await browser.openTab('https://notes.app.example/') }
+  try {
+    await browser.grant('*.app.example')
+    return { browser, tab: await browser.openTab('https://notes.app.example/') }
+  } catch (error) {
+    await browser.close()
+    throw error
+  }
 }
 
-async function measure(
-  kind: BrowserKind,
-  withOneWord: string,
-): Promise<{ ours: Opening[]; word: Opening[] }> {
+/** `wordBuilds` have the page of one word as the popup. */
+async function measure(kind: BrowserKind, wordBuilds: string): Promise<{ ours: Opening[]; word: Opening[] }> {
   const site = await startSampleSite('app.example')
   const session = sessionSample({ metadata: { about: 'y'.repeat(6000) } })
   site.add('notes.app.example', { setCookies: setCookies(session, { attributes: 'HttpOnly; Secure' }) })
   const scenes: Scene[] = []
   try {
-    for (const builds of [buildFolder, withOneWord]) scenes.push(await openScene(kind, site, builds))
-    const [popup, word] = scenes
+    for (const builds of [buildFolder, wordBuilds]) scenes.push(await openScene(kind, site, builds))
+    const [popup, popupOfWord] = scenes
     const ours: Opening[] = []
-    const words: Opening[] = []
+    const word: Opening[] = []
     // The first one fills the caches of the browser.
     for (let count = -1; count < openings; count++) {
-      const [one, other] = [await openPopup(popup as Scene), await openPopup(word as Scene)]
+      const [one, other] = [await openPopup(popup as Scene), await openPopup(popupOfWord as Scene)]
       if (count < 0) continue
       ours.push(one)
-      words.push(other)
+      word.push(other)
     }
-    return { ours, word: words }
+    return { ours, word }
   } finally {
     for (const { browser } of scenes) await browser.close()
     await site.close()
