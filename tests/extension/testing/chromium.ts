@@ -1,7 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, launch, type Page, type Target, TargetType } from 'puppeteer-core'
+import {
+  type Browser,
+  type CDPSession,
+  type Connection,
+  launch,
+  type Page,
+  type Protocol,
+  type Target,
+  TargetType,
+} from 'puppeteer-core'
 import { listen, openExtensionPage, type PageOpener, waitForColors, waitForPage } from './extension-page.ts'
 import { hostPatterns } from './test-browser.ts'
 import type { BrowserOptions, ExtensionApi, RealPopup, Tab, TestBrowser } from './test-browser.ts'
@@ -140,6 +149,16 @@ function createChromium(parts: {
     return realPopup(page)
   }
 
+  /** Brings the tab to the front. What is returned clicks the icon of the extension over it. */
+  async function toolbarButton(session: CDPSession, { page }: Tab): Promise<() => Promise<unknown>> {
+    await page.bringToFront()
+    const { targetInfos } = await session.send('Target.getTargets', { filter: [{ type: 'tab' }] })
+    const target = targetInfos.find(({ url }) => url === page.url())
+    // The types of the driver do not know that domain.
+    const send = session.send.bind(session) as (method: string, parameters: object) => Promise<unknown>
+    return () => send('Extensions.triggerAction', { id, targetId: target?.targetId })
+  }
+
   async function openTabIn(opener: PageOpener, url: string): Promise<Tab> {
     const within = await helper(opener)
     const tabIds = async (): Promise<number[]> =>
@@ -167,15 +186,30 @@ function createChromium(parts: {
     },
     openSettings: (hash = '') => open(browser, `options.html#${hash}`),
     async clickToolbar(tab) {
-      await tab.page.bringToFront()
-      const session = await browser.target().createCDPSession()
-      const { targetInfos } = await session.send('Target.getTargets', { filter: [{ type: 'tab' }] })
-      const target = targetInfos.find(({ url }) => url === tab.page.url())
+      const click = await toolbarButton(await browser.target().createCDPSession(), tab)
       const opened = nextPopup()
-      // The types of the driver do not know that domain.
-      const send = session.send.bind(session) as (method: string, parameters: object) => Promise<unknown>
-      await send('Extensions.triggerAction', { id, targetId: target?.targetId })
+      await click()
       return opened
+    },
+    async letGo(tab) {
+      // It would draw itself anew whenever a popup opens.
+      await (await manager)?.close()
+      await helper()
+      const session = await browser.target().createCDPSession()
+      const click = await toolbarButton(session, tab)
+      const connection = session.connection() as Connection
+      await connection.send('Target.setAutoAttach', {
+        autoAttach: false,
+        waitForDebuggerOnStart: false,
+        flatten: true,
+      })
+      const { targetInfos } = await session.send('Target.getTargets')
+      const settings = targetInfos.find(({ url }) => url === `chrome-extension://${id}/options.html`)
+      const within = await connection.createSession(settings as Protocol.Target.TargetInfo)
+      return async () => {
+        await click()
+        return { read: async (read) => readPopupFrom(within, read) }
+      }
     },
     nextPopup,
     async nextSettings() {
@@ -226,6 +260,16 @@ async function isEnabled(id: string): Promise<boolean> {
 
 function isPopup(target: Target, id: string): boolean {
   return target.url() === `chrome-extension://${id}/popup.html`
+}
+
+/** Runs `read` inside the popup by way of another page of the extension. Throws when there is no popup. */
+async function readPopupFrom<Value>(session: CDPSession, read: (popup: Window) => Value): Promise<Value> {
+  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    expression: `(${read.toString()})(chrome.extension.getViews({ type: 'popup' })[0])`,
+    returnByValue: true,
+  })
+  if (exceptionDetails !== undefined) throw new Error(exceptionDetails.exception?.description)
+  return result.value as Value
 }
 
 function realPopup(page: Page): RealPopup {

@@ -118,6 +118,14 @@ function createFirefox(parts: {
       await scope.waitForPopup()
       return realPopup(scope)
     },
+    // The driver speaks to the browser here, and never to the popup.
+    async letGo(tab) {
+      await tab.page.bringToFront()
+      return async () => {
+        await scope.clickToolbar(geckoId)
+        return realPopup(scope)
+      }
+    },
     async nextPopup() {
       await scope.waitForPopup()
       return realPopup(scope)

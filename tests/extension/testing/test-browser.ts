@@ -36,6 +36,12 @@ export interface TestBrowser {
   openSettings(hash?: string): Promise<Page>
   /** Clicks the icon in the toolbar while `tab` is in front. */
   clickToolbar(tab: Tab): Promise<RealPopup>
+  /**
+   * Lets go of every page, as a driver that watches a popup makes it slower: it holds it at its start and asks of it while
+   * it loads. What is returned clicks the icon over that tab and resolves when the click is done, not when the popup is
+   * there. Nothing else of this browser may be used from then on, but for `close`.
+   */
+  letGo(tab: Tab): Promise<() => Promise<Pick<RealPopup, 'read'>>>
   /** Waits for a popup that the extension opens by itself. Call it before what leads to that. */
   nextPopup(): Promise<RealPopup>
   /** Waits for a page of settings that the extension opens by itself. Call it before what leads to that. */
