@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,6 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemRuntime } from '../system-runtime.ts'
 import { CredentialError } from './credential-store.ts'
@@ -158,6 +161,20 @@ describe('a lock', () => {
     expect(existsSync(path('a'))).toBe(true)
   })
 
+  it('is had at the next try when somebody takes it away as it is made', async () => {
+    const { lock, path } = place()
+    await lock('a', { waitMs: 0 }, async () => undefined)
+    const takeAway = `const { parentPort, workerData } = require('node:worker_threads')
+      parentPort.postMessage('looks')
+      for (;;) try { require('node:fs').rmdirSync(workerData); break } catch {}`
+    const other = new Worker(takeAway, { eval: true, workerData: path('a') })
+    await once(other, 'message')
+    const ended = once(other, 'exit')
+    // One that is taken away later was had.
+    expect(await lock('a', { waitMs: 4000 }, async () => 1)).toBe(1)
+    await ended
+  })
+
   it('cannot be had in a folder that cannot be written', async () => {
     const folder = createPrivateFolder('/proc/drawbridge', 'locks', () => undefined)
     const taken = createFileLock(folder, systemRuntime)('a', { waitMs: 0 }, async () => 1)
@@ -233,6 +250,43 @@ describe('a lock whose holder is gone', { concurrent: true }, () => {
     )
     expect(answers.filter(({ value }) => value === true)).toHaveLength(1)
     expect(answers.filter(({ fault }) => fault === 'busy')).toHaveLength(3)
+  })
+
+  it('is broken by one of all who find it at once, round after round', { timeout: 60_000 }, async () => {
+    const { home, path, child } = place()
+    const gone = await child()
+    await gone.ask({ do: 'hold', name: 'found', waitMs: 0 })
+    const holder = path('found').replace(/lock$/, 'holder')
+    const { process } = JSON.parse(readFileSync(holder, 'utf8')) as { process: string }
+    gone.kill()
+    await gone.gone
+    rmdirSync(path('found'))
+    const children = await Promise.all([child(), child(), child(), child()])
+    for (let round = 0; round < 30; round++) {
+      mkdirSync(path('found'))
+      const { ino, birthtimeNs } = lstatSync(path('found'), { bigint: true })
+      writeFileSync(holder, JSON.stringify({ lease: `${ino}-${birthtimeNs}`, process }))
+      const answers = await Promise.all(
+        children.map((each) => each.ask({ do: 'hold', name: 'found', waitMs: 300 })),
+      )
+      expect(
+        answers.filter(({ fault }) => fault === 'busy'),
+        `round ${round}`,
+      ).toHaveLength(3)
+      await children[answers.findIndex(({ value }) => value === true)]?.ask({ do: 'release' })
+      await vi.waitFor(() => expect(readdirSync(locksOf(home))).toEqual([]), { timeout: 5000 })
+    }
+  })
+
+  it('is taken over although who was to break it was killed right then', async () => {
+    const { lock, path, home } = place()
+    await lock('stale', { waitMs: 0 }, async () => undefined)
+    for (const folder of [path('stale'), `${path('stale')}.breaking`]) {
+      mkdirSync(folder)
+      utimesSync(folder, 1_700_000_000, 1_700_000_000)
+    }
+    expect(await lock('stale', { waitMs: 10_000 }, async () => 1)).toBe(1)
+    expect(readdirSync(locksOf(home))).toEqual([])
   })
 
   it('is taken over although its time lies ahead: the clock went back', async () => {

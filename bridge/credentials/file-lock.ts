@@ -1,10 +1,20 @@
-import { lstatSync, mkdir, realpath, rmdir, rmdirSync, stat, utimes, type BigIntStats } from 'node:fs'
+import {
+  type BigIntStats,
+  lstatSync,
+  mkdir,
+  mkdirSync,
+  realpath,
+  rmdir,
+  rmdirSync,
+  stat,
+  utimes,
+} from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CredentialError, type Lease } from './credential-store.ts'
 import { removeHolder, stateOfHolder, writeHolder } from './lock-holder.ts'
-import { isMissing } from './private-file-fault.ts'
+import { hasCode, isMissing } from './private-file-fault.ts'
 import type { PrivateFolder } from './private-folder.ts'
 import type { ProcessState } from './process-mark.ts'
 import { createLocalTurns, inTurn, type Taking, type Turn, type TurnOptions } from './turn.ts'
@@ -121,15 +131,14 @@ async function acquire(
   runtime: Runtime,
 ): Promise<Turn | undefined> {
   const path = lockOf(file)
+  let isMade = false
   let identity: string | undefined
   let lost = false
   const isHeld = (): boolean => !lost && identity !== undefined && identityNow(path) === identity
-  // Whoever believes to hold what somebody else took meanwhile must not remove it, neither on release nor at exit.
-  const mayRemove = (): boolean => identity === undefined || isHeld()
   const { lock } = await import('proper-lockfile')
-  if (abandoned !== undefined) breakLock(path, abandoned)
   let release: () => Promise<void>
   try {
+    if (abandoned !== undefined && !breakLock(path, abandoned)) return undefined
     release = await lock(file, {
       stale: staleMs,
       update: updateMs,
@@ -140,25 +149,32 @@ async function acquire(
       },
       fs: {
         mkdir: (folder: string, done: (error: Error | null) => void) => {
-          mkdir(folder, { mode: 0o700 }, done)
+          mkdir(folder, { mode: 0o700 }, (error) => {
+            if (error === null) {
+              isMade = true
+              identity = identityNow(path)
+            }
+            done(error)
+          })
         },
         realpath,
         stat,
         utimes,
+        // What is not its own it removes neither on release, nor at exit, nor as stale: nobody has watched that one.
         rmdir: (folder: string, done: (error: Error | null) => void) => {
-          if (mayRemove()) rmdir(folder, done)
+          if (isHeld()) rmdir(folder, done)
           else done(null)
         },
         rmdirSync: (folder: string) => {
-          if (mayRemove()) rmdirSync(folder)
+          if (isHeld()) rmdirSync(folder)
         },
       },
     })
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ELOCKED') return undefined
+    // Made, and taken away before it was had.
+    if (hasCode(error, 'ELOCKED') || (isMade && isMissing(error))) return undefined
     throw new CredentialError('not_writable', `The lock ${path} cannot be taken.`, { cause: error })
   }
-  identity = identityNow(path)
   // Two who break one stale lock may both believe to hold it: the second has removed the lock of the first.
   if (abandoned !== undefined) await runtime.sleep(settleMs)
   const id = identity ?? ''
@@ -186,13 +202,36 @@ function holderOf(file: string): string {
   return `${file}.holder`
 }
 
-function breakLock(path: string, abandoned: Sighting): void {
+/**
+ * Removes that lock if it is still the same. Between looking and removing it could become the lock of who broke it first, so
+ * only one at a time does that: false, when another one is at it. Throws what the system says.
+ */
+function breakLock(path: string, abandoned: Sighting): boolean {
+  const breaking = `${path}.breaking`
   try {
-    const found = lstatSync(path, { bigint: true })
-    const same = identify(found) === abandoned.identity && Number(found.mtimeMs) === abandoned.touchedAtMs
-    if (same) rmdirSync(path)
-  } catch {
-    // Somebody else was faster.
+    mkdirSync(breaking, { mode: 0o700 })
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+    // It is there for less than a millisecond, unless its maker was killed right then.
+    removeIf(breaking, ({ mtimeMs }) => Math.abs(Date.now() - Number(mtimeMs)) > staleMs)
+    return false
+  }
+  try {
+    removeIf(path, (found) => {
+      return identify(found) === abandoned.identity && Number(found.mtimeMs) === abandoned.touchedAtMs
+    })
+  } finally {
+    removeIf(breaking, () => true)
+  }
+  return true
+}
+
+/** Removes a folder that looks like that. It need not be there: somebody else was faster. */
+function removeIf(path: string, isThat: (found: BigIntStats) => boolean): void {
+  try {
+    if (isThat(lstatSync(path, { bigint: true }))) rmdirSync(path)
+  } catch (error) {
+    if (!isMissing(error)) throw error
   }
 }
 
