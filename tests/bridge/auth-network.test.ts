@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
 import {
@@ -132,13 +133,16 @@ describe('a connection that breaks', { concurrent: true, timeout: 60_000 }, () =
   )
 
   it('while tokens are renewed for many calls: all of them succeed', () =>
-    inAuthScene({ graceSeconds: 60, tokenDelayMs: 300 }, async (scene) => {
+    inAuthScene({ graceSeconds: 60, tokenDelayMs: 20_000 }, async (scene) => {
       await scene.signedIn()
       const bridges = await scene.opened(3)
       await Promise.all(bridges.map((bridge) => call(bridge)))
       scene.remote.revokeAccessTokens()
       const going = bridges.map((bridge) => burst(bridge, 5))
       await until(() => scene.remote.counters.refreshesOk === 1, 'a refresh')
+      // By now every call has been refused, and waits for the token.
+      await delay(1000)
+      scene.remote.set({ tokenDelayMs: 0 })
       scene.remote.dropConnections()
       const answers = (await Promise.all(going)).flat()
       for (const text of answers) expect(text).toMatch(/^(call \d|error -32603: .*cannot be renewed)/)
