@@ -89,6 +89,21 @@ describe('issueAuthorizationCode', () => {
     })
   })
 
+  it.each([0xf8, 0xfb, 0xff])(
+    'a grant whose random bytes begin with %i is named like a word',
+    async (first) => {
+      const randomBytes = (length: number): Uint8Array => {
+        const bytes = runtime.randomBytes(length)
+        bytes[0] = first
+        return bytes
+      }
+      const others = { ...ports, runtime: { ...runtime, randomBytes } }
+      code = await issueAuthorizationCode(authorizationRequest(), signInSample(), others)
+      const record = await store.findAuthorizationCode(hashSecret(code))
+      expect(record?.grant.id).toMatch(/^[A-Za-z][\w-]{21}$/)
+    },
+  )
+
   it('every sign-in has a grant of its own', async () => {
     const other = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
     const ids = [code, other].map(

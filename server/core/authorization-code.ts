@@ -81,7 +81,7 @@ export async function addGrantCode(
   const { runtime, sealer, providerIssuer } = ports
   const now = runtime.now()
   const grant: Grant = {
-    id: encodeBase64url(runtime.randomBytes(16)),
+    id: createGrantId(runtime),
     user: userOf(identity, providerIssuer),
     clientId: request.clientId,
     resource: request.resource,
@@ -97,6 +97,12 @@ export async function addGrantCode(
       sealer,
     ),
   )
+}
+
+/** 127 random bits. The first is zero, so that it begins with a letter: a command would take `-` for a flag. */
+function createGrantId(runtime: Pick<Runtime, 'randomBytes'>): string {
+  const [first = 0, ...rest] = runtime.randomBytes(16)
+  return encodeBase64url(Uint8Array.of(first & 0x7f, ...rest))
 }
 
 /**
