@@ -23,9 +23,9 @@ const oneWord = '<!doctype html><title>Word</title><body data-ready>Drawbridge</
 interface Opening {
   /** `paintTime` of the first contentful paint: the page has drawn it. */
   painted: number
-  /** `presentationTime` of the same: it is on the screen. NaN in Firefox, which does not say. */
+  /** `presentationTime` of the same: it is on the screen. Infinity in Firefox, which does not say. */
   presented: number
-  /** NaN without a token. */
+  /** Infinity without a token. */
   ready: number
 }
 
@@ -89,7 +89,7 @@ async function openPopup({ clickToolbar }: Scene): Promise<Opening> {
   const { painted, presented, ready } = opening
   if (painted === undefined)
     throw new Error('A popup was not painted in time. Try again when the machine is quiet.')
-  return { painted, presented: presented ?? Number.NaN, ready: ready ?? Number.NaN }
+  return { painted, presented: presented ?? Infinity, ready: ready ?? Infinity }
 }
 
 /** The builds, with another page as the popup. */
@@ -105,7 +105,7 @@ function printFigure(name: string, openings: readonly Opening[], of: (opening: O
   const sorted = openings.map(of).toSorted((one, other) => one - other)
   const at = (part: number): string =>
     (sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN).toFixed(0)
-  if (sorted.every(Number.isNaN)) return
+  if (sorted[0] === Infinity) return
   console.log(`  ${name.padEnd(24)} median ${at(0.5).padStart(4)} ms   (${at(0)} to ${at(1)})`)
 }
 

@@ -175,7 +175,7 @@ async function acquire(
     if (hasCode(error, 'ELOCKED') || (isMade && isMissing(error))) return undefined
     throw new CredentialError('not_writable', `The lock ${path} cannot be taken.`, { cause: error })
   }
-  // Two who break one stale lock may both believe to hold it: the second has removed the lock of the first.
+  // Whoever was suspended while it broke that lock may remove this one instead: by then that is seen.
   if (abandoned !== undefined) await runtime.sleep(settleMs)
   const id = identity ?? ''
   const turn = {

@@ -132,7 +132,7 @@ describe('a connection that breaks', { concurrent: true, timeout: 60_000 }, () =
     }),
   )
 
-  it('while tokens are renewed for many calls: all of them succeed', () =>
+  it('while tokens are renewed for many calls: what fails says why, and the next call works', () =>
     inAuthScene({ graceSeconds: 60, tokenDelayMs: 20_000 }, async (scene) => {
       await scene.signedIn()
       const bridges = await scene.opened(3)
