@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { BridgeConfig } from '../config/config.ts'
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'
 import { version } from '../version.ts'

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createBridgeConfig, readSettings } from '../config/config-reader.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import { loginId } from '../credentials/login-id.ts'
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { parseArguments } from '../config/setting-argument.ts'
 import { systemRuntime } from '../system-runtime.ts'
 import {

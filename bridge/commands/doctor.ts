@@ -9,7 +9,7 @@ import {
 import { type BridgeConfig, ConfigError } from '../config/config.ts'
 import type { Credential } from '../credentials/credential.ts'
 import type { HttpClient } from '../network/http-client.ts'
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { terminalColumns } from '../terminal/output.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, credentialsOf } from './command.ts'

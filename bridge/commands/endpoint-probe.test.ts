@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { networkConfig } from '../config/config-part.ts'
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { askEndpoint, askFirst, endSession, initializeRequest } from './endpoint-probe.ts'
 
 describe('asking an endpoint', () => {

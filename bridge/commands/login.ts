@@ -1,4 +1,4 @@
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import type { HttpClient } from '../network/http-client.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import { confirmed } from '../install/confirmation.ts'

@@ -7,7 +7,7 @@ import {
   type StoredLogin,
 } from '../credentials/credential-store.ts'
 import type { NetworkConfig } from '../network/network-config.ts'
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { readIfPossible } from '../oauth/login-sign-in.ts'
 import { type CommandInput, credentialsOf, settingsOf } from './command.ts'
 import { describeError } from './failure-text.ts'

@@ -1,5 +1,5 @@
 import { isLoginId } from '../credentials/login-id.ts'
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { type CommandInput, configOf } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
 import { loginIdOf } from './connection-login.ts'

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
 import { networkConfig } from '../config/config-part.ts'
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { pasteRedirect, redirectOf } from './paste-redirect.ts'
 
 const authorize = (redirectUri: string): string =>

@@ -30,7 +30,7 @@ describe('what a connection loads before its first message', () => {
   it('is found at all', () => {
     expect(files).toContain('proxy/relay.ts')
     expect(files).toContain('commands/connect.ts')
-    expect(files).toContain('network/routed-http-client.ts')
+    expect(files).toContain('network/undici-client.ts')
   })
 
   it('is no package', () => {

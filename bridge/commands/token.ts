@@ -1,4 +1,4 @@
-import { createHttpClient } from '../network/routed-http-client.ts'
+import { createHttpClient } from '../network/undici-client.ts'
 import { type LoginState, OAuthFailure } from '../oauth/login-port.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import { type CommandInput, configOf } from './command.ts'

@@ -80,7 +80,7 @@ function describeUnreached(code: string, url: URL): Description {
 }
 
 function describeBroken(code: string, url: URL): Description {
-  if (code === 'HTTP_HEAD_TOO_LARGE' || code === 'HPE_HEADER_OVERFLOW') {
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') {
     return ['protocol', `the headers of the response from ${url.origin} are too large (${code})`]
   }
   if (isSyntaxFault(code))
@@ -92,9 +92,8 @@ function describeBroken(code: string, url: URL): Description {
   return ['reset', `${url.origin} closed the connection before its answer was whole${inBrackets(code)}`]
 }
 
-/** Of our own parser, or of the one of undici. */
 function isSyntaxFault(code: string): boolean {
-  return code.startsWith('HTTP_') || code.startsWith('HPE_')
+  return code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
 
 /** Host and port, also where the port is the scheme's own. */

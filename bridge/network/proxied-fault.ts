@@ -19,15 +19,6 @@ export function explainProxied(cause: unknown, place: ProxiedPlace): NetworkErro
   switch (errorCode(cause)) {
     case 'UND_ERR_CONNECT_TIMEOUT':
       return fault('connect_timeout', `${url.host} could not be connected to through the proxy`, place, cause)
-    case 'UND_ERR_BODY_TIMEOUT':
-      return fault(
-        'body_timeout',
-        `${url.origin} stopped sending in the middle of its response`,
-        place,
-        cause,
-      )
-    case 'UND_ERR_HEADERS_OVERFLOW':
-      return fault('protocol', `the headers of the response from ${url.origin} are too large`, place, cause)
     default:
       return networkError(cause, { url, connected })
   }

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { NetworkError } from './http-client.ts'
 import type { NetworkConfig } from './network-config.ts'
 import { isLoopbackHost } from './request-url.ts'
 
@@ -16,6 +17,18 @@ export function chooseProxy(url: URL, proxy: NetworkConfig['proxy']): string | u
   if (configured === undefined || configured === '') return undefined
   const entries = (proxy.noProxy ?? '').toLowerCase().split(/[\s,]+/)
   return entries.some((entry) => covers(entry, url)) ? undefined : configured
+}
+
+/** Without a scheme it is http, as for curl. Throws {@link NetworkError} `proxy` for what cannot be used, without quoting it. */
+export function readProxyUrl(text: string, origin: string): URL {
+  const absolute = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`
+  const url = URL.canParse(absolute) ? new URL(absolute) : undefined
+  const fault = (message: string): NetworkError => new NetworkError('proxy', origin, message, { sent: false })
+  if (url === undefined) throw fault('the address of the proxy is not a URL')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw fault(`proxies of the kind ${url.protocol}// are not supported, only http:// and https://`)
+  }
+  return url
 }
 
 function covers(entry: string, url: URL): boolean {

@@ -1,7 +1,5 @@
 import { isIP } from 'node:net'
-import type { Dispatcher, ProxyAgent } from 'undici'
-import connectMethod from 'undici/lib/api/api-connect.js'
-import Pool from 'undici/lib/dispatcher/pool.js'
+import { type Dispatcher, Pool, type ProxyAgent } from 'undici'
 
 /** The proxy gave no tunnel; `cause` is why. */
 export class TunnelError extends Error {
@@ -28,20 +26,23 @@ export function createTunnelFactory(
     // TLS forbids an address as the server's name, which is what undici passes on for a proxy that has no other.
     const connectByName: Connect = (target, callback) =>
       connect(isIP(target.servername ?? '') === 0 ? target : { ...target, servername: undefined }, callback)
-    const pool = new Pool(origin, {
+    return new TunnelPool(origin, {
       ...poolOptions,
       headersTimeout: timeoutMs,
       connect: connectByName as NonNullable<Pool.Options['connect']>,
     })
-    // The index of undici gives every dispatcher its methods; only this one is needed here.
-    return Object.assign(pool, {
-      connect: async (parameters: Dispatcher.ConnectOptions) => {
-        try {
-          return await connectMethod.call(pool, parameters)
-        } catch (cause) {
-          throw new TunnelError('no tunnel', { cause })
-        }
-      },
-    }) as Dispatcher
+  }
+}
+
+class TunnelPool extends Pool {
+  override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>
+  override connect(
+    options: Dispatcher.ConnectOptions,
+    callback: (error: Error | null, data: Dispatcher.ConnectData) => void,
+  ): void
+  override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+    return super.connect(options).catch((cause: unknown) => {
+      throw new TunnelError('no tunnel', { cause })
+    })
   }
 }

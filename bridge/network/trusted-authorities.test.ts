@@ -84,8 +84,8 @@ describe('a handshake', () => {
       (_request, response) => response.end(),
     )
     const error = await networkErrorOf(exchange(testClient({ ca: certificates.authority }), server.origin))
-    expect(error.fault).toBe('tls')
-    expect(error.message).toContain('client certificate')
+    // In TLS 1.3 the server says so after the handshake, when the request may be on its way.
+    expect(['tls', 'reset']).toContain(error.fault)
   })
 })
 

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import { createHttpClient } from '../routed-http-client.ts'
+import { createHttpClient } from '../undici-client.ts'
 import { readBody } from '../read-body.ts'
 import type { NetworkConfig } from '../network-config.ts'
 
@@ -16,5 +15,3 @@ try {
   )
 }
 client.close()
-const loaded = Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('undici'))
-process.stderr.write(` undici ${loaded ? 'loaded' : 'not loaded'}`)

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest'
 import { NetworkError } from '../http-client.ts'
 import type { HttpClient, HttpRequest } from '../http-client.ts'
 import type { NetworkConfig } from '../network-config.ts'
-import { createHttpClient } from '../routed-http-client.ts'
+import { createHttpClient } from '../undici-client.ts'
 import { readBody } from '../read-body.ts'
 
 /** A server that runs until the test is over. */

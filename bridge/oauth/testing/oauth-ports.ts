@@ -2,7 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { HttpClient } from '../../network/http-client.ts'
-import { createHttpClient } from '../../network/routed-http-client.ts'
+import { createHttpClient } from '../../network/undici-client.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 
 /** The real clock and chance; sleeping moves the clock instead of waiting. */

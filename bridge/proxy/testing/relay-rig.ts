@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { createHttpClient } from '../../network/routed-http-client.ts'
+import { createHttpClient } from '../../network/undici-client.ts'
 import { createRelay } from '../relay.ts'
 import type { Relay, RelayPorts } from '../relay.ts'
 import type { RelayConfig } from '../relay-config.ts'

@@ -41,11 +41,6 @@ describe('a server that misbehaves', () => {
       (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'),
       'protocol',
     ],
-    [
-      'changes the protocol',
-      (socket) => socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
-      'protocol',
-    ],
   ])('%s', async (_name, misbehave, fault) => {
     const server = await serveRaw((socket) => onRequest(socket, () => misbehave(socket)))
     const error = await networkErrorOf(
@@ -64,7 +59,6 @@ describe('a server that misbehaves', () => {
     )
     const body = Buffer.alloc(20_000_000)
     expect(await exchange(testClient(), server.origin, { body })).toMatchObject({ status: 413, text: 'no' })
-    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
   })
 
   it('refuses connections', async () => {
@@ -189,7 +183,6 @@ describe('an abort', () => {
       fault: 'aborted',
       sent: false,
     })
-    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
   })
 
   it('while the response is waited for', async () => {

@@ -3,8 +3,8 @@ import type { Dispatcher } from 'undici'
 import { NetworkError } from './http-client.ts'
 import type { HttpRequest, HttpResponse, NetworkFault } from './http-client.ts'
 
-/** Where and how a request goes out. */
-export interface ProxiedPlan {
+/** Where a request goes and how long it may take, in milliseconds; 0 for no limit. */
+export interface DispatchPlan {
   url: URL
   /** Names and values in turn. */
   headers: string[]
@@ -12,33 +12,37 @@ export interface ProxiedPlan {
   connectTimeoutMs: number
   headersTimeoutMs: number
   bodyTimeoutMs: number
-  /** The error for what undici says; `connected` as in `FaultPlace`. */
+  /** Turns an error of undici into ours; `connected` as in `FaultPlace`. */
   explain(cause: unknown, connected: boolean): NetworkError
 }
 
-/** One request and its response through undici. `cancel` ends the body too. */
-export class ProxiedExchange implements Dispatcher.DispatchHandler {
+/**
+ * One request dispatched through undici, and its response. Time limits are kept here rather than by undici, whose timers have
+ * a resolution of half a second and cannot tell a silent server from a slow reader.
+ */
+export class DispatchedRequest implements Dispatcher.DispatchHandler {
   /** Rejects with {@link NetworkError}. */
   readonly response: Promise<HttpResponse>
-  readonly #plan: ProxiedPlan
-  readonly #whenOver: () => void
+  readonly #plan: DispatchPlan
+  readonly #release: () => void
   #resolve!: (response: HttpResponse) => void
   #reject!: (error: NetworkError) => void
   #controller: Dispatcher.DispatchController | undefined
   #timer: NodeJS.Timeout | undefined
   #body: Readable | undefined
-  /** Why we ended it ourselves. */
-  #verdict: NetworkError | undefined
+  #isComplete = false
+  /** The first failure; later ones are its consequences. */
+  #failure: NetworkError | undefined
 
-  /** `open` holds it until it is over, body included. */
-  constructor(request: HttpRequest, plan: ProxiedPlan, open: Set<ProxiedExchange>) {
+  /** `open` holds the request until its body has been read. */
+  constructor(request: HttpRequest, plan: DispatchPlan, open: Set<DispatchedRequest>) {
     this.#plan = plan
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
     const onAbort = (): void => this.cancel()
-    this.#whenOver = () => {
+    this.#release = () => {
       clearTimeout(this.#timer)
       request.signal?.removeEventListener('abort', onAbort)
       open.delete(this)
@@ -49,14 +53,14 @@ export class ProxiedExchange implements Dispatcher.DispatchHandler {
     else this.#start(request)
   }
 
-  /** Ends the exchange with the fault `aborted`, at whatever point it is. */
+  /** Ends the request or its body with the fault `aborted`. */
   cancel(): void {
     this.#end('aborted', `the request to ${this.#plan.url.origin} was cancelled`)
   }
 
   #start(request: HttpRequest): void {
-    const { url, headers, bodyTimeoutMs, connectTimeoutMs, dispatcher } = this.#plan
-    this.#arm(connectTimeoutMs, 'connect_timeout', `${url.host} could not be connected to through the proxy`)
+    const { url, headers, connectTimeoutMs, dispatcher } = this.#plan
+    this.#limit(connectTimeoutMs, 'connect_timeout', `could not connect to ${url.host}`)
     const options: Dispatcher.DispatchOptions = {
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
@@ -64,7 +68,7 @@ export class ProxiedExchange implements Dispatcher.DispatchHandler {
       headers,
       body: request.body ?? null,
       headersTimeout: 0,
-      bodyTimeout: bodyTimeoutMs,
+      bodyTimeout: 0,
     }
     try {
       dispatcher.dispatch(options, this)
@@ -73,11 +77,11 @@ export class ProxiedExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** @internal The connection is there; nothing has been written yet. */
+  /** @internal Connected, and about to write the request. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#verdict !== undefined) return controller.abort(this.#verdict)
+    if (this.#failure !== undefined) return controller.abort(this.#failure)
     this.#controller = controller
-    this.#arm(this.#plan.headersTimeoutMs, 'headers_timeout', `${this.#plan.url.origin} sent no response`)
+    this.#limit(this.#plan.headersTimeoutMs, 'headers_timeout', `${this.#plan.url.origin} sent no response`)
   }
 
   /** @internal */
@@ -86,57 +90,79 @@ export class ProxiedExchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    clearTimeout(this.#timer)
+    // An interim response: the one that counts is still to come.
+    if (status < 200) return
     const body = new Readable({
       read: () => controller.resume(),
       destroy: (cause: Error | null, callback: (error?: Error | null) => void) => {
-        controller.abort(cause ?? new Error('not read to the end'))
-        this.#whenOver()
+        if (!this.#isComplete) controller.abort(cause ?? new Error('not read to the end'))
+        this.#release()
         callback(cause)
       },
     })
+    // A body may fail before anyone reads it.
+    body.on('error', () => {})
     this.#body = body
+    this.#limitSilence()
     this.#resolve({ status, headers: joinedHeaders(headers), body })
   }
 
   /** @internal */
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#timer?.refresh()
     if (this.#body?.push(chunk) === false) controller.pause()
   }
 
   /** @internal */
   onResponseEnd(): void {
-    this.#body?.push(null)
+    this.#isComplete = true
+    clearTimeout(this.#timer)
+    // undici marks the connection free in an immediate that it has not queued yet. Ending the body after that lets the next
+    // request use this connection instead of opening another one.
+    queueMicrotask(() => setImmediate(() => this.#body?.push(null)))
   }
 
   /** @internal */
   onResponseError(_controller: unknown, cause: Error): void {
-    if (this.#verdict !== undefined || this.#body?.destroyed === true) return
+    if (this.#failure !== undefined || this.#body?.destroyed === true) return
     this.#fail(this.#plan.explain(cause, this.#controller !== undefined))
   }
 
-  #arm(ms: number, fault: NetworkFault, what: string): void {
+  #limit(ms: number, fault: NetworkFault, what: string): void {
     clearTimeout(this.#timer)
     if (ms > 0) this.#timer = setTimeout(() => this.#end(fault, `${what} (after ${ms / 1000} s)`), ms)
   }
 
+  #limitSilence(): void {
+    const { bodyTimeoutMs, url } = this.#plan
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (bodyTimeoutMs === 0) return
+    this.#timer = setTimeout(() => {
+      // Bytes that wait for a slow reader are not silence of the server.
+      if ((this.#body?.readableLength ?? 0) > 0) return this.#limitSilence()
+      const what = `${url.origin} stopped sending in the middle of its response`
+      this.#end('body_timeout', `${what} (after ${bodyTimeoutMs / 1000} s)`)
+    }, bodyTimeoutMs)
+  }
+
   #end(fault: NetworkFault, message: string): void {
-    if (this.#verdict !== undefined || this.#body?.readableEnded === true) return
+    if (this.#failure !== undefined || this.#body?.readableEnded === true) return
     const sent = this.#controller !== undefined
     const error = new NetworkError(fault, this.#plan.url.origin, message, { sent })
     this.#fail(error)
-    this.#controller?.abort(error)
+    if (!this.#isComplete) this.#controller?.abort(error)
   }
 
   #fail(error: NetworkError): void {
-    this.#verdict = error
-    this.#whenOver()
+    this.#failure = error
+    this.#release()
     if (this.#body === undefined) this.#reject(error)
     else this.#body.destroy(error)
   }
 }
 
-/** As the other client gives them: `set-cookie` a list, of others that came twice the values in one. */
+/** `set-cookie` as a list; repeated values of other headers joined. */
 function joinedHeaders(headers: Record<string, string | string[] | undefined>): HttpResponse['headers'] {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
