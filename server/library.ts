@@ -1,7 +1,11 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { pino } from 'pino'
 import { type App, createApp } from './app.ts'
-import { ConfigError, createConfig } from './config.ts'
-import type { Settings } from './setting.ts'
+import { checkSettings, ConfigError } from './config.ts'
+import { isProduction } from './configuration-source.ts'
+import type { ServerConfig, Settings } from './setting.ts'
+import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
 import { createLog } from './log.ts'
 import type { ToolModule } from './mcp/tool-module.ts'
 import { systemRuntime } from './system-runtime.ts'
@@ -30,20 +34,51 @@ export interface DrawbridgeOptions {
 /**
  * Creates a Drawbridge to mount in a server of your own. `config` has the settings of the command line as text, by
  * field name (`{ baseUrl: 'http://localhost:3000', store: 'sqlite:data/server.db' }`); what is left out has its
- * default. Logs JSON lines to stderr. Throws `ConfigError` or `ToolModuleError` with every
- * fault, or what opening the store throws.
+ * default. Logs JSON lines to stderr. Throws `ConfigError` with every field of an unknown name, every value that is not
+ * one of its setting and every fault of the files that settings name; `ToolModuleError` with every fault of `tools`; or
+ * what opening the store throws.
  */
-export function createDrawbridge(config: Settings = {}, { tools }: DrawbridgeOptions = {}): Drawbridge {
-  const production = process.env['NODE_ENV'] === 'production'
-  const checked = createConfig(config, { production })
-  if (checked.tools !== undefined) {
-    throw new ConfigError(['tools: import the file and hand it over, createDrawbridge(config, { tools }).'])
-  }
-  const app: App = createApp(checked, systemRuntime, createLog(checked.log, pino.destination(2)), tools)
+export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptions = {}): Drawbridge {
+  const checked = readLibraryConfig(config, options)
+  const app: App = createApp(
+    checked,
+    systemRuntime,
+    createLog(checked.log, pino.destination(2)),
+    options.tools,
+  )
   const { embedded } = app
   return {
     fetch: app.fetch,
     ...(embedded && { fetchApp: embedded.fetch }),
     close: () => app.close(),
   }
+}
+
+const optionNames = ['tools']
+
+/** As {@link createDrawbridge} says. Types are checked again: not every program that calls it is compiled with them. */
+function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
+  const areObjects = isJsonObject(given) && isJsonObject(options)
+  if (!areObjects) {
+    throw new ConfigError(['createDrawbridge: expected an object of settings, and perhaps one of options.'])
+  }
+  const optionProblems = Object.keys(options)
+    .filter((name) => !optionNames.includes(name))
+    .map((name) => `${name}: there is no such option.${suggestion(name, optionNames)}`)
+  if (options['tools'] !== undefined && !isJsonObject(options['tools'])) {
+    optionProblems.push('tools: expected an object with what a tools module exports.')
+  }
+  const checked = checkSettings(given, {
+    production: isProduction(process.env),
+    problems: optionProblems,
+  })
+  const problems = [
+    ...checked.problems,
+    ...(checked.config.tools === undefined
+      ? []
+      : ['tools: import the file and hand it over, createDrawbridge(config, { tools }).']),
+    ...faultTexts(fileFaults(checked, fileFields, systemRuntime.now()), checked.nameOf),
+  ]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return checked.config
 }

@@ -22,7 +22,7 @@ export async function listGrants(
   input: CommandInput,
   { user, client, all }: GrantsListOptions,
 ): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store'])
   const now = input.runtime.now()
   const of =
     user !== undefined ? grantsOfUser(user, config) : client !== undefined ? { clientId: client } : undefined

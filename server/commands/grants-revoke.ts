@@ -23,7 +23,7 @@ export interface GrantsRevokeOptions {
  * server; their provider sessions are signed out by those. More than one only with `yes`.
  */
 export async function revokeGrants(input: CommandInput, options: GrantsRevokeOptions): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store'])
   const { grantId, user, client } = options
   if ([grantId, user, client].filter((choice) => choice !== undefined).length !== 1) {
     throw new CommandFailure(

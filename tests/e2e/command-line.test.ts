@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -161,9 +162,14 @@ describe('a port that is in use', () => {
 
 describe('a store that cannot be opened', () => {
   it('ends the start with 1, a reason and no stack trace', async () => {
-    const { code, stdout, stderr } = await runServer({ settings: { STORE: 'sqlite:/dev/null/server.db' } })
+    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-damaged-'))
+    const path = join(folder, 'server.db')
+    writeFileSync(path, `SQLite format 3\0${'damaged '.repeat(1000)}`)
+    const { code, stdout, stderr } = await runServer({ settings: { STORE: `sqlite:${path}` } })
+    rmSync(folder, { recursive: true })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('drawbridge-server did not start.')
+    expect(stderr).toContain(path)
     expect(stderr).not.toMatch(/^ +at /m)
   })
 })
