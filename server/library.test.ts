@@ -89,13 +89,13 @@ describe('createDrawbridge', () => {
       provider: true,
     })
     rmSync(folder, { recursive: true })
-    expect(problems.map((problem) => problem.split(':')[0]).toSorted()).toEqual([
-      'clients',
+    expect(problems.map((problem) => problem.split(':')[0])).toEqual([
+      'sesionTokens',
       'cookieNam',
       'provider',
       'secretKeys',
-      'sesionTokens',
       'store',
+      'clients',
     ])
   })
 
