@@ -2,7 +2,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import { freshnessOf } from './client-document-life.ts'
-import { type FetchFailure, fetchFailureText } from './client-fetch.ts'
+import { type FetchFailure, fetchFailureText, isFaultyAnswer } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
 import { isExpired } from './client-life.ts'
@@ -32,6 +32,8 @@ interface Failure {
   text: string
   /** It was fetched, or its host says that there is none: trying again does not help. */
   permanent: boolean
+  /** The host was reached and gives nothing that can be used: only its makers can mend that. */
+  faulty: boolean
   /** The host says that there is none. */
   isGone: boolean
   until: number
@@ -92,7 +94,12 @@ export function createDocumentSource(
     const now = runtime.now()
     const reading = readClientDocument(url, parseJsonObject(text), policy)
     if (reading.kind === 'invalid') {
-      const failure = { text: `it is faulty: ${reading.reason}`, permanent: true, isGone: false }
+      const failure = {
+        text: `it is faulty: ${reading.reason}`,
+        permanent: true,
+        faulty: true,
+        isGone: false,
+      }
       return fail(url, entry, failure, `faulty: ${reading.reason}`)
     }
     const document = freshnessOf(headers, now)
@@ -102,7 +109,13 @@ export function createDocumentSource(
   function failFetch(url: string, entry: Entry, reason: FetchFailure): void {
     const isGone = reason === 'not_found'
     const { failure: before } = entry
-    fail(url, entry, { text: fetchFailureText[reason], permanent: isGone, isGone }, reason)
+    const failure = {
+      text: fetchFailureText[reason],
+      faulty: isFaultyAnswer(reason),
+      permanent: isGone,
+      isGone,
+    }
+    fail(url, entry, failure, reason)
     // Our own limit says nothing about the host: what it said stays, and the next one who asks may have more luck.
     if (reason === 'too_many_fetches' && entry.failure) {
       entry.failure = { ...(before ?? entry.failure), until: runtime.now() }
@@ -169,12 +182,13 @@ function documentClient(described: DocumentClient, document: Client['document'],
 }
 
 function unavailable(failure: Failure | undefined, now: number): ClientUnavailableError {
-  const { text = '', permanent = false, until = now } = failure ?? {}
-  const nextStep = permanent
+  const { text = '', permanent = false, faulty = false, until = now } = failure ?? {}
+  const nextStep = faulty
     ? 'Tell the people who make it.'
     : 'Try again in a minute; if it stays, tell whoever runs this server.'
   return new ClientUnavailableError(`The document of this client could not be used: ${text} ${nextStep}`, {
     permanent,
+    faulty,
     retryAfterSeconds: until > now ? until - now : undefined,
   })
 }

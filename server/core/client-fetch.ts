@@ -48,3 +48,15 @@ export const fetchFailureText: Readonly<Record<FetchFailure, string>> = {
   too_large: 'what the host sends is too large.',
   too_many_fetches: 'too many documents are being fetched right now.',
 }
+
+const faultyAnswers: ReadonlySet<FetchFailure> = new Set([
+  'redirected',
+  'not_found',
+  'wrong_type',
+  'too_large',
+])
+
+/** Whether a host was reached and answers wrongly: then waiting does not help, but telling those who run it. */
+export function isFaultyAnswer(reason: FetchFailure): boolean {
+  return faultyAnswers.has(reason)
+}

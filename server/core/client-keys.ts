@@ -1,7 +1,7 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from './bounded-map.ts'
-import { fetchFailureText } from './client-fetch.ts'
+import { fetchFailureText, isFaultyAnswer } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { publicKeysOf } from './client-key-metadata.ts'
 import { ClientUnavailableError } from './client.ts'
@@ -30,6 +30,8 @@ interface KeySet {
   fetchedAt: number
   triedAt: number
   failure: string
+  /** The host was reached and gives no keys. */
+  faulty: boolean
   loading: Promise<void> | undefined
 }
 
@@ -55,6 +57,7 @@ export function createClientKeySource(ports: {
         return
       }
     }
+    set.faulty = outcome.kind !== 'failed' || isFaultyAnswer(outcome.reason)
     set.failure =
       outcome.kind === 'failed'
         ? fetchFailureText[outcome.reason]
@@ -68,6 +71,7 @@ export function createClientKeySource(ports: {
       fetchedAt: Number.NEGATIVE_INFINITY,
       triedAt: Number.NEGATIVE_INFINITY,
       failure: '',
+      faulty: false,
       loading: undefined,
     }
     sets.set(uri, set)
@@ -80,8 +84,8 @@ export function createClientKeySource(ports: {
     }
     if (set.keys && age() < staleSeconds) return set.keys
     throw new ClientUnavailableError(
-      `The keys of this client could not be fetched: ${set.failure} Try again in a minute.`,
-      { retryAfterSeconds: set.triedAt + refetchPauseSeconds - runtime.now() },
+      `The keys of this client could not be fetched: ${set.failure} ${set.faulty ? 'Tell the people who make it.' : 'Try again in a minute.'}`,
+      { faulty: set.faulty, retryAfterSeconds: set.triedAt + refetchPauseSeconds - runtime.now() },
     )
   }
 }

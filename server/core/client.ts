@@ -78,21 +78,24 @@ export interface ClientFinder {
 }
 
 /**
- * Whether there is such a client cannot be told right now, as its document cannot be fetched; with `permanent` it was, and
- * describes no client. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
- * and ends with the next step.
+ * Whether there is such a client cannot be told, as its document or its keys cannot be had. With `faulty` that is because of
+ * what its host answers, and waiting is of no use until its makers mend that; otherwise it may pass. With `permanent` the
+ * document was seen, or its host says that there is none: it describes no client. Until `retryAfterSeconds` are over nobody
+ * looks again, where that is known. The message is for people and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean
+  readonly faulty: boolean
   readonly retryAfterSeconds: number | undefined
 
   constructor(
     message: string,
-    options: { permanent?: boolean; retryAfterSeconds?: number | undefined } = {},
+    options: { permanent?: boolean; faulty?: boolean; retryAfterSeconds?: number | undefined } = {},
   ) {
     super(message)
     this.name = 'ClientUnavailableError'
     this.permanent = options.permanent ?? false
+    this.faulty = options.faulty ?? this.permanent
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }

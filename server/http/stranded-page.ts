@@ -18,6 +18,7 @@ export type StrandedReason =
   | 'social_rate_limited'
   | 'sign_in_unavailable'
   | 'client_unavailable'
+  | 'client_document_faulty'
   | 'device_gone'
   | 'device_client_unknown'
 
@@ -119,7 +120,13 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
     title: 'This app cannot be checked right now',
     message:
       'The document that describes it cannot be fetched, so nobody can tell whether it may be connected.',
-    nextStep: 'Wait a minute, then connect again in the app. If this stays, tell the makers of the app.',
+    nextStep: 'Wait a minute, then connect again in the app. If this stays, tell whoever runs this server.',
+  },
+  client_document_faulty: {
+    status: 400,
+    title: 'This app describes itself incorrectly',
+    message: 'The document that describes it is missing or has a fault, so the app cannot be connected.',
+    nextStep: 'Waiting does not help. Tell the makers of the app what the details below say.',
   },
   device_gone: {
     status: 400,
@@ -154,8 +161,8 @@ export function strandedPage(
 }
 
 /**
- * `handler`, answering with a page instead when the client that it is about cannot be found out about right now: its document
- * could not be fetched, which says nothing about whether it may be connected.
+ * `handler`, answering with a page instead when the document of the client that it is about cannot be had right now, which
+ * says nothing about whether it may be connected, or is faulty.
  */
 export function strandedWhenClientUnavailable(handler: EndpointHandler, app: AppView): EndpointHandler {
   return async (request, context) => {
@@ -163,7 +170,8 @@ export function strandedWhenClientUnavailable(handler: EndpointHandler, app: App
       return await handler(request, context)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
-      return strandedPage('client_unavailable', context, app, error.message)
+      const reason = error.faulty ? 'client_document_faulty' : 'client_unavailable'
+      return strandedPage(reason, context, app, error.message)
     }
   }
 }
