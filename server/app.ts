@@ -75,9 +75,8 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   const outward = observeFetch(runtime, targets, log.metrics)
   const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : outward
   const provider = openProvider(config, inward)
-  // Names this process: among the instances that share a store, and in the request ids of its log.
+  // Names this process among the instances that share a store.
   const instance = encodeBase64url(runtime.randomBytes(9))
-  let requests = 0
   let isDraining = false
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
     report(event, { grant_id: grantId, error })
@@ -148,8 +147,8 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     baseUrl: config.baseUrl,
     allowedHosts: config.allowedHosts,
     createContext: (request, peer) => {
-      requests += 1
-      const id = `${instance}-${requests.toString(36)}`
+      // Random: everybody reads it, and it should not say how many requests there were.
+      const id = encodeBase64url(runtime.randomBytes(12))
       const address = addressOf(request.headers.get('x-forwarded-for'), peer?.address)
       const reportOf = reportTo(log, { request_id: id, address })
       return { id, address, report: nameTokenRefusals(reportOf, request.url, tokenPath) }

@@ -14,6 +14,12 @@ export interface Embedded {
   close(): void
 }
 
+// What reverse proxies and tunnels add. Through one, others reach what is only for this computer.
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
+const refusedProxy =
+  'The embedded provider and its demo app are for trying things out on this computer, and answer no request that came ' +
+  'through a proxy. Open APP_URL itself, or set PROVIDER to supabase or oidc.\n'
+
 /** Starts the embedded provider and the demo web app; their databases lie beside the store. */
 export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded {
   const { appUrl, providerUrl, baseUrl, store } = config
@@ -45,6 +51,9 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
     async fetch(request) {
       if (!isOwnHost(request)) {
         return new Response('This server does not answer for that host name.', { status: 421 })
+      }
+      if (forwardingHeaders.some((name) => request.headers.has(name))) {
+        return new Response(refusedProxy, { status: 403, headers: { 'content-type': 'text/plain' } })
       }
       const { pathname } = new URL(request.url)
       return /^\/(?:auth\/v1|google)(?:\/|$)/.test(pathname) ? provider.fetch(request) : webApp.fetch(request)

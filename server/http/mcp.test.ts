@@ -406,6 +406,19 @@ describe('the message', () => {
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code } })
   })
 
+  it('nested more than 100 levels deep is 400, nested a hundred is not', async () => {
+    const call = (depth: number): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"x":${'['.repeat(depth - 3)}${']'.repeat(depth - 3)}}}}`
+    expect((await send(call(100))).status).toBe(200)
+    for (const message of [call(101), call(1_000_000), '['.repeat(1_000_000)]) {
+      const response = await send(message)
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({
+        error: { code: -32_600, message: expect.stringContaining('100 levels') },
+      })
+    }
+  })
+
   it('over 4 MiB is 413, another type 415', async () => {
     expect((await send(`{"jsonrpc":"2.0","pad":"${'x'.repeat(4_300_000)}"}`)).status).toBe(413)
     expect((await send(listTools, { 'content-type': 'text/plain' })).status).toBe(415)
