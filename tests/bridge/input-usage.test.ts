@@ -78,6 +78,25 @@ describe.concurrent('a command line that is wrong', () => {
   )
 
   it(
+    'is looked for in files with a byte order mark too, which is no fault by itself',
+    staged(async (stage) => {
+      stage.file('.drawbridge/config.json', '\uFEFF{"retry":"never"}')
+      const headers = stage.file('headers', '\uFEFFX-One: 1\n')
+      const client = stage.file('client.json', '\uFEFF{"client_id":"one"}')
+      const { code, stderr } = await stage.command([
+        url,
+        '--header-file',
+        headers,
+        '--static-oauth-client-info',
+        `@${client}`,
+      ])
+      expect(code).toBe(2)
+      expect(stderr.match(/expected/g)).toHaveLength(1)
+      expect(stderr).toMatch(/retry of .*config\.json: expected/)
+    }),
+  )
+
+  it(
     'in a variable of ours is only warned of, for the environment is somebody else’s',
     staged(async (stage) => {
       const remote = await stage.remote()

@@ -127,11 +127,14 @@ describe('a wrong configuration', () => {
     expect(stderr).toContain('Did you mean DRAWBRIDGE_BASE_URL?')
   })
 
-  it('is the embedded provider in production', async () => {
-    const { code, stdout, stderr } = await runServer({ environment: { NODE_ENV: 'production' } })
-    expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('NODE_ENV=production')
-  })
+  it.each(['production', 'Production', 'prod'])(
+    'is the embedded provider with NODE_ENV=%s',
+    async (environment) => {
+      const { code, stdout, stderr } = await runServer({ environment: { NODE_ENV: environment } })
+      expect([code, stdout]).toEqual([2, ''])
+      expect(stderr).toContain('NODE_ENV=production')
+    },
+  )
 
   it('is the embedded provider on an address that others reach', async () => {
     const { code, stderr } = await runServer({ settings: { LISTEN: '0.0.0.0:8787' } })
