@@ -62,7 +62,7 @@ describe('the id of a request', () => {
     expect(new Set(ids).size).toBe(20)
     for (const id of ids) expect(id).toMatch(/^[\w-]{16}$/)
     // What is the same at the same place in all of them would be something other than chance.
-    const places = [...'0123456789abcdef'].map((_, place) => new Set(ids.map((id) => id[place])).size)
+    const places = Array.from({ length: 16 }, (_, place) => new Set(ids.map((id) => id[place])).size)
     expect(Math.min(...places)).toBeGreaterThan(1)
   })
 })

@@ -72,11 +72,11 @@ it('a program that is started while the build of npm start runs finds all of its
   const count = (): number => readdirSync(join(copy, 'server/dist')).length
   const before = count()
 
-  let isBuilding = true
-  const rebuilt = build('2.0.0').finally(() => (isBuilding = false))
+  const built = new AbortController()
+  const rebuilt = build('2.0.0').finally(() => built.abort())
   let starts = 0
   async function startAgainAndAgain(): Promise<void> {
-    for (; isBuilding; starts += 1) {
+    for (; !built.signal.aborted; starts += 1) {
       expect(await runServer('--version')).toMatch(/^[12]\.0\.0$/)
       // Its code is a part that is loaded when the command is known.
       expect(await runServer('keys', 'generate')).toMatch(/^k\d+-\w+:/)
@@ -84,7 +84,7 @@ it('a program that is started while the build of npm start runs finds all of its
   }
   const lacks = new Set<string>()
   async function look(): Promise<void> {
-    while (isBuilding) {
+    while (!built.signal.aborted) {
       for (const path of ['server/dist', 'bridge/dist'].flatMap(missing)) lacks.add(path)
       await delay(1)
     }
