@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './setting.ts'
 import { createWebApp } from './demo/web-app.ts'
+import { embeddedDatabases } from './embedded-rule.ts'
 import { createHostGuard } from './http/guards.ts'
 import type { FetchHandler } from './http/router.ts'
 import { createEmbeddedProvider, type EmbeddedProvider } from './provider/embedded/embedded-provider.ts'
@@ -31,7 +32,7 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
       siteUrl: appUrl,
       redirectAllowList: [`${baseUrl}/oauth/callback`],
       tokenTtlSeconds: config.embeddedTokenTtl,
-      database: database('provider.db'),
+      database: database(embeddedDatabases.provider),
     },
     runtime,
   )
@@ -40,7 +41,7 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
       appUrl,
       authUrl: providerUrl,
       cookieName: config.cookieName,
-      database: database('demo.db'),
+      database: database(embeddedDatabases.demo),
       mcpUrl: `${baseUrl}/mcp`,
     },
     { runtime, authFetch: provider.fetch },

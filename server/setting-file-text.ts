@@ -28,7 +28,7 @@ export function unreadableText(path: string, code: string): string {
       return `${path} is a folder, not a file.`
     case 'EACCES':
     case 'EPERM':
-      return `this user may not read ${path}.`
+      return `this user may not read ${path}. Let the user that runs the server read it.`
     default:
       return `${path} cannot be read (${code}).`
   }

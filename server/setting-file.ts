@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { clientPolicy, readClientFile, readDocumentFile } from './client-file.ts'
 import type { CheckedSettings } from './config.ts'
 import { parseSecretKeys } from './config-value.ts'
+import { embeddedDatabases } from './embedded-rule.ts'
 import { type KeySource, keySourceOf } from './key-source.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
@@ -31,7 +32,7 @@ export function fileFaults(
   now: number,
 ): FileFault[] {
   const checks: Readonly<Record<FileField, () => FileFault[]>> = {
-    store: () => (config.store.kind === 'sqlite' ? storeFaults(config.store.path) : []),
+    store: () => storeFaults(config),
     // Without a usable STORE it is not known where a generated key is.
     secretKeys: () => (unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config))),
     clients: () => clientFaults(config, now),
@@ -65,7 +66,7 @@ function keyFaults(source: KeySource): FileFault[] {
     if (file.code === 'ENOENT') {
       return fault(file.fault, `Make it with: umask 077; drawbridge-server keys generate > ${path}`)
     }
-    return fault(file.fault, 'Name a file that the user who runs the server can read.')
+    return fault(file.fault, 'It must hold one entry a line, as drawbridge-server keys generate prints them.')
   }
   try {
     parseSecretKeys(keyFileEntries(file.text).join(','))
@@ -93,9 +94,17 @@ function documentFaults(config: ServerConfig): FileFault[] {
 
 const clientFileHelp = 'docs/clients.md says what it holds.'
 
-function storeFaults(path: string): FileFault[] {
+function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {
+  if (store.kind !== 'sqlite') return []
+  const { path } = store
   const found = existsSync(path) ? databaseFault(path) : newDatabaseFault(path)
-  return found ? [{ field: 'store', ...found }] : []
+  const beside = provider === 'embedded' ? Object.values(embeddedDatabases) : []
+  const others = beside
+    .map((name) => join(dirname(path), name))
+    .filter((other) => existsSync(other))
+    .map(databaseFault)
+    .map((fault) => fault && { ...fault, nextStep: 'Move it away, or name a store in another folder.' })
+  return [found, ...others].flatMap((fault) => (fault ? [{ field: 'store', ...fault }] : []))
 }
 
 type StoreFault = Omit<FileFault, 'field'> | undefined

@@ -43,7 +43,7 @@ async function faultsOf(
 describe('a file that a setting names and that cannot be used', () => {
   it.each<[setting: string, value: string, fault: RegExp]>([
     ['SECRET_KEYS', 'file:FOLDER/missing', /there is no file .*missing\. .*keys generate/],
-    ['SECRET_KEYS', 'file:FOLDER', /is a folder.*\. Name/],
+    ['SECRET_KEYS', 'file:FOLDER', /is a folder, not a file\. It must hold/],
     ['SECRET_KEYS', 'file:FOLDER/garbage', /garbage holds no key ring: expected kid:base64.*keys generate/],
     ['STORE', 'sqlite:FOLDER', /is a folder.*sqlite:.*server\.db/],
     ['STORE', 'sqlite:FOLDER/garbage', /garbage is not a SQLite database\. Name/],
