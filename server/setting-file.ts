@@ -97,14 +97,16 @@ const clientFileHelp = 'docs/clients.md says what it holds.'
 function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {
   if (store.kind !== 'sqlite') return []
   const { path } = store
+  const faults: FileFault[] = []
   const found = existsSync(path) ? databaseFault(path) : newDatabaseFault(path)
-  const beside = provider === 'embedded' ? Object.values(embeddedDatabases) : []
-  const others = beside
-    .map((name) => join(dirname(path), name))
-    .filter((other) => existsSync(other))
-    .map(databaseFault)
-    .map((fault) => fault && { ...fault, nextStep: 'Move it away, or name a store in another folder.' })
-  return [found, ...others].flatMap((fault) => (fault ? [{ field: 'store', ...fault }] : []))
+  if (found) faults.push({ field: 'store', ...found })
+  for (const name of provider === 'embedded' ? Object.values(embeddedDatabases) : []) {
+    const beside = join(dirname(path), name)
+    const fault = existsSync(beside) ? databaseFault(beside) : undefined
+    const nextStep = 'Move it away, or name a store in another folder.'
+    if (fault) faults.push({ field: 'store', problem: fault.problem, nextStep })
+  }
+  return faults
 }
 
 type StoreFault = Omit<FileFault, 'field'> | undefined
