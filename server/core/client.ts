@@ -99,7 +99,11 @@ export class ClientUnavailableError extends Error {
 
 /** Where clients live. Clients of the configuration are not in here. */
 export interface ClientStore {
-  addClient(client: Client): Promise<void>
+  /**
+   * `network` is the one that a registration comes from, as `addressNetwork` names it; empty when it is not known. Only
+   * {@link ClientStore.trimClients} reads it.
+   */
+  addClient(client: Client, network?: string): Promise<void>
   /** Also one that has expired and is not collected yet. */
   findClient(id: string): Promise<Client | undefined>
   /**
@@ -115,9 +119,12 @@ export interface ClientStore {
   keepClient(id: string, until: number): Promise<void>
   /** By id, those after `after`. */
   listClients(page: { after: string; limit: number }): Promise<Client[]>
+  /** Remembers to the minute that the login page of a registration was shown. Does nothing for one that is in use. */
+  noteClientOpened(id: string, now: number): Promise<void>
   /**
-   * Deletes the oldest registrations that nobody signed in with, as far as there are more than `most`, at most `limit` of
-   * them, and answers how many. One that was kept by {@link ClientStore.keepClient} is not among them.
+   * Deletes registrations that nobody signed in with, as far as there are more than `most`, at most `limit` of them, and
+   * answers how many. They go from the networks that have most of them, the oldest there first. Not deleted are those that
+   * {@link ClientStore.keepClient} kept, and those whose login page was shown at `openedBefore` or later.
    */
-  trimClients(most: number, limit: number): Promise<number>
+  trimClients(most: number, limit: number, openedBefore: number): Promise<number>
 }
