@@ -10,9 +10,9 @@ const maxRemembered = 10_000
 const rememberedSeconds = 5
 
 /** One part in so many of what there is for everybody is kept for visitors that are known. */
-const knownShare = 3
+export const knownShare = 3
 /** No site gets more than one part in so many of what there is for everybody. */
-const siteShare = 2
+export const siteShare = 2
 
 // Windows that are known to be full, of each store: they need not be counted again.
 const fullWindows = new WeakMap<AttemptStore, BoundedMap<{ windowEndsAt: number; until: number }>>()

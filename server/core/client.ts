@@ -1,4 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { AttemptSource } from './attempt-limit.ts'
 
 /** How a client proves itself at the token endpoint (RFC 7591 section 2). */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
@@ -73,26 +74,34 @@ export interface ClientFinder {
   /**
    * The client with that id: configured, registered and not expired, or described by the document that the id names. Undefined when there
    * is none. Rejects with {@link ClientUnavailableError} when nobody can say right now. Without `purpose` it is `sign_in`.
+   * What has to be fetched counts for `source`.
    */
-  findClient(id: string, purpose?: ClientPurpose): Promise<Client | undefined>
+  findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
+}
+
+/** `finder` for requests of one source. */
+export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFinder {
+  return { findClient: (id, purpose) => finder.findClient(id, purpose, source) }
 }
 
 /**
  * Whether there is such a client cannot be told right now, as its document cannot be fetched; with `permanent` it was, and
- * describes no client. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
- * and ends with the next step.
+ * describes no client; with `limited` whoever asks has asked for too many. Until `retryAfterSeconds` are over nobody looks
+ * again, where that is known. The message is for people and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean
+  readonly limited: boolean
   readonly retryAfterSeconds: number | undefined
 
   constructor(
     message: string,
-    options: { permanent?: boolean; retryAfterSeconds?: number | undefined } = {},
+    options: { permanent?: boolean; limited?: boolean; retryAfterSeconds?: number | undefined } = {},
   ) {
     super(message)
     this.name = 'ClientUnavailableError'
     this.permanent = options.permanent ?? false
+    this.limited = options.limited ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }

@@ -6,7 +6,7 @@ import type { BrowserBinding } from '../core/sign-in-transaction.ts'
 import { normaliseUserCode } from '../core/user-code.ts'
 import { page } from './answer.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { bindingOf, findSubject, type LoginPorts, visitorOf } from './login.ts'
+import { bindingOf, findSubject, type LoginPorts, sourceOf, visitorOf } from './login.ts'
 import { readOwnForm, sealRefusals, takeLoginForm } from './login-form.ts'
 import { renderLogin } from './login-render.ts'
 import { loginPaths } from './login-view.ts'
@@ -62,7 +62,7 @@ async function takeCode(
     return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
   }
   const visitor = visitorOf(request, binding, context, ports)
-  const limits = limitsOf(userCodes, { address: context.address, known: visitor.knownAccounts.length > 0 })
+  const limits = limitsOf(userCodes, sourceOf(visitor))
   const { waitSeconds } = await countWithin(limits, ports.signIn)
   if (waitSeconds > 0) {
     context.report('device_code_limited')

@@ -1,4 +1,5 @@
 import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
+import type { AttemptSource } from '../core/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../core/authorization-code.ts'
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
 import type { Client, ClientFinder, ClientStore } from '../core/client.ts'
@@ -58,7 +59,7 @@ export async function findSubject(
 ): Promise<LoginSubject | undefined> {
   if (purpose.kind === 'account') return { ...purpose, visitor }
   const { clientId } = purpose.kind === 'authorization' ? purpose.request : purpose.device
-  const client = await clients.findClient(clientId)
+  const client = await clients.findClient(clientId, 'sign_in', sourceOf(visitor))
   const returns =
     purpose.kind !== 'authorization' ||
     matchRedirectUri(client?.redirectUris ?? [], purpose.request.redirectUri)
@@ -72,6 +73,11 @@ export async function notePageOpen(
 ): Promise<void> {
   if (subject.kind === 'account' || !isUnusedRegistration(subject.client)) return
   await registrations.noteClientOpened(subject.client.id, signIn.runtime.now())
+}
+
+/** What a visitor counts as in limits. */
+export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSource {
+  return { address, known: knownAccounts.length > 0 }
 }
 
 /** The binding of the browser that sends `request`, or a new one for it. */

@@ -18,6 +18,8 @@ export type StrandedReason =
   | 'social_rate_limited'
   | 'sign_in_unavailable'
   | 'client_unavailable'
+  | 'client_limited'
+  | 'request_refused'
   | 'device_gone'
   | 'device_client_unknown'
 
@@ -121,6 +123,19 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
       'The document that describes it cannot be fetched, so nobody can tell whether it may be connected.',
     nextStep: 'Wait a minute, then connect again in the app. If this stays, tell the makers of the app.',
   },
+  request_refused: {
+    status: 400,
+    title: 'This app’s request cannot be granted',
+    message: 'The app asked for a sign-in in a way that this server does not accept.',
+    nextStep:
+      'If you know the site below, go back to it; the app is told what went wrong. Otherwise close this page.',
+  },
+  client_limited: {
+    status: 429,
+    title: 'This app cannot be checked right now',
+    message: 'Too many apps that are new here were named by requests from your address within a minute.',
+    nextStep: 'Wait a minute, then connect again in the app.',
+  },
   device_gone: {
     status: 400,
     title: 'This code is not good any more',
@@ -135,12 +150,15 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   },
 }
 
+const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5' }
+
 /** The error page for `reason`, with the request id under which the log has the rest. */
 export function strandedPage(
   reason: StrandedReason,
   context: RequestContext,
   { appUrl, appName }: AppView,
   detail?: string,
+  back?: ErrorView['back'],
 ): Response {
   context.report('sign_in_stranded', { reason })
   const { status, ...text } = strandedTexts[reason]
@@ -149,8 +167,10 @@ export function strandedPage(
     requestId: context.id,
     app: { appUrl, appName },
     ...(detail !== undefined && { detail }),
+    ...(back && { back }),
   }
-  return page(errorPage(view), status, status === 503 ? { 'retry-after': '5' } : {})
+  const retryAfter = retryAfterSeconds[status]
+  return page(errorPage(view), status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 }
 
 /**
@@ -163,7 +183,12 @@ export function strandedWhenClientUnavailable(handler: EndpointHandler, app: App
       return await handler(request, context)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
-      return strandedPage('client_unavailable', context, app, error.message)
+      return strandedPage(
+        error.limited ? 'client_limited' : 'client_unavailable',
+        context,
+        app,
+        error.message,
+      )
     }
   }
 }
