@@ -93,13 +93,14 @@ export async function judgeSignIn<Result>(
 function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: number): AttemptLimit[] {
   const { kind, perAddress, everyone } = signInsOfMinute(perMinute)
   const ofHour = { most: hourInMinutes.address * perMinute, windowSeconds: hourSeconds }
-  const guesses = [
+  const guesses: AttemptLimit[] = [
     ...addressLimits(`${kind} hour`, ofHour, address, hourInMinutes.site * perMinute),
     ...(account === undefined ? [] : accountLimits(account, address, trusted)),
   ]
+  for (const limit of guesses) limit.refundable = true
   return [
     ...addressLimits(kind, perAddress, address, perAddress.most),
-    ...guesses.map((limit) => ({ ...limit, refundable: true as const })),
+    ...guesses,
     // Last, so that whoever is over a limit of their own takes nothing from the others.
     ...everyoneLimits(kind, everyone, trusted),
   ]

@@ -133,7 +133,7 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   client_limited: {
     status: 429,
     title: 'This app cannot be checked right now',
-    message: 'Too many apps that are new here were named by requests from your address within a minute.',
+    message: 'Requests from your address named too many apps that are new here within a minute.',
     nextStep: 'Wait a minute, then connect again in the app.',
   },
   device_gone: {
@@ -183,12 +183,8 @@ export function strandedWhenClientUnavailable(handler: EndpointHandler, app: App
       return await handler(request, context)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
-      return strandedPage(
-        error.limited ? 'client_limited' : 'client_unavailable',
-        context,
-        app,
-        error.message,
-      )
+      if (error.limited) return strandedPage('client_limited', context, app)
+      return strandedPage('client_unavailable', context, app, error.message)
     }
   }
 }

@@ -236,7 +236,7 @@ describe('documents of clients that are new here', () => {
       const client = await createPlainClient(server, { id: `http://127.0.0.1:${port}/${index}` })
       return statusAt(stranger, client)
     })
-    const refusedSoon = await Promise.race([...waiting])
+    const refusedSoon = await Promise.race(waiting)
     expect(refusedSoon).toBe(429)
     expect(await statusAt(owner, await goodClient('/other.json'))).toBe(200)
     const statuses = await Promise.all(waiting)

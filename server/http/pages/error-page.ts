@@ -41,7 +41,7 @@ export function errorPage(view: ErrorView): string {
             ? ''
             : html`<p>
                 <a class="link alone" rel="noreferrer" href="${view.back.url}"
-                  >Go to ${hostName(view.back.host)}</a
+                  ><span>Go to ${hostName(view.back.host)}</span></a
                 >
               </p>`
         }
