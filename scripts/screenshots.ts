@@ -112,6 +112,8 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
     await loginUrl('Quill', 'http://127.0.0.1/cb', { redirect_uri: 'https://quill.example/cb' }),
   )
   await picture(page, folder, 'error')
+  await page.goto(await loginUrl('Quill', 'https://quill.example/cb', { response_type: 'token' }))
+  await picture(page, folder, 'request-refused')
   await page.goto(await loginUrl('Cursor', cursor))
   await page.type('input[name=email]', account.email)
   await page.type('input[name=password]', account.password)

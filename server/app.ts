@@ -9,13 +9,13 @@ import { createSignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './embedded.ts'
 import { createEndpoints } from './endpoint-table.ts'
-import { createAddressChain } from './http/client-address.ts'
+import { createAddressChain, createClientAddress } from './http/client-address.ts'
 import type { RequestGate } from './http/guarded-server.ts'
 import { observeRequests } from './http/request-metrics.ts'
 import { publicUrls } from './http/metadata.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
 import { createLoadShedding } from './load-shedding.ts'
-import { type Log, nameTokenRefusals, reportTo } from './log.ts'
+import { type Log, nameTokenRefusals, type Report, reportTo } from './log.ts'
 import { observeFetch, observeStore } from './metrics-observer.ts'
 import type { ToolModule } from './mcp/tool-module.ts'
 import { openClients } from './open-clients.ts'
@@ -130,9 +130,10 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     report,
   })
   // Behind TLS only a proxy can be what connects.
-  const addressOf = createAddressChain(config.trustedProxies, {
-    onlyByProxy: config.baseUrl.startsWith('https:'),
-  })
+  const onlyByProxy = config.baseUrl.startsWith('https:')
+  const addressOf = createAddressChain(config.trustedProxies, { onlyByProxy })
+  const clientAddress = createClientAddress(config.trustedProxies, { onlyByProxy })
+  const noteAddress = warnWithoutAddress(urls.basePath, report)
   const tokenPath = `${urls.basePath}/oauth/token`
   const gate = createLoadShedding({
     addressOf,
@@ -149,7 +150,8 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     createContext: (request, peer) => {
       // Random: everybody reads it, and it should not say how many requests there were.
       const id = encodeBase64url(runtime.randomBytes(12))
-      const address = addressOf(request.headers.get('x-forwarded-for'), peer?.address)
+      const address = clientAddress(request, peer)
+      noteAddress(address, request)
       const reportOf = reportTo(log, { request_id: id, address })
       return { id, address, report: nameTokenRefusals(reportOf, request.url, tokenPath) }
     },
@@ -177,6 +179,24 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
       embedded?.close()
       await store.close()
     },
+  }
+}
+
+/**
+ * Says once that no limit per address holds, at the first request that counts in one while no address has ever been known.
+ * Probes of the machine's own health come from elsewhere, and say nothing about it.
+ */
+function warnWithoutAddress(
+  basePath: string,
+  report: Report,
+): (address: string | undefined, request: Request) => void {
+  const probes = new Set(['/healthz', '/readyz'].map((path) => basePath + path))
+  let settled = false
+  return (address, request) => {
+    if (settled) return
+    if (address === undefined && probes.has(new URL(request.url).pathname)) return
+    settled = true
+    if (address === undefined) report('address_unknown')
   }
 }
 

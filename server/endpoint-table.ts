@@ -104,6 +104,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     appUrl: config.appUrl,
     appName: config.appName,
     clients: clients.finder,
+    registrations: store,
     codes,
     devices: store,
     signIn: {

@@ -17,8 +17,12 @@ export { ToolModuleError } from './tool-module-file.ts'
 
 /** Drawbridge inside another server. */
 export interface Drawbridge {
-  /** Answers the requests for BASE_URL. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * Answers the requests for BASE_URL. `address` is the IP address at the other end of the connection, as your server knows
+   * it; limits per address need it. Behind proxies name them in `trustedProxies`: then `X-Forwarded-For` is read as well. It is
+   * read even without an address, as if each request came by such a proxy.
+   */
+  fetch(request: Request, peer?: { address?: string | undefined }): Promise<Response>
   /** Answers the requests for APP_URL; only there while the embedded provider is in use. */
   fetchApp?(request: Request): Promise<Response>
   /** Lets go of the store. Requests that still run may fail. */
@@ -47,8 +51,13 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
     options.tools,
   )
   const { embedded } = app
+  // An address that is trusted to have written the header.
+  const proxy = checked.trustedProxies[0]?.replace(/\/\d+$/, '')
   return {
-    fetch: app.fetch,
+    fetch: (request, peer) => {
+      const forwarded = request.headers.has('x-forwarded-for') ? proxy : undefined
+      return app.fetch(request, { address: addressOf(peer) ?? forwarded })
+    },
     ...(embedded && { fetchApp: embedded.fetch }),
     close: () => app.close(),
   }
@@ -81,4 +90,10 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   return checked.config
+}
+
+/** Servers hand all kinds of things to a fetch function as its second argument. */
+function addressOf(peer: unknown): string | undefined {
+  const address: unknown = isJsonObject(peer) ? peer['address'] : undefined
+  return typeof address === 'string' ? address : undefined
 }

@@ -120,6 +120,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['count', 'address'],
     level: 'warn',
   }),
+  address_unknown: event(
+    'warn',
+    'Nobody says where requests come from, so no limit per address holds: pass the address to fetch, or name the proxy in TRUSTED_PROXIES.',
+  ),
   connections_refused: event('warn', 'There are as many connections as there may be; more are refused.', {
     fields: ['most'],
   }),

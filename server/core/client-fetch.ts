@@ -11,6 +11,7 @@ export type FetchFailure =
   | 'wrong_type'
   | 'too_large'
   | 'too_many_fetches'
+  | 'too_many_of_address'
 
 /** What came of fetching a document. Headers are what the host says: unchecked. */
 export type FetchOutcome =
@@ -47,6 +48,12 @@ export const fetchFailureText: Readonly<Record<FetchFailure, string>> = {
   wrong_type: 'what the host sends is no JSON.',
   too_large: 'what the host sends is too large.',
   too_many_fetches: 'too many documents are being fetched right now.',
+  too_many_of_address: 'too many documents are being fetched for requests from your address.',
+}
+
+/** Whether nothing was asked of the host, because of our own limits: it says nothing about the document. */
+export function isOwnLimit(reason: FetchFailure): boolean {
+  return reason === 'too_many_fetches' || reason === 'too_many_of_address'
 }
 
 const faultyAnswers: ReadonlySet<FetchFailure> = new Set([

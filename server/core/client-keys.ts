@@ -1,7 +1,8 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from './bounded-map.ts'
-import { fetchFailureText, isFaultyAnswer } from './client-fetch.ts'
+import type { AttemptSource } from './attempt-limit.ts'
+import { fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { publicKeysOf } from './client-key-metadata.ts'
 import { ClientUnavailableError } from './client.ts'
@@ -20,6 +21,7 @@ export interface ClientKeyQuery {
   kid: string | undefined
   /** The client is in use, and its keys must be had however many strangers ask for theirs. */
   known: boolean
+  source?: AttemptSource
 }
 
 /** The public keys of a client, cached. Rejects with `ClientUnavailableError` when they cannot be fetched and were not lately. */
@@ -46,9 +48,9 @@ export function createClientKeySource(ports: {
   const { fetch, runtime } = ports
   const sets = createBoundedMap<KeySet>(mostKeySets)
 
-  async function load({ uri, known }: ClientKeyQuery, set: KeySet): Promise<void> {
+  async function load({ uri, known, source }: ClientKeyQuery, set: KeySet): Promise<void> {
     set.triedAt = runtime.now()
-    const outcome = await fetch({ url: uri, maxBytes, known })
+    const outcome = await fetch({ url: uri, maxBytes, known, source })
     if (outcome.kind === 'fetched') {
       const keys = publicKeysOf(parseJsonObject(outcome.text))
       if (keys) {
@@ -58,6 +60,8 @@ export function createClientKeySource(ports: {
       }
     }
     set.faulty = outcome.kind !== 'failed' || isFaultyAnswer(outcome.reason)
+    // Our own limit says nothing about the host: the next one who asks need not wait.
+    if (outcome.kind === 'failed' && isOwnLimit(outcome.reason)) set.triedAt = Number.NEGATIVE_INFINITY
     set.failure =
       outcome.kind === 'failed'
         ? fetchFailureText[outcome.reason]
@@ -85,7 +89,10 @@ export function createClientKeySource(ports: {
     if (set.keys && age() < staleSeconds) return set.keys
     throw new ClientUnavailableError(
       `The keys of this client could not be fetched: ${set.failure} ${set.faulty ? 'Tell the people who make it.' : 'Try again in a minute.'}`,
-      { faulty: set.faulty, retryAfterSeconds: set.triedAt + refetchPauseSeconds - runtime.now() },
+      {
+        faulty: set.faulty,
+        retryAfterSeconds: Math.max(1, set.triedAt + refetchPauseSeconds - runtime.now()),
+      },
     )
   }
 }

@@ -19,6 +19,8 @@ export type StrandedReason =
   | 'sign_in_unavailable'
   | 'client_unavailable'
   | 'client_document_faulty'
+  | 'client_limited'
+  | 'request_refused'
   | 'device_gone'
   | 'device_client_unknown'
 
@@ -128,6 +130,19 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
     message: 'The document that describes it is missing or has a fault, so the app cannot be connected.',
     nextStep: 'Waiting does not help. Tell the makers of the app what the details below say.',
   },
+  request_refused: {
+    status: 400,
+    title: 'This app’s request cannot be granted',
+    message: 'The app asked for a sign-in in a way that this server does not accept.',
+    nextStep:
+      'If you know the site below, go back to it; the app is told what went wrong. Otherwise close this page.',
+  },
+  client_limited: {
+    status: 429,
+    title: 'This app cannot be checked right now',
+    message: 'Requests from your address named too many apps that are new here within a minute.',
+    nextStep: 'Wait a minute, then connect again in the app.',
+  },
   device_gone: {
     status: 400,
     title: 'This code is not good any more',
@@ -142,12 +157,15 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   },
 }
 
+const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5' }
+
 /** The error page for `reason`, with the request id under which the log has the rest. */
 export function strandedPage(
   reason: StrandedReason,
   context: RequestContext,
   { appUrl, appName }: AppView,
   detail?: string,
+  back?: ErrorView['back'],
 ): Response {
   context.report('sign_in_stranded', { reason })
   const { status, ...text } = strandedTexts[reason]
@@ -156,8 +174,10 @@ export function strandedPage(
     requestId: context.id,
     app: { appUrl, appName },
     ...(detail !== undefined && { detail }),
+    ...(back && { back }),
   }
-  return page(errorPage(view), status, status === 503 ? { 'retry-after': '5' } : {})
+  const retryAfter = retryAfterSeconds[status]
+  return page(errorPage(view), status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 }
 
 /**
@@ -170,6 +190,7 @@ export function strandedWhenClientUnavailable(handler: EndpointHandler, app: App
       return await handler(request, context)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
+      if (error.limited) return strandedPage('client_limited', context, app)
       const reason = error.faulty ? 'client_document_faulty' : 'client_unavailable'
       return strandedPage(reason, context, app, error.message)
     }

@@ -12,6 +12,9 @@ import type {
 export const clientColumns: string = `id, kind, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at,
   expires_at, details`
 
+/** How often it is written at most that a client's login page was shown. */
+export const openedEverySeconds = 60
+
 /** A row with {@link clientColumns}. */
 export interface ClientRow {
   id: string

@@ -82,7 +82,7 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
       ...clientSample,
       expiresAt: start + 2 * 86_400,
     })
-    expect(await store().trimClients(0, 10)).toBe(0)
+    expect(await store().trimClients(0, 10, start)).toBe(0)
     expect(await store().pollDevice('device waits', 5, start + 9)).toEqual({
       kind: 'slow_down',
       intervalSeconds: 15,

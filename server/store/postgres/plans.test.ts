@@ -34,7 +34,8 @@ async function useEverything(store: Store, name: string): Promise<void> {
   await store.replaceClient({ ...clientSample, id: name })
   await store.keepClient(name, start + 100_000)
   await store.listClients({ after: name, limit: 3 })
-  await store.trimClients(100, 4)
+  // Compares all registrations that nobody uses, once a minute and only when there are too many.
+  if (name === 'first') await store.trimClients(100, 4, start)
   await store.removeClient(`none ${name}`)
   await store.addDevice(deviceSample(name))
   await store.findDevice(`user code ${name}`, start)

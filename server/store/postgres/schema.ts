@@ -92,6 +92,8 @@ export const postgresMigrations: readonly string[] = [
    CREATE INDEX grants_client ON grants (client_id COLLATE "C", (id || ''));
    CREATE INDEX grants_client_live ON grants (client_id COLLATE "C", (id || '')) WHERE coalesce(ended_at, 0) = 0;
    ALTER TABLE grants SET (fillfactor = 80), ADD COLUMN last_used_at bigint, ADD COLUMN last_address text;`,
+
+  `ALTER TABLE client ADD COLUMN network text NOT NULL DEFAULT '', ADD COLUMN opened_at bigint NOT NULL DEFAULT 0;`,
 ]
 
 // Which lock it is means nothing; it has to be one that nobody else takes: the letters "drawbr".

@@ -173,4 +173,10 @@ export const sqliteMigrations: readonly string[] = [
    ) STRICT, WITHOUT ROWID;
    CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
    CREATE INDEX device_expiry ON device (expires_at);`,
+
+  `ALTER TABLE client ADD COLUMN network TEXT NOT NULL DEFAULT '';
+   ALTER TABLE client ADD COLUMN opened_at INTEGER NOT NULL DEFAULT 0;
+   DROP INDEX client_unused;
+   CREATE INDEX client_unused ON client (network, created_at, opened_at, kind, kept, expires_at)
+     WHERE kind = 'registered' AND kept = 0 AND coalesce(expires_at, 0) > 0;`,
 ]

@@ -223,6 +223,18 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
     ),
   ],
   ['error', plain(errorPage(errorSample))],
+  [
+    'error-with-way-back',
+    plain(
+      errorPage({
+        ...errorSample,
+        back: {
+          url: 'https://claude.ai/',
+          host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example`,
+        },
+      }),
+    ),
+  ],
   ['finished', plain(finishedPage(finishedSample))],
   [
     'finished-denied',
