@@ -148,7 +148,9 @@ describe('what it answers', () => {
     ['nothing', ''],
   ])('%s with 400, and waits on', async (_name, query) => {
     const listener = await listen()
-    const arrival = await visit(listener.redirectUri + query)
+    // What is taken for the answer gets its page only at the end: without the race this would wait for it.
+    const taken = listener.response.then(() => ({ status: 'taken for the answer' }))
+    const arrival = await Promise.race([visit(listener.redirectUri + query), taken])
     expect(arrival.status).toBe(400)
     expect(await isAnswered(listener)).toBe(false)
 
