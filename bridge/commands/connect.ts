@@ -6,7 +6,7 @@ import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'
 import { version } from '../version.ts'
 import { compileSooner } from './compile-sooner.ts'
-import { createConnectionLogin, linkOf, loginIdOf, promptText } from './connection-login.ts'
+import { createConnectionLogin, isOpenedByItself, linkOf, loginIdOf, promptText } from './connection-login.ts'
 import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
 import { failureContextOf, placeOf, rpcFailure, shellWord } from './failure-text.ts'
@@ -41,7 +41,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     note,
     laterPrompt(prompt) {
       tell(promptText(prompt))
-      if (!prompt.followed) void openBrowser(config, linkOf(prompt), ports, tell)
+      if (isOpenedByItself(prompt)) void openBrowser(config, linkOf(prompt), ports, tell)
     },
   })
   const relay = createRelay(config.relay, {

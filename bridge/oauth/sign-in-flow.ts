@@ -71,7 +71,7 @@ function askForGrant(
   }
 }
 
-/** With a device where nobody asked for one: what the server says against that is no reason to end. */
+/** With a device where nobody asked for one: what the server says against that is no reason to end, unless it is a mix-up. */
 async function signInWithDeviceOrCode(
   request: GrantRequest,
   config: OAuthConfig,
@@ -89,14 +89,15 @@ async function signInWithDeviceOrCode(
     return await signInWithDevice(request, byDevice, ports, announceDevice, signal)
   } catch (error) {
     const byBrowser = { ...config, prefersDevice: false }
-    const isOver = isAnnounced || signal.aborted || !(error instanceof OAuthFailure)
+    const isRefused = error instanceof OAuthFailure && error.fault !== 'issuer_mismatch'
+    const isOver = isAnnounced || signal.aborted || !isRefused
     if (isOver || whyUnusable(request.server.metadata, byBrowser) !== undefined) throw error
     return await signInWithCode(request, byBrowser, ports, announce, signal)
   }
 }
 
 function credentialOf(
-  { client, tokens, quirks }: GrantedTokens,
+  { client, tokens, quirks, acceptedPage }: GrantedTokens,
   { metadata, resource }: DiscoveredServer,
   config: OAuthConfig,
   { runtime }: OAuthPorts,
@@ -115,6 +116,7 @@ function credentialOf(
     client,
     tokens,
     ...(Object.keys(quirks).length === 0 ? {} : { quirks }),
+    ...(acceptedPage === undefined ? {} : { acceptedPage }),
     signedInAt: runtime.now(),
   }
 }
