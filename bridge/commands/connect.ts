@@ -91,14 +91,18 @@ function typedText(serverUrl: string): string {
 
 /** The link was said already: only that nothing opens is news. */
 async function openBrowser(
-  { openBrowser: isWanted }: BridgeConfig,
+  { openBrowser: isWanted, expandedVariables }: BridgeConfig,
   url: string,
   { environment, platform }: ConnectPorts,
   tell: (line: string) => void,
 ): Promise<void> {
   if (!isWanted) return
   const browser = await import('../terminal/open-browser.ts')
-  const outcome = await browser.openBrowser(url, { environment, platform })
+  const outcome = await browser.openBrowser(url, {
+    environment,
+    platform,
+    secretVariables: expandedVariables,
+  })
   if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }
 
