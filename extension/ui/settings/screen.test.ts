@@ -195,7 +195,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     ])
   })
 
-  it('asks before an import, with what there was and what will be, and on Cancel', async () => {
+  it('asks before an import, with what there was and what will be, from the beginning', async () => {
     await show(samples['import'])
     const text = await seen()
     for (const part of [
@@ -207,7 +207,9 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
       'came with its own settings for them: Notes (staging)',
     ])
       expect(text).toContain(part)
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('cancel')
+    expect(await focused()).toBe('import-title')
+    await page.keyboard.press('Enter')
+    expect(await actions()).toEqual([])
     await page.click('[name=confirm-import]')
     await page.keyboard.press('Escape')
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'confirm-import' }), { kind: 'cancel' }])
