@@ -22,7 +22,7 @@ const settings: Settings = { version: 1, profiles: [app, local] }
 const builtIn: Profile = { ...app, id: 'team', appUrl: 'https://team.example.com', cookieName: undefined }
 
 /** A plan whose new ids are `new1`, `new2` and so on, one for each profile of the file. */
-function plan(known: Settings, file: string, own: Profile | undefined = undefined): ImportPlan {
+function plan(known: Settings, file: string, own?: Profile): ImportPlan {
   let count = 0
   return planImport(known, own, file, () => `new${(count += 1)}`)
 }
