@@ -6,7 +6,7 @@ import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'
 import { version } from '../version.ts'
 import { compileSooner } from './compile-sooner.ts'
-import { createConnectionLogin, linkOf, loginIdOf, promptText } from './connection-login.ts'
+import { createConnectionLogin, isOpenedByItself, linkOf, loginIdOf, promptText } from './connection-login.ts'
 import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
 import { failureContextOf, placeOf, rpcFailure, shellWord } from './failure-text.ts'
@@ -41,7 +41,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     note,
     laterPrompt(prompt) {
       tell(promptText(prompt))
-      if (!prompt.followed) void openBrowser(config, linkOf(prompt), ports, tell)
+      if (isOpenedByItself(prompt)) void openBrowser(config, linkOf(prompt), ports, tell)
     },
   })
   const relay = createRelay(config.relay, {
@@ -91,14 +91,18 @@ function typedText(serverUrl: string): string {
 
 /** The link was said already: only that nothing opens is news. */
 async function openBrowser(
-  { openBrowser: isWanted }: BridgeConfig,
+  { openBrowser: isWanted, expandedVariables }: BridgeConfig,
   url: string,
   { environment, platform }: ConnectPorts,
   tell: (line: string) => void,
 ): Promise<void> {
   if (!isWanted) return
   const browser = await import('../terminal/open-browser.ts')
-  const outcome = await browser.openBrowser(url, { environment, platform })
+  const outcome = await browser.openBrowser(url, {
+    environment,
+    platform,
+    secretVariables: expandedVariables,
+  })
   if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }
 

@@ -12,7 +12,7 @@ type Check = { name: string; state: string; message: string; fix?: string }
 /** A server that is its own authorization server. */
 const withMetadata = (
   changes: Record<string, unknown> = {},
-  resource: Record<string, unknown> = {},
+  resource: Record<string, unknown> | ((origin: string) => Record<string, unknown>) = {},
 ): Pick<McpServerOptions, 'challenge' | 'other'> => ({
   challenge: (origin) =>
     `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", scope="mcp"`,
@@ -21,7 +21,7 @@ const withMetadata = (
       '/.well-known/oauth-protected-resource/mcp': {
         resource: `${origin}/mcp`,
         authorization_servers: [origin],
-        ...resource,
+        ...(typeof resource === 'function' ? resource(origin) : resource),
       },
       '/.well-known/oauth-authorization-server': {
         issuer: origin,
@@ -97,6 +97,7 @@ describe('doctor', () => {
       authorization_server: 'ok',
       pkce: 'ok',
       response_issuer: 'ok',
+      sign_in_page: 'ok',
       registration: 'ok',
       keychain: 'warn',
       login: 'ok',
@@ -189,6 +190,52 @@ describe('doctor', () => {
     const found = checks.find((check) => check.name === name)
     expect(found).toMatchObject({ state, message: expect.stringMatching(message) })
     if (state === 'fail') expect(found?.fix).toMatch(/./)
+  })
+
+  it('warns of a resource above the server, unless it is settled', async () => {
+    const above = withMetadata({}, (origin) => ({ resource: origin }))
+    const { url, origin } = await serve({ token: 'x', ...above })
+    const { checks } = await look([url])
+    expect(checks.find(({ name }) => name === 'resource_metadata')).toMatchObject({
+      state: 'warn',
+      message: expect.stringContaining(`for all of ${origin} and not only for ${url}`) as string,
+      fix: expect.stringContaining('--resource') as string,
+    })
+    expect(stateOf((await look([url, '--resource', url])).checks)).toMatchObject({ resource_metadata: 'ok' })
+  })
+
+  it('names the issuer whose login page a server sends people to', async () => {
+    const honest = await startMcpServer(withMetadata())
+    try {
+      const { url } = await serve({
+        token: 'x',
+        ...withMetadata({ authorization_endpoint: `${honest.origin}/authorize` }),
+      })
+      const { checks } = await look([url])
+      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
+        state: 'fail',
+        message: expect.stringContaining(`another one, "${honest.origin}"`) as string,
+      })
+    } finally {
+      await honest.close()
+    }
+  })
+
+  it('warns of a login page that nothing confirms', async () => {
+    const elsewhere = await startMcpServer()
+    try {
+      const { url } = await serve({
+        token: 'x',
+        ...withMetadata({ authorization_endpoint: `${elsewhere.origin}/authorize` }),
+      })
+      const { checks } = await look([url])
+      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
+        state: 'warn',
+        message: expect.stringContaining(new URL(elsewhere.origin).host) as string,
+      })
+    } finally {
+      await elsewhere.close()
+    }
   })
 
   it('goes on without any metadata', async () => {

@@ -145,7 +145,7 @@ async function* examineSignIn(
   { challenges }: FirstAnswer,
 ): Findings {
   yield [checkChallenge(challenges)]
-  const { findings, issuer } = await checkMetadata(http, config.oauth, challenges)
+  const { findings, issuer } = await checkMetadata({ http, runtime: input.runtime }, config.oauth, challenges)
   yield findings
   const token = config.token ?? (yield* examineStore(config, input, issuer))
   const login = token === undefined ? {} : { Authorization: `Bearer ${token}` }

@@ -27,21 +27,36 @@ export interface ResponseHead {
 }
 
 /**
- * Reads a head, each line with its end, without the empty one behind it. Throws {@link ResponseSyntaxError}. Of an interim
- * response (RFC 9110 section 15.2) only the syntax is looked at: what it says of a body says nothing.
+ * Reads a head, each line with its end, without the empty one behind it. Throws {@link ResponseSyntaxError}, also for an
+ * interim response (RFC 9110 section 15.2) that announces a body: it cannot have one (RFC 9112 section 6.1).
  */
 export function readResponseHead(text: string): ResponseHead {
   const [line, minor, code] = statusLine.exec(text) ?? []
   if (line === undefined) throw new ResponseSyntaxError('HTTP_STATUS_LINE', 'there is no status line')
   const status = Number(code)
   const headers = readHeaders(text, line.length)
+  const isInterim = status < 200 && status !== 101
+  if (isInterim) refuseFraming(headers, 'an interim response')
   return {
     status,
     headers,
-    length: status < 200 && status !== 101 ? 0 : bodyLength(headers),
+    length: isInterim ? 0 : bodyLength(headers),
     isPersistent: isPersistent(minor === '1', headers),
     idleSeconds: idleSecondsOf(headers),
   }
+}
+
+/**
+ * Reads the trailer of a chunked body, each line with its end, and drops it. Throws {@link ResponseSyntaxError} for lines that
+ * are not headers, and for those that say how long a message is, which have no place there (RFC 9110 section 6.5.1).
+ */
+export function checkTrailer(text: string): void {
+  refuseFraming(readHeaders(text, 0), 'a trailer')
+}
+
+function refuseFraming(headers: HttpResponse['headers'], where: string): void {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
+    throw new ResponseSyntaxError('HTTP_LENGTH', `${where} says how long a body is`)
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/
@@ -63,6 +78,9 @@ function readHeaders(text: string, start: number): HttpResponse['headers'] {
     const end = text.indexOf('\r', colon)
     const key = text.slice(at, colon).toLowerCase()
     const value = withoutSpace(text, colon + 1, end)
+    // Parsers differ on whether a tab belongs to the coding.
+    if (key === 'transfer-encoding' && text.slice(colon, end).includes('\t'))
+      throw new ResponseSyntaxError('HTTP_CODING', 'there is a tab beside the coding')
     const known = headers[key]
     if (Array.isArray(known)) known.push(value)
     else if (key === 'set-cookie') headers[key] = [value]

@@ -1,5 +1,5 @@
 import type { HttpResponse } from './http-client.ts'
-import { ResponseSyntaxError, readResponseHead, type BodyLength } from './response-head.ts'
+import { checkTrailer, ResponseSyntaxError, readResponseHead, type BodyLength } from './response-head.ts'
 
 /** What is told of a response while it is read. */
 export interface ResponseReader {
@@ -25,14 +25,16 @@ type Part = 'head' | 'sized' | 'endless' | 'chunk-size' | 'chunk' | 'chunk-end' 
 /**
  * Reads the responses of one HTTP/1 connection, one after another, however their bytes are cut (RFC 9112 sections 4 to 7).
  * As strict as a client needs to be that shares its connection with nobody: every line ends in CRLF, lines are not folded,
- * and a response whose length can be understood in two ways is refused. Not looked at: what headers say beyond the length of
- * the message and the life of the connection, extensions of chunks, trailers, and a reason phrase.
+ * and a response whose length can be understood in two ways is refused. Chunk extensions and trailers must be well-formed and
+ * are dropped. Not looked at: what headers say beyond the length of the message and the life of the connection, and a reason
+ * phrase.
  */
 export class ResponseParser {
   readonly #reader: ResponseReader
   #part: Part = 'nothing'
   #isHead = false
   #left = 0
+  #trailer = ''
   /** Of the body, in what is read now: handed on together, as a server may send chunks of a byte each. */
   #pieces: Buffer[] = []
   /** Bytes of a line or head that is not whole, in room that doubles: one by one they would be copied over and over. */
@@ -181,7 +183,8 @@ export class ResponseParser {
       this.#hold(bytes, from, to)
       if (lineFeed === -1) {
         // What is no size now will not become one.
-        if (this.#part === 'chunk-size') checkSize(this.#held.toString('latin1', 0, this.#heldLength))
+        if (this.#part === 'chunk-size')
+          checkSizeBeginning(this.#held.toString('latin1', 0, this.#heldLength))
         return to
       }
       line = this.#held.toString('latin1', 0, this.#heldLength)
@@ -200,9 +203,14 @@ export class ResponseParser {
     } else if (this.#part === 'trailer') {
       this.#left -= line.length
       if (this.#left < 0) throw new ResponseSyntaxError('HTTP_HEAD_TOO_LARGE', 'the trailer has no end')
-      if (line === '') this.#part = 'nothing'
+      if (line !== '') this.#trailer += line + lineEnd
+      else {
+        checkTrailer(this.#trailer)
+        this.#trailer = ''
+        this.#part = 'nothing'
+      }
     } else {
-      this.#left = checkSize(line)
+      this.#left = readSize(line)
       this.#part = 'chunk'
       if (this.#left > 0) return
       this.#part = 'trailer'
@@ -226,9 +234,19 @@ function isBodiless(status: number): boolean {
   return status === 101 || status === 204 || status === 304
 }
 
-/** The size that a line begins with. */
-function checkSize(line: string): number {
-  const [, size] = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?\r?$/s.exec(line) ?? []
+// RFC 9112 section 7.1.1, without the optional space, which no server in use sends and Node refuses.
+const sizeLine =
+  /^([0-9a-f]{1,12})(?:;[!#$%&'*+\-.^_`|~\w]+(?:=(?:[!#$%&'*+\-.^_`|~\w]+|"(?:[\t\x20-\x21\x23-\x5b\x5d-\x7e]|\\[\t\x20-\x7e])*"))?)*$/i
+
+/** The size that a line begins with. Throws {@link ResponseSyntaxError} unless what follows is chunk extensions. */
+function readSize(line: string): number {
+  const [, size] = sizeLine.exec(line) ?? []
   if (size === undefined) throw new ResponseSyntaxError('HTTP_CHUNK', 'a chunk has no size')
   return Number.parseInt(size, 16)
+}
+
+/** Throws {@link ResponseSyntaxError} when a line that is cut off cannot begin with a size. */
+function checkSizeBeginning(beginning: string): void {
+  if (!/^[0-9a-f]{1,12}(?:;|\r?$)/i.test(beginning))
+    throw new ResponseSyntaxError('HTTP_CHUNK', 'a chunk has no size')
 }

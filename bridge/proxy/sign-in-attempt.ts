@@ -1,7 +1,18 @@
-/** Where a person has to go to sign in. Holds no secret beyond what the link itself needs. */
-export type SignInPlace =
+/**
+ * Where a person has to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
+ * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there.
+ */
+export type SignInPlace = { unconfirmed?: { page: string; namedBy: string } } & (
   | { kind: 'browser'; url: string }
-  | { kind: 'device'; url: string; completeUrl?: string; userCode: string; expiresAt: number }
+  | {
+      kind: 'device'
+      url: string
+      completeUrl?: string
+      userCode: string
+      expiresAt: number
+      askedBy: string
+    }
+)
 
 /** A sign-in as the relay is given it. */
 export interface PendingSignIn {
@@ -60,7 +71,10 @@ export interface SignInsPorts {
 
 const pauseSeconds = 30
 
-/** Each begun sign-in opens the browser once, and says the link too: the browser may be on another computer. */
+/**
+ * Each begun sign-in opens the browser once, and says the link too: the browser may be on another computer. A page that is not
+ * confirmed is not opened.
+ */
 export function createSignIns(ports: SignInsPorts): SignIns {
   let current: { attempt: SignInAttempt; cancel(): void } | undefined
   let failure: unknown
@@ -89,7 +103,7 @@ export function createSignIns(ports: SignInsPorts): SignIns {
     const where = await place
     if (isClosed) return
     ports.say(signInLine(where))
-    ports.openBrowser(linkOf(where))
+    if (where.unconfirmed === undefined) ports.openBrowser(linkOf(where))
   }
 
   function start(signIn: () => PendingSignIn): SignInAttempt {
@@ -145,11 +159,20 @@ export function linkOf(place: SignInPlace): string {
   return place.kind === 'device' ? (place.completeUrl ?? place.url) : place.url
 }
 
-/** One line for a person: where to go, and what to type there. */
+/** One line for a person: where to go, and what to type there; first what they should know about the page. */
 export function signInLine(place: SignInPlace): string {
-  return place.kind === 'browser'
-    ? `Sign in: ${place.url}`
-    : `Sign in: open ${place.url} and enter the code ${place.userCode}`
+  const line =
+    place.kind === 'browser'
+      ? `Sign in: ${place.url}`
+      : `${place.askedBy} asks you to open ${place.url} and enter the code ${place.userCode}`
+  return `${unconfirmedText(place)}${line}`
+}
+
+/** What a person should know about a page before they go there, with a space behind it; empty for a page that is confirmed. */
+export function unconfirmedText({ unconfirmed }: Pick<SignInPlace, 'unconfirmed'>): string {
+  if (unconfirmed === undefined) return ''
+  const { page, namedBy } = unconfirmed
+  return `${namedBy} sends you to ${page} to sign in. Nothing at ${page} confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. `
 }
 
 /** Whether the only way on is a person. Errors of the token source look like those of the legs. */

@@ -68,6 +68,8 @@ export interface RemoteSettings {
 
   /** What metadata calls the issuer, when it shall be wrong. */
   metadataIssuer: string | undefined
+  /** The origin that the login page and device page are said to be on, when it is not the issuer. */
+  pageOrigin: string | undefined
   /** Whether metadata lists S256. */
   pkceAdvertised: boolean
   /** `wrong` and `none` are about the authorization response; metadata claims it unless `none`. */
@@ -132,6 +134,7 @@ export const usualSettings: RemoteSettings = {
   protectedResourceMetadata: true,
   resource: undefined,
   metadataIssuer: undefined,
+  pageOrigin: undefined,
   pkceAdvertised: true,
   iss: 'right',
   clientIdMetadataDocuments: false,

@@ -19,6 +19,8 @@ export interface BridgeOptions {
   /** The Node that runs it; this one when left out. */
   node?: string
   launcher?: string
+  /** Whether it may open a browser. */
+  opens?: boolean
 }
 
 /** How a process ended. */
@@ -56,13 +58,13 @@ export interface BridgeChild {
   over: Promise<ProcessEnd>
 }
 
-/** Starts `drawbridge <url>`. It opens no browser. */
+/** Starts `drawbridge <url>`. */
 export function startBridgeChild(url: string, options: BridgeOptions): BridgeChild {
   const { launcher = bridgeLauncher, node = process.execPath, flags = [] } = options
   if (launcher === bridgeLauncher && !existsSync(bundle)) {
     throw new Error('There is no built bridge. Run npm run build first.')
   }
-  const words = [launcher, url, '--no-open', ...flags]
+  const words = [launcher, url, ...(options.opens === true ? [] : ['--no-open']), ...flags]
   const child = spawn(node, words, { env: environmentOf(options), stdio: ['pipe', 'pipe', 'pipe'] })
   return talkTo(child)
 }
