@@ -14,9 +14,11 @@ const defaultPaths: Readonly<Record<string, string>> = {
  */
 export function withDefaultPaths(endpoints: readonly Endpoint[], basePath: string): Endpoint[] {
   if (basePath !== '') return [...endpoints]
-  const additional = Object.entries(defaultPaths).flatMap(([path, served]) =>
-    endpoints.filter((endpoint) => endpoint.path === served).map((endpoint) => ({ ...endpoint, path })),
-  )
+  const additional: Endpoint[] = []
+  for (const [path, served] of Object.entries(defaultPaths)) {
+    const endpoint = endpoints.find((row) => row.path === served)
+    if (endpoint) additional.push({ ...endpoint, path })
+  }
   return [...endpoints, ...additional]
 }
 
