@@ -39,8 +39,9 @@ const program = fileURLToPath(new URL('client.py', import.meta.url))
 const installer = 'tests/peers/python/install.sh'
 const maxRunMs = 100_000
 
-function interpreter(line: PythonLine): string {
-  return fileURLToPath(new URL(`.environments/requirements-${line}/bin/python`, import.meta.url))
+/** A file of the environment of `line`. */
+function inEnvironment(line: PythonLine, file: string): string {
+  return fileURLToPath(new URL(`.environments/requirements-${line}/${file}`, import.meta.url))
 }
 
 /**
@@ -48,7 +49,8 @@ function interpreter(line: PythonLine): string {
  * their versions.
  */
 export function hasPythonClients(environment: NodeJS.ProcessEnv = process.env): boolean {
-  if ((['mcp-1', 'mcp-2'] as const).every((line) => existsSync(interpreter(line)))) return true
+  if ((['mcp-1', 'mcp-2'] as const).every((line) => existsSync(inEnvironment(line, 'installed.txt'))))
+    return true
   const missing = `no Python clients found: run ${installer} (needs the apt packages \`python3\` and \`python3-venv\`)`
   if (environment['CI'] === 'true') throw new Error(missing)
   process.stderr.write(`skipped: ${missing}\n`)
@@ -59,7 +61,7 @@ export function hasPythonClients(environment: NodeJS.ProcessEnv = process.env): 
 export async function runPythonClient(peer: PythonPeer, run: PythonRun): Promise<PythonResult> {
   const { processes = 1, aheadSeconds = 0 } = run
   const child = spawn(
-    interpreter(peer.line),
+    inEnvironment(peer.line, 'bin/python'),
     [program, peer.library, run.url, run.folder, '--processes', String(processes)],
     {
       // A group of its own, since it starts processes itself.
