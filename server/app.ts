@@ -10,6 +10,7 @@ import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './embedded.ts'
 import { createEndpoints } from './endpoint-table.ts'
 import { createAddressChain, createClientAddress } from './http/client-address.ts'
+import { tokenPaths } from './http/default-paths.ts'
 import type { RequestGate } from './http/guarded-server.ts'
 import { observeRequests } from './http/request-metrics.ts'
 import { publicUrls } from './http/metadata.ts'
@@ -134,15 +135,15 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   const addressOf = createAddressChain(config.trustedProxies, { onlyByProxy })
   const clientAddress = createClientAddress(config.trustedProxies, { onlyByProxy })
   const noteAddress = warnWithoutAddress(urls.basePath, report)
-  const tokenPath = `${urls.basePath}/oauth/token`
+  const pathsOfTokens = tokenPaths(urls.basePath)
   const gate = createLoadShedding({
     addressOf,
     runtime,
     report,
-    tokenPath,
+    tokenPaths: pathsOfTokens,
     // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
     // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
-    provingPaths: ['/mcp', '/oauth/token', '/oauth/introspect'].map((path) => urls.basePath + path),
+    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],
   })
   const router = createRouter(endpoints, {
     baseUrl: config.baseUrl,
@@ -153,7 +154,7 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
       const address = clientAddress(request, peer)
       noteAddress(address, request)
       const reportOf = reportTo(log, { request_id: id, address })
-      return { id, address, report: nameTokenRefusals(reportOf, request.url, tokenPath) }
+      return { id, address, report: nameTokenRefusals(reportOf, request.url, pathsOfTokens) }
     },
   })
   const fetch = log.metrics ? observeRequests(router, endpoints, log.metrics) : router

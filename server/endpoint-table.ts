@@ -12,6 +12,7 @@ import { createAccountEndpoint } from './http/account.ts'
 import { createAuthorizeEndpoint } from './http/authorize.ts'
 import { createCallbackEndpoint } from './http/callback.ts'
 import type { ClientAuthenticationPorts } from './http/client-authentication.ts'
+import { withDefaultPaths } from './http/default-paths.ts'
 import { createDeviceAuthorizationEndpoint } from './http/device-authorization.ts'
 import { createDevicePageEndpoint } from './http/device-page.ts'
 import type { Endpoint } from './http/endpoint.ts'
@@ -129,7 +130,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     cookieName: config.cookieName,
     checkSeconds: config.sessionCheck,
   }
-  return [
+  const endpoints = [
     ...createMetadataEndpoints(urls, {
       scopes,
       resourceName: config.appName,
@@ -166,4 +167,5 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     }),
     ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
   ]
+  return withDefaultPaths(endpoints, urls.basePath)
 }

@@ -27,7 +27,7 @@ export interface LoadSheddingPorts {
   addressOf: AddressChain
   runtime: Pick<Runtime, 'now'>
   report: (event: string, fields: Record<string, unknown>) => void
-  tokenPath: string
+  tokenPaths: readonly string[]
   /** Paths where a good answer proves the `Authorization` header that came with the request. */
   provingPaths: readonly string[]
 }
@@ -49,7 +49,8 @@ export interface LoadSheddingPorts {
  * that are at work do not notice.
  */
 export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
-  const { addressOf, runtime, tokenPath } = ports
+  const { addressOf, runtime } = ports
+  const tokenPaths = new Set(ports.tokenPaths)
   const provingPaths = new Set(ports.provingPaths)
   const shedding = createReporter(ports)
   const budgets = {
@@ -58,7 +59,7 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   }
   const credentials = createCredentialMemory()
   const budgetFor = (request: RawRequest): RefusalBudget =>
-    request.method === 'POST' && pathOf(request) === tokenPath ? budgets.token : budgets.other
+    request.method === 'POST' && tokenPaths.has(pathOf(request)) ? budgets.token : budgets.other
   const proves = (request: RawRequest): boolean =>
     request.method !== 'OPTIONS' && provingPaths.has(pathOf(request))
 

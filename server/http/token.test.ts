@@ -32,7 +32,7 @@ describe('grant_type=authorization_code', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     const tokens = await tokensOf(response)
-    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp' })
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp' })
     expect(tokens.access_token).toMatch(/^mcpa_[A-Za-z0-9_-]{50}$/)
     expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
   })
@@ -106,6 +106,13 @@ describe('grant_type=authorization_code', () => {
     expect((await drawbridge.redeem(mine, code)).status).toBe(200)
   })
 
+  it('a client that counts expires_in from the arrival of the answer presents no token that has just expired', async () => {
+    const { tokens } = await drawbridge.connect()
+    // The answer was under way for a while, and the clock of the server was in the middle of a second.
+    drawbridge.runtime.advance(tokens.expires_in + 5)
+    expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)
+  })
+
   it('accepts the redirect URI left out (OAuth 2.1) and the resource with a slash', async () => {
     const { client_id: clientId } = await drawbridge.register()
     const code = await drawbridge.code(clientId)
@@ -117,10 +124,10 @@ describe('grant_type=authorization_code', () => {
     const patient = await startDrawbridge({ longTokenTtl: '60d' })
     const { client_id: once } = await patient.register({ grant_types: ['authorization_code'] })
     const long = await tokensOf(await patient.redeem(once, await patient.code(once)))
-    expect(long.expires_in).toBe(30 * 86_400)
+    expect(long.expires_in).toBe(30 * 86_400 - 10)
     patient.runtime.advance(29 * 86_400)
     expect((await patient.callTool(long.access_token, 'whoami')).isError).toBe(false)
-    expect((await patient.connect()).tokens.expires_in).toBe(3600)
+    expect((await patient.connect()).tokens.expires_in).toBe(3590)
     await patient.close()
   })
 
