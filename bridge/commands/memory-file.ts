@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname } from 'node:path'
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import { isModernDiscovery } from '../proxy/era-detection.ts'
 import type { ServerMemory } from '../proxy/server-memory.ts'
 
 /** What is known of a server, kept between connections. Nothing secret is in it. */
@@ -50,22 +51,32 @@ function replaceFile(path: string, text: string): void {
   }
 }
 
-/** Members of the wrong kind are left out; without era and transport it is of no use. */
+/**
+ * Members of the wrong kind are left out; without era and transport it is of no use. That a server speaks 2026-07-28 is
+ * believed only by the evidence: earlier versions wrote so of servers that had answered `server/discover` without naming it.
+ */
 function parseMemory(text: string): ServerMemory | undefined {
   const value = parseJsonObject(text)
   if (value?.['version'] !== version) return undefined
   const { transport, at, initializeResult, discoverResult, tools } = value
-  const [era, without] = [eraOf(value['era']), eraOf(value['without'])]
+  const [era, lacks] = [eraOf(value['era']), lackOf(value['lacks'])]
   if (era === undefined || (transport !== 'http' && transport !== 'sse')) return undefined
+  if (era === 'modern' && !(isJsonObject(discoverResult) && isModernDiscovery(discoverResult))) return undefined
   return {
     era,
     transport,
     at: typeof at === 'number' ? at : 0,
-    ...(without && { without }),
+    ...(lacks && { lacks }),
     ...(isJsonObject(initializeResult) && { initializeResult }),
     ...(isJsonObject(discoverResult) && { discoverResult }),
     ...(Array.isArray(tools) && { tools: tools.filter(isJsonObject) }),
   }
+}
+
+function lackOf(value: unknown): ServerMemory['lacks'] {
+  if (!isJsonObject(value) || typeof value['at'] !== 'number') return undefined
+  const era = eraOf(value['era'])
+  return era && { era, at: value['at'] }
 }
 
 function eraOf(value: unknown): McpEra | undefined {

@@ -2,6 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { ServerMemory } from './server-memory.ts'
 
 /**
@@ -14,13 +15,20 @@ export function cachedOpening(request: JsonRpcRequest, memory: ServerMemory | un
     : cachedDiscoverResult(memory)
 }
 
+/** The capabilities that {@link cachedOpening} tells a client of that era. */
+export function announcedCapabilities(era: McpEra, memory: ServerMemory | undefined): JsonObject {
+  const own = era === 'legacy' ? memory?.initializeResult : memory?.discoverResult
+  const known = own ?? memory?.initializeResult ?? memory?.discoverResult
+  return withToolNotices(known, known === own)
+}
+
 function cachedInitializeResult({ params }: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
   const asked = params?.['protocolVersion']
   const isKnown = (legacyRevisions as readonly unknown[]).includes(asked)
   const known = memory?.initializeResult ?? memory?.discoverResult
   return {
     protocolVersion: isKnown ? asked : legacyRevisions[0],
-    capabilities: withToolNotices(known, known === memory?.initializeResult),
+    capabilities: announcedCapabilities('legacy', memory),
     serverInfo: serverInfoOf(known),
     ...instructionsOf(known),
   }
@@ -31,7 +39,7 @@ function cachedDiscoverResult(memory: ServerMemory | undefined): JsonObject {
   return {
     resultType: 'complete',
     supportedVersions: [modernRevision],
-    capabilities: withToolNotices(known, known === memory?.discoverResult),
+    capabilities: announcedCapabilities('modern', memory),
     ...instructionsOf(known),
     ttlMs: 0,
     cacheScope: 'private',

@@ -70,7 +70,7 @@ describe('the four pairs', () => {
     expect((await initialize(rig))['result'].serverInfo.name).toBe('modern')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect(to.methods().slice(0, 2)).toEqual(['initialize', 'server/discover'])
-    expect(rig.memory()).toMatchObject({ era: 'modern', without: 'legacy' })
+    expect(rig.memory()).toMatchObject({ era: 'modern', lacks: { era: 'legacy' } })
   })
 
   it('translates for a modern client when server/discover is refused by a legacy server', async () => {
@@ -79,7 +79,7 @@ describe('the four pairs', () => {
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
     expect((await rig.ask('tools/list', claims()))['result']).toMatchObject({ resultType: 'complete' })
     expect(to.methods()[0]).toBe('server/discover')
-    expect(rig.memory()).toMatchObject({ era: 'legacy', without: 'modern' })
+    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
   })
 
   it('passes each message on in its own era to a server that has both', async () => {
@@ -107,14 +107,14 @@ describe('the memory', () => {
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect((await rig.ask('tools/call', { name: 'echo', arguments: 1 }))['result'].content).toHaveLength(1)
-    expect(rig.memory()).toMatchObject({ era: 'legacy', without: 'modern' })
+    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
   })
 
   it('is given up when the server is of 2026-07-28 now', async () => {
     const to = await server(modernServer())
     const legacy = relay(to, { memory: legacyMemory })
     expect((await initialize(legacy))['result'].serverInfo.name).toBe('modern')
-    const modern = relay(to, { memory: { ...legacyMemory, without: 'modern' } })
+    const modern = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
     await modern.ask('server/discover', claims())
     expect((await modern.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
     expect(modern.memory()?.era).toBe('modern')
@@ -130,11 +130,11 @@ describe('the memory', () => {
 
   it('that a server lacks the newer era saves the question for a day', async () => {
     const to = await server(legacyServer())
-    const fresh = relay(to, { memory: { ...legacyMemory, without: 'modern' } })
+    const fresh = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
     await fresh.ask('tools/list', claims())
     expect(to.methods()[0]).toBe('initialize')
     to.received.length = 0
-    const stale = relay(to, { memory: { ...legacyMemory, at: now - 100_000, without: 'modern' } })
+    const stale = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now - 100_000 } } })
     await stale.ask('server/discover', claims())
     expect(to.methods()[0]).toBe('server/discover')
   })

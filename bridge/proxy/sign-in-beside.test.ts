@@ -10,7 +10,7 @@ import type { Json } from './testing/scripted-server.ts'
 /** A leg of the 2025 era whose server refuses some methods until somebody signs in. */
 function create(
   refused: (method: string) => boolean,
-  times: { listWaitMs?: number; toolWaitMs?: number } = {},
+  times: { toolWaitMs?: number } = {},
 ) {
   let isOpen = false
   const sent: string[] = []
@@ -29,6 +29,7 @@ function create(
     close: () => Promise.resolve(),
   }
   const signIns = createSignIns({
+    waitMs: 20,
     signIn: pending.signIn,
     openBrowser() {},
     say() {},
@@ -38,7 +39,7 @@ function create(
   })
   const beside = createSignInBeside(
     leg,
-    { era: 'legacy', waitMs: 20, listWaitMs: 60, toolWaitMs: 60, ...times },
+    { era: 'legacy', waitMs: 20, toolWaitMs: 60, ...times },
     {
       signIns,
       canSignIn: true,
@@ -104,11 +105,12 @@ it('waits longer when the tool to sign in is called again, and says so when it i
   expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('Signed in')
 })
 
-it('answers a ping itself, and everything else with an error that has the link', async () => {
+it('answers a ping itself, a list that was not announced empty, and the rest with an error that has the link', async () => {
   const { ask } = create(() => true)
   await ask('initialize')
   expect((await ask('ping'))['result']).toEqual({})
-  const error = (await ask('prompts/list'))['error']
+  expect((await ask('prompts/list'))['result']).toEqual({ prompts: [] })
+  const error = (await ask('prompts/get'))['error']
   expect(error.message).toContain('https://as.example')
   expect(error.data.signIn.url).toContain('https://as.example')
 })
@@ -120,6 +122,7 @@ it('tells the client when sign-ins do not help', async () => {
     close: () => Promise.resolve(),
   }
   const signIns = createSignIns({
+    waitMs: 20,
     signIn: () => {
       begun += 1
       return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
@@ -130,7 +133,7 @@ it('tells the client when sign-ins do not help', async () => {
     randomId: () => 'r',
     now: () => 1000,
   })
-  const times = { waitMs: 50, listWaitMs: 50, toolWaitMs: 50 }
+  const times = { waitMs: 50, toolWaitMs: 50 }
   const beside = createSignInBeside(
     leg,
     { era: 'legacy', ...times },

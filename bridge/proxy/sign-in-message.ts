@@ -104,7 +104,8 @@ function urlElicitation(place: SignInPlace, elicitationId: string | undefined): 
   }
 }
 
-function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
+/** A result with the members that the revision of the server wants; `isCacheable` of a list. */
+export function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
   if (era === 'legacy') return result
   return {
     resultType: 'complete',
