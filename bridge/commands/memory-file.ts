@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import type { BridgeConfig } from '../config/config.ts'
 import { isModernDiscovery } from '../proxy/era-detection.ts'
 import type { ServerMemory } from '../proxy/server-memory.ts'
+import { loginIdOf } from './connection-login.ts'
 
 /** What is known of a server, kept between connections. Nothing secret is in it. */
 export interface MemoryFile {
@@ -16,6 +18,11 @@ export interface MemoryFile {
 
 const version = 1
 const mostBytes = 8_000_000
+
+/** The memory of the server that this configuration connects to. */
+export function memoryOf(config: BridgeConfig, note: (text: string) => void): MemoryFile {
+  return createMemoryFile(join(config.credentials.home, 'servers', `${loginIdOf(config)}.json`), note)
+}
 
 /** The file at `path`, of its owner alone: it says which servers and tools somebody uses. */
 export function createMemoryFile(path: string, note: (text: string) => void): MemoryFile {
@@ -61,7 +68,8 @@ function parseMemory(text: string): ServerMemory | undefined {
   const { transport, at, initializeResult, discoverResult, tools } = value
   const [era, lacks] = [eraOf(value['era']), lackOf(value['lacks'])]
   if (era === undefined || (transport !== 'http' && transport !== 'sse')) return undefined
-  if (era === 'modern' && !(isJsonObject(discoverResult) && isModernDiscovery(discoverResult))) return undefined
+  if (era === 'modern' && !(isJsonObject(discoverResult) && isModernDiscovery(discoverResult)))
+    return undefined
   return {
     era,
     transport,

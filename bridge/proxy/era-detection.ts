@@ -37,7 +37,8 @@ export function eraByModernFailure(failure: unknown, method: string): McpEra | u
   if (!(failure instanceof RemoteError)) return undefined
   const { fault, status, response } = failure
   const code = errorCode(response)
-  if (code === mcpErrorCode.unsupportedProtocolVersion) return eraByVersions(supportedVersions(response) ?? [])
+  if (code === mcpErrorCode.unsupportedProtocolVersion)
+    return eraByVersions(supportedVersions(response) ?? [])
   // With 200, -32602 is how either era answers a request that it does not like.
   const isCommon = code === jsonRpcCode.invalidParams && status === undefined
   if (code !== undefined && isModernCode(code) && !isCommon) return 'modern'

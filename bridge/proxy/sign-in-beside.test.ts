@@ -8,10 +8,7 @@ import { pendingSignIn } from './testing/pending-sign-in.ts'
 import type { Json } from './testing/scripted-server.ts'
 
 /** A leg of the 2025 era whose server refuses some methods until somebody signs in. */
-function create(
-  refused: (method: string) => boolean,
-  times: { toolWaitMs?: number } = {},
-) {
+function create(refused: (method: string) => boolean, times: { toolWaitMs?: number } = {}) {
   let isOpen = false
   const sent: string[] = []
   const pending = pendingSignIn()

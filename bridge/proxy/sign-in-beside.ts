@@ -241,8 +241,7 @@ export function createSignInBeside(
     const settling = attempt.isHandedOut
       ? settledWithin(attempt.done, config.toolWaitMs, { signal })
       : attempt.settled(signal)
-    if ((await settling) === 'done')
-      return say('Signed in. The tools of the server can be used now.', false)
+    if ((await settling) === 'done') return say('Signed in. The tools of the server can be used now.', false)
     if (signIns.pending() !== attempt) {
       const { message: failure } = ports.describeFailure(signIns.lastFailure())
       return say(signInText(undefined, failure, toolName()), true)

@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type BridgeHome, createBridgeHome, startBridge } from '../e2e/bridge-process.ts'
+import { type BridgeHome, createBridgeHome, launcher, startBridge } from '../e2e/bridge-process.ts'
 import { freePort } from '../e2e/free-port.ts'
 import { type Remote, type RemoteOptions, startRemote } from '../remote/remote.ts'
 import { buildGoServer, type GoServer, startGoServer } from './support/go-server.ts'
@@ -43,6 +45,15 @@ const starts = [
   ['modern', 'modern', 'legacy', 'legacy'],
 ] as const
 
+/** What `doctor` finds about the connections of clients. */
+async function sessionCheck(url: string, ...flags: string[]): Promise<Record<string, unknown> | undefined> {
+  const argv = [launcher, 'doctor', url, '--store', 'file', '--json', ...flags]
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home.path }
+  const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const { checks } = JSON.parse(await text(child.stdout)) as { checks: Record<string, unknown>[] }
+  return checks.find(({ name }) => name === 'session')
+}
+
 const isGoBuilt = await buildGoServer()
 
 describe.skipIf(!isGoBuilt)('a server of the Go SDK', { timeout: 60_000 }, () => {
@@ -52,16 +63,27 @@ describe.skipIf(!isGoBuilt)('a server of the Go SDK', { timeout: 60_000 }, () =>
     server = undefined
   })
 
-  it.each(starts)('with sessions, which discovery finds to lack 2026-07-28: clients %s, %s, %s, %s', async (...eras) => {
-    server = await startGoServer({ stateless: false })
-    for (const era of eras) await useOnce(server.url, era)
-    expect(readServerMemory(home, server.url)).toMatchObject({ era: 'legacy' })
-  })
+  it.each(starts)(
+    'with sessions, which discovery finds to lack 2026-07-28: clients %s, %s, %s, %s',
+    async (...eras) => {
+      server = await startGoServer({ stateless: false })
+      for (const era of eras) await useOnce(server.url, era)
+      expect(readServerMemory(home, server.url)).toMatchObject({ era: 'legacy' })
+      expect(await sessionCheck(server.url)).toMatchObject({
+        state: 'ok',
+        message: '"go" speaks 2025-11-25 and has 1 tool on its first page.',
+      })
+    },
+  )
 
   it.each(starts)('without sessions: clients %s, %s, %s, %s', async (...eras) => {
     server = await startGoServer({ stateless: true })
     for (const era of eras) await useOnce(server.url, era)
     expect(readServerMemory(home, server.url)).toMatchObject({ era: 'modern' })
+    expect(await sessionCheck(server.url)).toMatchObject({
+      state: 'ok',
+      message: '"go" speaks 2026-07-28 and has 1 tool on its first page.',
+    })
   })
 
   it.each(clients)('that loses or gains 2026-07-28 between two starts of a %s client', async (era) => {
@@ -88,13 +110,27 @@ describe('a server that names only earlier revisions in its discovery', { timeou
     expect(readServerMemory(home, remote.url)).toMatchObject({ era: 'legacy' })
   })
 
+  it('fails in doctor when its tools cannot be listed', async () => {
+    expect(await sessionCheck(remote.url)).toMatchObject({ state: 'ok' })
+    remote.failNext(400, 100, 'tools/list')
+    expect(await sessionCheck(remote.url)).toMatchObject({ state: 'fail' })
+  })
+
+  it('fails in doctor where the configuration has clients speak 2026-07-28 to it', async () => {
+    expect(await sessionCheck(remote.url, '--protocol', 'modern')).toMatchObject({ state: 'fail' })
+  })
+
   it.each(clients)('serves a %s client though it is remembered as one of 2026-07-28', async (era) => {
     writeServerMemory(home, remote.url, {
       version: 1,
       era: 'modern',
       transport: 'http',
       at: Math.floor(Date.now() / 1000),
-      discoverResult: { resultType: 'complete', supportedVersions: oldRevisions, capabilities: { tools: {} } },
+      discoverResult: {
+        resultType: 'complete',
+        supportedVersions: oldRevisions,
+        capabilities: { tools: {} },
+      },
       tools: [],
     })
     await useOnce(remote.url, era)
