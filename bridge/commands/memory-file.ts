@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import { isModernDiscovery } from '../proxy/era-detection.ts'
@@ -58,18 +58,13 @@ function replaceFile(path: string, text: string): void {
   }
 }
 
-/**
- * Members of the wrong kind are left out; without era and transport it is of no use. That a server speaks 2026-07-28 is
- * believed only by the evidence: earlier versions wrote so of servers that had answered `server/discover` without naming it.
- */
+/** Members of the wrong kind are left out; without era and transport it is of no use. */
 function parseMemory(text: string): ServerMemory | undefined {
   const value = parseJsonObject(text)
   if (value?.['version'] !== version) return undefined
   const { transport, at, initializeResult, discoverResult, tools } = value
-  const [era, lacks] = [eraOf(value['era']), lackOf(value['lacks'])]
+  const [era, lacks] = [provenEra(value), lackOf(value['lacks'])]
   if (era === undefined || (transport !== 'http' && transport !== 'sse')) return undefined
-  if (era === 'modern' && !(isJsonObject(discoverResult) && isModernDiscovery(discoverResult)))
-    return undefined
   return {
     era,
     transport,
@@ -79,6 +74,14 @@ function parseMemory(text: string): ServerMemory | undefined {
     ...(isJsonObject(discoverResult) && { discoverResult }),
     ...(Array.isArray(tools) && { tools: tools.filter(isJsonObject) }),
   }
+}
+
+/**
+ * That a server speaks 2026-07-28 is believed only by the evidence: earlier versions of the bridge wrote so of servers that had
+ * answered `server/discover` without naming it.
+ */
+function provenEra({ era, discoverResult }: JsonObject): McpEra | undefined {
+  return era === 'modern' && !isModernDiscovery(discoverResult) ? undefined : eraOf(era)
 }
 
 function lackOf(value: unknown): ServerMemory['lacks'] {

@@ -1,5 +1,4 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
 import { legacyRevisions, mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
@@ -35,20 +34,31 @@ export function assumedEra(
  */
 export function eraByModernFailure(failure: unknown, method: string): McpEra | undefined {
   if (!(failure instanceof RemoteError)) return undefined
-  const { fault, status, response } = failure
-  const code = errorCode(response)
-  if (code === mcpErrorCode.unsupportedProtocolVersion)
-    return eraByVersions(supportedVersions(response) ?? [])
-  // With 200, -32602 is how either era answers a request that it does not like.
-  const isCommon = code === jsonRpcCode.invalidParams && status === undefined
-  if (code !== undefined && isModernCode(code) && !isCommon) return 'modern'
-  if (method !== 'server/discover') {
-    // An unknown method is a 404 with this code in the modern era. `server/discover` is known to all of that era.
-    if (code === jsonRpcCode.methodNotFound && status === 404) return 'modern'
-    // A JSON-RPC error with 200 is about the request. A call that got some other 200 may have been executed.
-    if (status === undefined || (fault === 'no_mcp' && method === 'tools/call')) return undefined
-  }
+  const { fault, status } = failure
+  const byCode = eraByCode(failure, method)
+  if (byCode !== undefined) return byCode
+  // A JSON-RPC error with 200 is about the request. A call that got some other 200 may have been executed.
+  const mayBeDone = status === undefined || (fault === 'no_mcp' && method === 'tools/call')
+  if (mayBeDone && method !== 'server/discover') return undefined
   return isAnswerOfAnotherKind(failure) ? 'legacy' : undefined
+}
+
+function eraByCode({ status, response }: RemoteError, method: string): McpEra | undefined {
+  const code = errorCode(response)
+  switch (code) {
+    case undefined:
+      return undefined
+    case mcpErrorCode.unsupportedProtocolVersion:
+      return eraByVersions(supportedVersions(response) ?? [])
+    case jsonRpcCode.methodNotFound:
+      // An unknown method is a 404 with this code in the modern era. `server/discover` is known to all of that era.
+      return status === 404 && method !== 'server/discover' ? 'modern' : undefined
+    case jsonRpcCode.invalidParams:
+      // With 200, this is how either era answers a request that it does not like.
+      return status === undefined ? undefined : 'modern'
+    default:
+      return isModernCode(code) ? 'modern' : undefined
+  }
 }
 
 /** What a response says about the server of which the modern era was assumed. */
@@ -82,8 +92,8 @@ export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
  * Whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
  * earlier revisions only.
  */
-export function isModernDiscovery(result: JsonObject | undefined): boolean {
-  const versions = result?.['supportedVersions']
+export function isModernDiscovery(result: unknown): boolean {
+  const versions = isJsonObject(result) ? result['supportedVersions'] : undefined
   return Array.isArray(versions) && versions.includes(modernRevision)
 }
 

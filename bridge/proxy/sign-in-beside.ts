@@ -3,7 +3,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
-import { announcedCapabilities, cachedOpening } from './cached-answer.ts'
+import { cachedOpening, emptyList } from './cached-answer.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import { RemoteError } from './remote-leg.ts'
@@ -15,7 +15,6 @@ import {
   acknowledgedMethod,
   elicitationComplete,
   elicitationRequest,
-  inEra,
   inputRequired,
   signInText,
   signInToolName,
@@ -57,7 +56,7 @@ const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 
 /** So many sign-ins in a row may not have satisfied the server; then the client is told. */
 const mostRounds = 2
 
-/** The link is known after discovery and registration. The tool to sign in waits so long for it. */
+/** The link is known after discovery and registration: worth that wait to calls that hand it to a person. */
 const placeWaitMs = 10_000
 
 /**
@@ -130,7 +129,9 @@ export function createSignInBeside(
     if ((await attempt.settled(signal)) === 'done') return pass(message, options, round + 1)
     if (signIns.pending() !== attempt) return refuse(message, options, undefined)
     const canElicit = era === 'legacy' ? isUrlCapable : offersUrlElicitation(request)
-    const place = await placeOf(attempt, 0, signal)
+    // A call that is going to be held for a person anyway waits for the link, too.
+    const placeMs = canElicit && inputMethods.has(request.method) ? placeWaitMs : 0
+    const place = await placeOf(attempt, placeMs, signal)
     if (!canElicit || place === undefined) return refuse(message, options, place)
     return elicit(request, options, { attempt, place, round, message })
   }
@@ -342,20 +343,6 @@ async function placeOf(
   const end = await settledWithin(attempt.place, waitMs, { signal, when: attempt.done })
   return end === 'done' ? attempt.place : undefined
 }
-
-/** The result of a list that the client was not told of: nothing is in it, also once somebody has signed in. */
-function emptyList(method: string, era: McpEra, memory: ServerMemory | undefined): JsonObject | undefined {
-  const list = lists.get(method)
-  if (list === undefined || list.capability in announcedCapabilities(era, memory)) return undefined
-  return inEra({ [list.member]: [] }, era, true)
-}
-
-/** Lists that a client may ask for though the opening did not announce them. */
-const lists: ReadonlyMap<string, { capability: string; member: string }> = new Map([
-  ['resources/list', { capability: 'resources', member: 'resources' }],
-  ['resources/templates/list', { capability: 'resources', member: 'resourceTemplates' }],
-  ['prompts/list', { capability: 'prompts', member: 'prompts' }],
-])
 
 function knownOpening(memory: ServerMemory | undefined): JsonObject | undefined {
   return memory?.initializeResult ?? memory?.discoverResult

@@ -125,11 +125,11 @@ export function createSilentOpening(
         },
       }
       const { signal } = options
-      const exchanged = exchange(first, watched, (attempt) => {
-        void attempt.settled(signal, askedMs).then((end) => {
-          if (end === 'waiting' && isSilent()) void answer(ports.standIn(first))
-        })
-      })
+      const exchanged = exchange(first, watched, (attempt) => void standInAfter(attempt))
+      async function standInAfter(attempt: SignInAttempt): Promise<void> {
+        const end = await attempt.settled(signal, askedMs)
+        if (end === 'waiting' && isSilent()) await answer(ports.standIn(first))
+      }
       watch(exchanged)
       const isSilent = (): boolean => !isAnswered && making === exchanged && signal?.aborted !== true
       // Who chose to wait longer chose it for the person, not for the server.

@@ -64,7 +64,13 @@ export async function startMcpServer(options: McpServerOptions = {}): Promise<Mc
     }
     response.setHeader('Content-Type', 'application/json')
     if (message.method === 'initialize') response.setHeader('Mcp-Session-Id', 'session-1')
-    response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...(options.answer?.(message.method) ?? resultOf(message.method)) }))
+    response.end(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: message.id,
+        ...(options.answer?.(message.method) ?? resultOf(message.method)),
+      }),
+    )
   }
 
   function origin(): string {
