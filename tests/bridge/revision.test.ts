@@ -116,6 +116,16 @@ describe('a server that names only earlier revisions in its discovery', { timeou
     expect(await sessionCheck(remote.url)).toMatchObject({ state: 'fail' })
   })
 
+  it('is looked at by doctor over the transport of 2024-11-05, too', async () => {
+    remote.set({ transport: 'sse', discoverable: false })
+    expect(await sessionCheck(remote.sseUrl)).toMatchObject({
+      state: 'ok',
+      message: expect.stringMatching(
+        /^"remote" speaks 20\d\d-\d\d-\d\d and has \d+ tools on its first page\.$/,
+      ),
+    })
+  })
+
   it('fails in doctor where the configuration has clients speak 2026-07-28 to it', async () => {
     expect(await sessionCheck(remote.url, '--protocol', 'modern')).toMatchObject({ state: 'fail' })
   })
