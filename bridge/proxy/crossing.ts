@@ -144,8 +144,9 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
       return await openLegacySession(leg, initialize)
     } catch (error) {
       await leg.close(0)
-      const response = error instanceof RemoteError && error.status === undefined ? error.response : undefined
-      if (response !== undefined) await doubtLegacy(error)
+      // What the leg itself failed with was looked at there; a JSON-RPC error with 200 is one only to `initialize`.
+      const isAnswered = error instanceof RemoteError && error.status === undefined
+      if (isAnswered && error.response !== undefined) await doubtLegacy(error)
       throw error
     }
   }

@@ -83,7 +83,7 @@ it('serves a server that lets initialize through and nothing else', async () => 
   ])
 })
 
-it('holds a list for a person only as long as a host may wait for its start', async () => {
+it('does not hold a list for a person who is asked to open the link', async () => {
   const { ask } = create((method) => method !== 'initialize')
   await ask('initialize', { capabilities: { elicitation: { url: {} } } })
   expect((await ask('tools/list'))['result'].tools[0].name).toBe('sign_in')
