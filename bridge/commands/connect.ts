@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import { createHttpClient } from '../network/routed-http-client.ts'
@@ -10,7 +9,7 @@ import { createConnectionLogin, isOpenedByItself, linkOf, loginIdOf, promptText 
 import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
 import { failureContextOf, placeOf, rpcFailure, shellWord } from './failure-text.ts'
-import { createMemoryFile } from './memory-file.ts'
+import { memoryOf } from './memory-file.ts'
 import { watchProcessEnd } from './process-end.ts'
 import { asTyped } from './program-name.ts'
 
@@ -29,7 +28,6 @@ export interface ConnectPorts {
 export async function connect(config: BridgeConfig, ports: ConnectPorts): Promise<number> {
   const { serverUrl, output } = config
   const failureContext = failureContextOf(config)
-  const id = loginIdOf(config)
   const tell = output.silent ? () => {} : say
   const log = await openConnectionLog(config)
   const note = log?.note ?? ((): void => {})
@@ -53,7 +51,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     openBrowser(url) {
       if (!login.isShownElsewhere(url)) void openBrowser(config, url, ports, tell)
     },
-    memory: createMemoryFile(join(config.credentials.home, 'servers', `${id}.json`), note),
+    memory: memoryOf(config, note),
     describeFailure: (error) => rpcFailure(error, failureContext),
     say: tell,
     note,

@@ -83,7 +83,8 @@ describe('doctor', () => {
     })
     expect(checks.at(-1)?.message).toContain('"small" speaks 2025-11-25 and has 1 tool on')
     expect(seen).toContain('tools/list')
-    expect(seen.filter((method) => method === 'DELETE')).toHaveLength(2)
+    // One session of the first question, and one of a client of each revision.
+    expect(seen.filter((method) => method === 'DELETE')).toHaveLength(3)
   })
 
   it('with a stored login looks at everything, and makes a real connection', async () => {
@@ -307,6 +308,39 @@ describe('doctor', () => {
       state: 'warn',
       fix: expect.stringContaining('made for browsers'),
     })
+  })
+
+  it('fails when the tools cannot be listed though a session opens', async () => {
+    const { url } = await serve({
+      answer: (method) =>
+        method === 'tools/list' ? { error: { code: -32_603, message: 'no database' } } : undefined,
+    })
+    const { code, checks } = await look([url])
+    expect(code).toBe(1)
+    expect(checks.at(-1)).toMatchObject({
+      name: 'session',
+      state: 'fail',
+      message: expect.stringContaining('no database'),
+    })
+  })
+
+  it('lists no tools of a server that announces none', async () => {
+    const { url, seen } = await serve({
+      answer: (method) =>
+        method === 'initialize'
+          ? {
+              result: {
+                protocolVersion: '2025-11-25',
+                capabilities: { prompts: {} },
+                serverInfo: { name: 'prompter', version: '1' },
+              },
+            }
+          : undefined,
+    })
+    const { code, checks } = await look([url])
+    expect(code).toBe(0)
+    expect(checks.at(-1)?.message).toBe('"prompter" speaks 2025-11-25 and has no tools.')
+    expect(seen).not.toContain('tools/list')
   })
 
   it('of a session that fails for another reason than the login is not 3', async () => {

@@ -26,6 +26,7 @@ function create(hasSignIn = true) {
     return { prompt, done, cancel: () => (control.isCancelled = true) }
   }
   const signIns: SignIns = createSignIns({
+    waitMs: 1000,
     signIn: hasSignIn ? signIn : undefined,
     openBrowser: (url) => void opened.push(url),
     say: (line) => void said.push(line),

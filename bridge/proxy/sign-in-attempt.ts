@@ -1,3 +1,6 @@
+import { settledWithin } from './settled-within.ts'
+import type { Settled } from './settled-within.ts'
+
 /**
  * Where a person has to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
  * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there.
@@ -27,8 +30,12 @@ export interface SignInAttempt {
   readonly place: Promise<SignInPlace>
   /** Rejects with what the sign-in failed with. */
   readonly done: Promise<void>
-  /** Monotonic milliseconds: how long somebody has waited for it already. */
-  readonly startedMs: number
+  /**
+   * Waits until somebody has signed in, but not longer than a request may be held: `waitMs` from the beginning of the attempt
+   * or, if that is earlier, from `askedMs` (monotonic milliseconds), and not at all once a device code is shown, which nobody
+   * enters that fast.
+   */
+  settled(signal: AbortSignal | undefined, askedMs?: number): Promise<Settled>
   /** Random: names the attempt to clients. */
   readonly id: string
   /** Whether some client was asked to open the link by elicitation. */
@@ -58,6 +65,8 @@ export interface SignIns {
 
 /** What sign-ins need from outside. */
 export interface SignInsPorts {
+  /** How long requests wait for a sign-in, in milliseconds. */
+  waitMs: number
   signIn: (() => PendingSignIn) | undefined
   openBrowser(url: string): void
   /** For the person at the terminal. */
@@ -113,11 +122,18 @@ export function createSignIns(ports: SignInsPorts): SignIns {
     done.catch(() => {})
     const place = begun.prompt.catch(() => new Promise<SignInPlace>(() => {}))
     announce(place).catch(() => ports.say('The browser could not be opened.'))
+    const deviceCode = createSignal()
+    void place.then(({ kind }) => kind === 'device' && deviceCode.give())
+    const startedMs = performance.now()
     const refusal = createSignal()
     const attempt: SignInAttempt = {
       place,
       done,
-      startedMs: performance.now(),
+      settled(signal, askedMs = startedMs) {
+        const endMs = Math.min(startedMs, askedMs) + ports.waitMs
+        const leftMs = Math.max(0, endMs - performance.now())
+        return settledWithin(done, leftMs, { signal, when: deviceCode.given })
+      },
       id: ports.randomId(),
       isElicited: false,
       declined: refusal.given,

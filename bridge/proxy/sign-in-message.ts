@@ -109,7 +109,8 @@ function elicitationText(place: SignInPlace): string {
   return `${warning}${place.askedBy} asks you to sign in.${code}`
 }
 
-function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
+/** A result with the members that the revision of the server wants; `isCacheable` of a list. */
+export function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
   if (era === 'legacy') return result
   return {
     resultType: 'complete',

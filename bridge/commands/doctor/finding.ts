@@ -38,7 +38,7 @@ export const checkNames = {
   keychain: 'Whether the keychain takes, gives and forgets an item.',
   login: 'Whether a login is stored, and whether it is still good.',
   lock: 'Whether another process holds the login.',
-  session: 'One real connection: initialize and tools/list.',
+  session: 'The list of tools, as clients of 2025-11-25 and of 2026-07-28 get it through the bridge.',
 } as const
 
 /** One of {@link checkNames}. */
