@@ -42,7 +42,7 @@ export function createClientEndpoint(
             const { code, description, cause } = error
             context.report('request_refused', { code, description, error: cause })
             const known = cause instanceof ClientUnavailableError ? cause.retryAfterSeconds : undefined
-            return retryLater(error, known ?? usualRetrySeconds)
+            return retryLater(error, error.retryAfterSeconds ?? known ?? usualRetrySeconds)
           }
           throw error
         }

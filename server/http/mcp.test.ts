@@ -8,7 +8,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../testing/drawbridge-fixture.ts'
-import { successorSample } from '../testing/grant-sample.ts'
+import { rotationTerms, successorSample } from '../testing/grant-sample.ts'
 import { sessionCookieHeader, signInToWebApp, type WebAppSession } from '../testing/web-app-session.ts'
 
 const cookieName = 'sb-localhost-auth-token'
@@ -116,7 +116,7 @@ describe('credential (a): an access token of this server', () => {
       accessExpiresAt: now + 3600,
     }
     const presented = tokenKey(tokens.refresh_token)
-    await drawbridge.app.store.rotateRefreshToken(presented, narrow, { now, replaySeconds: 120 })
+    await drawbridge.app.store.rotateRefreshToken(presented, narrow, rotationTerms(now))
     const response = await drawbridge.mcp(listTools, { authorization: 'Bearer mcpa_narrow' })
     expect(response.status).toBe(403)
     expect(response.headers.get('www-authenticate')).toContain('error="insufficient_scope"')

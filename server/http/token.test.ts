@@ -34,7 +34,7 @@ describe('grant_type=authorization_code', () => {
     const tokens = await tokensOf(response)
     expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp' })
     expect(tokens.access_token).toMatch(/^mcpa_[A-Za-z0-9_-]{50}$/)
-    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
+    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{72}$/)
   })
 
   it('ten redemptions at once yield one 200, and its tokens work', async () => {

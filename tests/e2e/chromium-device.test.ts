@@ -52,7 +52,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await client.pollResult(device)).not.toBe('tokens')
 
       await signInOn(phone, person)
-      expect(await phone.heading()).toBe('Your device is connected')
+      expect(await phone.heading()).toBe('Your device may connect')
       expect(await phone.text()).toContain('Go back to your device')
       expect(new URL(phone.page.url()).pathname).toBe(`${path}/oauth/device`)
 
@@ -79,7 +79,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       // The email is still there, and the focus is in the field to correct.
       await phone.insert(person.password)
       await phone.enter()
-      expect(await phone.heading()).toBe('Your device is connected')
+      expect(await phone.heading()).toBe('Your device may connect')
       const { access_token: token } = await client.takeTokens(device)
       expect(await callTool(server, token, 'whoami')).toContain(person.email)
     })

@@ -5,6 +5,7 @@ import {
   addGrant,
   grantSample,
   nextSession,
+  rotationTerms,
   sessionSample,
   start,
   successorSample,
@@ -13,7 +14,7 @@ import { type PostgresServer, startPostgres } from '../../testing/postgres-serve
 import { openPostgresStore } from './postgres.ts'
 
 const chains = 24
-const again = { now: start, replaySeconds: 120 }
+const again = rotationTerms(start)
 
 let server: PostgresServer
 let stores: Store[]
