@@ -158,6 +158,21 @@ describe('grant_type=authorization_code', () => {
       await removeClientWithGrants(clientId, { store, runtime })
       return redeemAuthorizationCode(...given)
     }
+    // Removing the client ends its codes as well.
+    expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
+    expect(await store.listGrants({ clientId }, { after: '', limit: 10 })).toEqual([])
+  })
+
+  it('RFC 7592 2.3: a grant that begins while its client is removed ends at once', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    const code = await drawbridge.code(clientId)
+    const { store } = drawbridge.app
+    const { redeemAuthorizationCode } = store
+    store.redeemAuthorizationCode = async (...given) => {
+      const redemption = await redeemAuthorizationCode(...given)
+      await store.removeClient(clientId)
+      return redemption
+    }
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([401, 'invalid_client'])
     const [record] = await store.listGrants({ clientId }, { after: '', limit: 10 })
     expect(record?.end?.reason).toBe('client_removed')

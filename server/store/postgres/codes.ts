@@ -39,6 +39,9 @@ const selectCode: Statement = {
   text: `SELECT ${codeColumns} FROM authorization_code WHERE code_hash = $1`,
 }
 
+// As in the indexes, which only these very expressions use.
+const unredeemed = 'coalesce(holds_session_until, 0) > 0'
+const codeEnd = '(c.expires_at + 0)'
 const whose = { user: 'user_id COLLATE "C"', client: 'client_id COLLATE "C"' }
 
 const listUnredeemed: Statement = {
@@ -49,8 +52,8 @@ const listUnredeemed: Statement = {
 const listUnredeemedOf = (kind: keyof typeof whose): Statement => ({
   name: `list_unredeemed_codes_of_${kind}`,
   text: `SELECT ${codeColumns} FROM authorization_code c
-    WHERE ${whose[kind]} = $1 AND holds_session_until IS NOT NULL AND c.expires_at > $2
-    ORDER BY c.expires_at LIMIT $3`,
+    WHERE ${whose[kind]} = $1 AND ${unredeemed} AND ${codeEnd} > $2
+    ORDER BY ${codeEnd} LIMIT $3`,
 })
 const listUnredeemedBy = { user: listUnredeemedOf('user'), client: listUnredeemedOf('client') }
 
@@ -77,9 +80,9 @@ const expireCode = expiry(
 const expireCodesOf = (kind: keyof typeof whose): Statement =>
   expiry(
     `expire_codes_of_${kind}`,
-    `SELECT code_hash FROM authorization_code
-      WHERE ${whose[kind]} = $2 AND holds_session_until IS NOT NULL AND expires_at > $1
-      ORDER BY expires_at LIMIT $3`,
+    `SELECT code_hash FROM authorization_code c
+      WHERE ${whose[kind]} = $2 AND ${unredeemed} AND ${codeEnd} > $1
+      ORDER BY ${codeEnd} LIMIT $3`,
   )
 const expireCodesBy = { user: expireCodesOf('user'), client: expireCodesOf('client') }
 

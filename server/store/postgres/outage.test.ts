@@ -123,7 +123,10 @@ describe('a database that goes away under load', () => {
             successorSample('x'),
             again,
           )
-          expect(rotation).toEqual({ kind: 'replayed', sealedTokens: `sealed pair ${name} ${earlier + 1}` })
+          expect(rotation).toMatchObject({
+            kind: 'replayed',
+            sealedTokens: `sealed pair ${name} ${earlier + 1}`,
+          })
         }
       }
     },

@@ -94,11 +94,11 @@ export const postgresMigrations: readonly string[] = [
    ALTER TABLE grants SET (fillfactor = 80), ADD COLUMN last_used_at bigint, ADD COLUMN last_address text;`,
 
   // A rotation is kept with the access token that it brought, and goes with it, and so does the refresh token that was used.
-  // Every statement that names a column of these indexes also says what their condition says.
-  `CREATE INDEX authorization_code_user ON authorization_code (user_id COLLATE "C", expires_at)
-     WHERE holds_session_until IS NOT NULL;
-   CREATE INDEX authorization_code_client ON authorization_code (client_id COLLATE "C", expires_at)
-     WHERE holds_session_until IS NOT NULL;
+  // The expressions in the indexes on codes keep all statements out of them but those that ask whose they are.
+  `CREATE INDEX authorization_code_user ON authorization_code (user_id COLLATE "C", (expires_at + 0))
+     WHERE coalesce(holds_session_until, 0) > 0;
+   CREATE INDEX authorization_code_client ON authorization_code (client_id COLLATE "C", (expires_at + 0))
+     WHERE coalesce(holds_session_until, 0) > 0;
    ALTER TABLE access_token ADD COLUMN replaces text COLLATE "C", ADD COLUMN refresh_hash text COLLATE "C",
      ADD COLUMN first_used_at bigint, ADD COLUMN address text;
    CREATE INDEX refresh_token_grant ON refresh_token (grant_id);
