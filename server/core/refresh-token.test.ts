@@ -158,6 +158,17 @@ describe('rotateRefreshToken', () => {
     expect(found?.scope).toBe(granted)
   })
 
+  it.each(['mcp notes:write', 'notes:write', 'notes:write offline_access'])(
+    'RFC 6749 6: asked for %j, it has no scope that the grant does not have, in the answer and in the store',
+    async (scope) => {
+      ports.scopes = createScopeCatalogue({ 'notes:write': 'Change your notes' })
+      const tokens = await refresh(first, { scope })
+      const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
+      expect(tokens.scope).not.toContain('notes:write')
+      expect(found?.scope).toBe(tokens.scope)
+    },
+  )
+
   it('RFC 6749 6: a narrowed token does not narrow the refresh token', async () => {
     const { refresh_token: next = '' } = await refresh(first, { scope: 'mcp' })
     expect((await refresh(next)).scope).toBe('mcp offline_access')
