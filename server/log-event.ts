@@ -95,7 +95,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     detail: 'grant_type',
   }),
   refresh_token_replayed: audit(
-    'A used refresh token came again, soon enough to be answered with its successor: a race, a lost answer, or a thief.',
+    'A used refresh token came again, soon enough to be answered with its successor: a race, a lost answer, or a thief. `source` is `same_address`, `other_address` or `unknown_address`.',
     { fields: ['client_id', 'grant_id', 'first_address', 'source'], detail: 'source' },
   ),
   token_refused: audit('A client asked for tokens and got an OAuth error.', {

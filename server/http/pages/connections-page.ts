@@ -204,7 +204,7 @@ function replayDetail({ count, lastAt }: NonNullable<ConnectionView['replays']>,
   return html`<div class="wide">
     <dt>Same key sent again</dt>
     <dd>
-      ${count === 1 ? 'Once' : `${count} times`}, last
+      ${count === 1 ? 'Once,' : `${count} times, most recently`}
       <time datetime="${machineTime(lastAt)}">${agoText(lastAt, now)}</time>
     </dd>
   </div>`

@@ -67,20 +67,11 @@ function describeLists({ store }: StoreInstances): void {
       const c = await addGrant(store(), grantSample('c', { clientId: 'one' }))
       await store().endGrant(a.grant.id, 'revoked_by_user', start + 5)
       await store().endRefusedSession({ grantId: b.grant.id, version: 1 }, start + 6)
+      const unused = { lastUse: undefined, replays: undefined }
       const expected: GrantRecord[] = [
-        {
-          grant: a.grant,
-          lastUse: undefined,
-          replays: undefined,
-          end: { at: start + 5, reason: 'revoked_by_user' },
-        },
-        {
-          grant: b.grant,
-          lastUse: undefined,
-          replays: undefined,
-          end: { at: start + 6, reason: 'provider_session_ended' },
-        },
-        { grant: c.grant, lastUse: undefined, replays: undefined, end: undefined },
+        { grant: a.grant, ...unused, end: { at: start + 5, reason: 'revoked_by_user' } },
+        { grant: b.grant, ...unused, end: { at: start + 6, reason: 'provider_session_ended' } },
+        { grant: c.grant, ...unused, end: undefined },
       ]
       await store().collectExpired(start + grantSeconds - 1, 500)
       expect(await store().listGrants({ clientId: 'one' }, { after: '', limit: 9 })).toStrictEqual(expected)
