@@ -3,6 +3,7 @@ import type {
   Grant,
   GrantEndReason,
   GrantOwner,
+  GrantReplays,
   GrantStore,
   MintedTokens,
   RefreshRotation,
@@ -56,6 +57,18 @@ interface CodeRow {
   redeemedAt: number | undefined
 }
 
+function countReplay(
+  replays: GrantReplays | undefined,
+  address: string | undefined,
+  terms: RotationTerms,
+): GrantReplays {
+  return {
+    count: (replays?.count ?? 0) + 1,
+    lastAt: terms.now,
+    addresses: differentAddresses({ address }, terms) ?? replays?.addresses,
+  }
+}
+
 /** Codes, grants, tokens and provider sessions of the memory store. */
 export function createMemoryGrants(
   signOuts: MemorySignOuts,
@@ -104,11 +117,7 @@ export function createMemoryGrants(
     const { sealedTokens, address, accessUsedAt } = rotation
     const successorUsedAt = refreshTokens.get(successor?.refreshHash ?? '')?.usedAt
     if (!isReplayable({ usedAt, address, accessUsedAt, successorUsedAt }, terms)) return undefined
-    row.replays = {
-      count: (row.replays?.count ?? 0) + 1,
-      lastAt: terms.now,
-      addresses: differentAddresses({ address }, terms) ?? row.replays?.addresses,
-    }
+    row.replays = countReplay(row.replays, address, terms)
     return { kind: 'replayed', sealedTokens, firstUse: { at: usedAt, address } }
   }
 

@@ -198,6 +198,8 @@ export const sqliteMigrations: readonly string[] = [
    ALTER TABLE access_token ADD COLUMN first_used_at INTEGER;
    ALTER TABLE access_token ADD COLUMN address TEXT;
    ALTER TABLE access_token ADD COLUMN sealed_tokens TEXT;
+   DROP INDEX access_token_expiry;
+   CREATE INDEX access_token_end ON access_token (coalesce(kept_until, expires_at));
    ALTER TABLE refresh_token ADD COLUMN access_number INTEGER;
    UPDATE refresh_token SET sealed_tokens = NULL WHERE sealed_tokens IS NOT NULL AND issued_at < unixepoch() - 180;`,
 ]

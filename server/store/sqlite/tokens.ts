@@ -58,7 +58,7 @@ export function createSqliteTokens(
       scope,
       accessExpiresAt,
       isOfFamily && row.has_family === 1 ? row.number : null,
-      replayEnd(terms),
+      Math.max(accessExpiresAt, replayEnd(terms)),
       address ?? null,
       sealedTokens,
     )
@@ -131,7 +131,7 @@ export function createSqliteTokens(
         }),
     },
     collect(now, limit) {
-      const deleted = sql.deleteAccess.all(now, now, limit) as unknown as DeletedAccessRow[]
+      const deleted = sql.deleteAccess.all(now, limit) as unknown as DeletedAccessRow[]
       for (const row of deleted) deleteReplaced(row)
       return deleted.length
     },
@@ -163,7 +163,7 @@ function prepareStatements(database: DatabaseSync) {
     ),
     deleteAccess: database.prepare(
       `DELETE FROM access_token WHERE number IN
-         (SELECT number FROM access_token WHERE expires_at <= ? AND coalesce(kept_until, 0) <= ? LIMIT ?)
+         (SELECT number FROM access_token WHERE coalesce(kept_until, expires_at) <= ? LIMIT ?)
        RETURNING grant_number, replaces`,
     ),
     insertRefresh: database.prepare(
