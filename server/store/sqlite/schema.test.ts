@@ -199,6 +199,9 @@ describe('sqlite schema, from version 1 to 2', () => {
     expect(await rotate('r m', 'b 4', start + 180)).toEqual({ kind: 'rotated' })
     expect(await rotate('r z', 'x', start + 180)).toEqual({ kind: 'reused' })
     expect((await store.findRefreshToken('refresh b 4'))?.endReason).toBe('refresh_token_reuse')
+    for (const of of [{ userId: unused.grant.user.id }, { clientId: unused.grant.clientId }]) {
+      expect(await store.listUnredeemedCodes(of, { now: start, limit: 5 })).toEqual([unused.code])
+    }
     expect(await store.redeemAuthorizationCode(unused.code.codeHash, unused.tokens, start)).toEqual({
       kind: 'redeemed',
     })
