@@ -3,6 +3,7 @@ import type { AuthorizationCodePorts } from './core/authorization-code.ts'
 import type { CallerPorts } from './core/caller.ts'
 import { createClientKeeper } from './core/client-life.ts'
 import type { GrantUses } from './core/grant-use.ts'
+import { createRefreshPace } from './core/refresh-token.ts'
 import type { ScopeCatalogue } from './core/scope.ts'
 import type { Sealer } from './core/seal.ts'
 import type { SessionKeeper } from './core/session-keeper.ts'
@@ -97,6 +98,8 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     ...codes,
     devices: store,
     authentication,
+    keeper,
+    pace: createRefreshPace(config.accessTokenTtl),
     grantUse: grantUses,
     keepClient: createClientKeeper(store),
   }

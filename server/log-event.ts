@@ -94,6 +94,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['client_id', 'grant_type', 'grant_id'],
     detail: 'grant_type',
   }),
+  refresh_token_replayed: audit(
+    'A used refresh token came again, soon enough to be answered with its successor: a race, a lost answer, or a thief. `source` is `same_address`, `other_address` or `unknown_address`.',
+    { fields: ['client_id', 'grant_id', 'first_address', 'source'], detail: 'source' },
+  ),
   token_refused: audit('A client asked for tokens and got an OAuth error.', {
     fields: ['code', 'description', 'err'],
     detail: 'code',

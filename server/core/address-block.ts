@@ -28,6 +28,11 @@ export function addressBlocks(address: string): readonly AddressBlock[] {
   return [{ name: String(parsed ?? address), factor: 1 }]
 }
 
+/** Whether two addresses are of one household or machine: the same IPv4 address, or the same /64. */
+export function isSameSource(first: string, second: string): boolean {
+  return addressBlocks(first)[0]?.name === addressBlocks(second)[0]?.name
+}
+
 /**
  * The network that `address` belongs to, for what is kept longer than a limit: the /24 of an IPv4 address, the /48 of an
  * IPv6 address. It names a provider's customers, not one of them. Empty for what is not an IP address.

@@ -6,7 +6,7 @@ import type { GrantEndReason, GrantRecord } from './grant.ts'
 const day = 86_400
 
 function record(name: string, part: Partial<GrantRecord> = {}): GrantRecord {
-  return { grant: grantSample(name).grant, lastUse: undefined, end: undefined, ...part }
+  return { grant: grantSample(name).grant, lastUse: undefined, replays: undefined, end: undefined, ...part }
 }
 
 function endedBy(reason: GrantEndReason, at = start): GrantRecord {

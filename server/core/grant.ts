@@ -58,6 +58,8 @@ export interface AccessTokenRecord {
   grant: Grant
   scope: string
   expiresAt: number
+  /** It was issued by a refresh, and {@link GrantStore.recordFirstUse} has not been called for it. */
+  awaitsFirstUse: boolean
   providerSession: StoredProviderSession
 }
 
@@ -76,10 +78,20 @@ export interface GrantUse {
   address: string | undefined
 }
 
+/** How often a used refresh token of a grant was presented again and answered with its successor. */
+export interface GrantReplays {
+  count: number
+  lastAt: number
+  /** Where one token was first used and where it was presented again, the last time that the two differed. */
+  addresses: readonly [first: string, other: string] | undefined
+}
+
 /** A grant as people look at it, until it is collected: also one that has ended. */
 export interface GrantRecord {
   grant: Grant
   lastUse: Omit<GrantUse, 'grantId'> | undefined
+  /** Undefined: never. */
+  replays: GrantReplays | undefined
   end: { at: number; reason: GrantEndReason } | undefined
 }
 
@@ -89,6 +101,32 @@ export interface MintedTokens {
   accessHash: string
   accessExpiresAt: number
   refreshHash: string | undefined
+}
+
+/** The first {@link MintedTokens} of a grant. */
+export interface FirstTokens extends MintedTokens {
+  /** Hash of the part that all refresh tokens of the grant share; undefined: they share none. */
+  familyHash?: string | undefined
+}
+
+/** The {@link MintedTokens} that replace a refresh token. */
+export interface SuccessorTokens extends MintedTokens {
+  refreshHash: string
+  /** The pair in the clear, sealed under the token that it replaces. */
+  sealedTokens: string
+}
+
+/** What decides how a refresh token that was used before is answered; times are epoch seconds and seconds. */
+export interface RotationTerms {
+  now: number
+  /** How long after its use a token is answered with its successor, as long as nobody has used the successor. */
+  replaySeconds: number
+  /** The same from the first use of the successor on: of its access token or its refresh token, whichever comes first. */
+  usedReplaySeconds: number
+  /** Where the request came from; undefined: not known. */
+  address: string | undefined
+  /** Whether {@link GrantStore.findGrantByFamily} knows the presented token without its row, so that the row may be collected. */
+  isOfFamily: boolean
 }
 
 /** An authorization code and the grant that it becomes when it is redeemed. */
@@ -107,10 +145,13 @@ export type CodeRedemption =
   | { kind: 'expired' }
   | { kind: 'unknown' }
 
-/** How an attempt to rotate a refresh token ended. `sealedTokens` is what the winner of a race stored. */
+/**
+ * How an attempt to rotate a refresh token ended. `sealedTokens` is what the winner of a race stored, `firstUse` when and from
+ * where that was.
+ */
 export type RefreshRotation =
   | { kind: 'rotated' }
-  | { kind: 'replayed'; sealedTokens: string }
+  | { kind: 'replayed'; sealedTokens: string; firstUse: { at: number; address: string | undefined } }
   | { kind: 'reused' }
   | { kind: 'ended' }
 
@@ -120,26 +161,46 @@ export type RefreshRotation =
  */
 export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
+/** Whose grants are meant. */
+export type GrantOwner = { userId: string } | { clientId: string }
+
 /** Where grants, their codes, tokens and provider sessions live. Every operation is atomic and durable when it resolves. */
 export interface GrantStore {
   addAuthorizationCode(code: AuthorizationCodeRecord, session: StoredProviderSession): Promise<void>
   /** Also one that is used or expired, for as long as its reuse must be noticed: a day past its end. */
   findAuthorizationCode(codeHash: string): Promise<AuthorizationCodeRecord | undefined>
   /** Uses the code up and creates its grant, provider session and tokens; exactly one caller gets `redeemed`. */
-  redeemAuthorizationCode(codeHash: string, tokens: MintedTokens, now: number): Promise<CodeRedemption>
+  redeemAuthorizationCode(codeHash: string, tokens: FirstTokens, now: number): Promise<CodeRedemption>
+  /**
+   * Codes that can still be redeemed, of one user, of one client or of all: what was allowed and has not been fetched. Those that
+   * expire first come first.
+   */
+  listUnredeemedCodes(
+    of: GrantOwner | undefined,
+    page: { now: number; limit: number },
+  ): Promise<AuthorizationCodeRecord[]>
+  /** Makes a code that can still be redeemed expire at once, and its session due for sign-out. True for the call that did. */
+  expireCode(codeHash: string, now: number): Promise<boolean>
 
   /** Only what is live at `now`: token not expired, grant neither ended nor expired. */
   findAccessToken(accessHash: string, now: number): Promise<AccessTokenRecord | undefined>
 
+  /** Notes that an access token that came of a refresh is in use; only the first call for a token changes anything. */
+  recordFirstUse(accessHash: string, now: number): Promise<void>
+
+  /** Undefined also for a token that was used and is collected, and for one whose grant has ended and is being collected. */
   findRefreshToken(refreshHash: string): Promise<RefreshTokenRecord | undefined>
+  /** The grant whose refresh tokens share what hashes to `familyHash`, until the grant itself is collected. */
+  findGrantByFamily(familyHash: string): Promise<GrantRecord | undefined>
   /**
-   * Gives the token its one successor. Presented again until `replaySeconds` after that: `replayed`.
-   * Later: the grant ends with `refresh_token_reuse` as by {@link GrantStore.endGrant}, and the answer is `reused`.
+   * Gives the token its one successor. Presented again within the time of `terms`: `replayed`, which is counted for
+   * {@link GrantRecord.replays}. Later: the grant ends with `refresh_token_reuse` as by {@link GrantStore.endGrant}, and the
+   * answer is `reused`.
    */
   rotateRefreshToken(
     refreshHash: string,
-    successor: MintedTokens & { refreshHash: string; sealedTokens: string },
-    options: { now: number; replaySeconds: number },
+    successor: SuccessorTokens,
+    terms: RotationTerms,
   ): Promise<RefreshRotation>
 
   /** Of a grant that has not ended. */
@@ -163,19 +224,13 @@ export interface GrantStore {
    */
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
   /**
-   * Ends at most `limit` of the live grants of a user or of a client, as by {@link GrantStore.endGrant}, and answers which.
-   * Whoever wants all of them asks until fewer come.
+   * Ends at most `limit` of the live grants of a user or of a client, as by {@link GrantStore.endGrant}, and of the codes
+   * that would become one, as by {@link GrantStore.expireCode}, and answers which grants. To end all of them, call it until
+   * fewer than `limit` are returned.
    */
-  endGrants(
-    of: { userId: string } | { clientId: string },
-    reason: GrantEndReason,
-    page: { now: number; limit: number },
-  ): Promise<Grant[]>
+  endGrants(of: GrantOwner, reason: GrantEndReason, page: { now: number; limit: number }): Promise<Grant[]>
   /** Grants of one user, of one client or of all, by id, those after `after`. */
-  listGrants(
-    of: { userId: string } | { clientId: string } | undefined,
-    page: { after: string; limit: number },
-  ): Promise<GrantRecord[]>
+  listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
   /** Undefined when it is unknown or collected. */
   findGrant(grantId: string): Promise<GrantRecord | undefined>
   /** Notes uses; of two of one grant the later one stays. Unknown grants are passed over. */

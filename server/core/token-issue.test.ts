@@ -8,7 +8,7 @@ const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
 describe('mintTokens', () => {
   it('stores keys of two tokens with 256 random bits each, behind the time of issue', () => {
-    const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start))
+    const { pair, minted } = mintTokens(grant, 'mcp', { family: undefined }, 3600, createFakeRuntime(start))
     expect(pair.accessToken).toMatch(/^mcpa_0tro8w0[A-Za-z0-9_-]{43}$/)
     expect(pair.refreshToken).toMatch(/^mcpr_0tro8w0[A-Za-z0-9_-]{43}$/)
     expect(pair.accessToken.slice(12)).not.toBe(pair.refreshToken?.slice(12))
@@ -23,7 +23,7 @@ describe('mintTokens', () => {
   it('keys of tokens issued later are greater', () => {
     const keys = [0, 1, 35, 36, 86_400, 1_000_000_000].map(
       (after) =>
-        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', false, 1, createFakeRuntime(start + after)).minted
+        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', 'none', 1, createFakeRuntime(start + after)).minted
           .accessHash,
     )
     expect(keys.toSorted()).toEqual(keys)
@@ -44,7 +44,7 @@ describe('mintTokens', () => {
   })
 
   it('makes no refresh token when none is wanted', () => {
-    const { pair, minted } = mintTokens(grant, 'mcp', false, 3600, createFakeRuntime(start))
+    const { pair, minted } = mintTokens(grant, 'mcp', 'none', 3600, createFakeRuntime(start))
     expect([pair.refreshToken, minted.refreshHash]).toEqual([undefined, undefined])
     expect(tokenResponse(pair, start)).not.toHaveProperty('refresh_token')
   })
@@ -56,7 +56,13 @@ describe('mintTokens', () => {
     ['the last second of the grant', 7199, 1, 1],
     ['nothing, at the end of the grant', 7200, 0, 0],
   ])('an access token lasts %s, and says a little less', (_what, after, seconds, told) => {
-    const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start + after))
+    const { pair, minted } = mintTokens(
+      grant,
+      'mcp',
+      { family: undefined },
+      3600,
+      createFakeRuntime(start + after),
+    )
     expect(minted.accessExpiresAt).toBe(start + after + seconds)
     expect(tokenResponse(pair, start + after).expires_in).toBe(told)
   })

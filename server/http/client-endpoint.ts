@@ -46,7 +46,7 @@ export function createClientEndpoint(
               cause instanceof ClientUnavailableError ? cause : {}
             return limited
               ? tooManyRequests(description, retryAfterSeconds)
-              : retryLater(error, retryAfterSeconds)
+              : retryLater(error, error.retryAfterSeconds ?? retryAfterSeconds)
           }
           throw error
         }

@@ -34,7 +34,7 @@ describe('grant_type=authorization_code', () => {
     const tokens = await tokensOf(response)
     expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp' })
     expect(tokens.access_token).toMatch(/^mcpa_[A-Za-z0-9_-]{50}$/)
-    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
+    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{72}$/)
   })
 
   it('ten redemptions at once yield one 200, and its tokens work', async () => {
@@ -164,6 +164,21 @@ describe('grant_type=authorization_code', () => {
     store.redeemAuthorizationCode = async (...given) => {
       await removeClientWithGrants(clientId, { store, runtime })
       return redeemAuthorizationCode(...given)
+    }
+    // Removing the client ends its codes as well.
+    expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
+    expect(await store.listGrants({ clientId }, { after: '', limit: 10 })).toEqual([])
+  })
+
+  it('RFC 7592 2.3: a grant that begins while its client is removed ends at once', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    const code = await drawbridge.code(clientId)
+    const { store } = drawbridge.app
+    const { redeemAuthorizationCode } = store
+    store.redeemAuthorizationCode = async (...given) => {
+      const redemption = await redeemAuthorizationCode(...given)
+      await store.removeClient(clientId)
+      return redemption
     }
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([401, 'invalid_client'])
     const [record] = await store.listGrants({ clientId }, { after: '', limit: 10 })

@@ -7,6 +7,7 @@ import {
   grantSample,
   grantSeconds,
   nextSession,
+  rotationTerms,
   start,
   successorSample,
 } from '../../testing/grant-sample.ts'
@@ -42,7 +43,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
       expect(await store().findProviderSession(grant.id)).toBeUndefined()
       await store().saveProviderSession(nextSession(session))
       expect(await store().findProviderSession(grant.id)).toBeUndefined()
-      const options = { now: start + 5, replaySeconds: 120 }
+      const options = rotationTerms(start + 5)
       expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({
         kind: 'ended',
       })
@@ -82,7 +83,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
     })
 
     it('a grant that ends while its tokens rotate leaves no token alive', async () => {
-      const options = { now: start, replaySeconds: 120 }
+      const options = rotationTerms(start)
       await race<unknown>((each, index) =>
         index === 20
           ? each.endGrant(sample.grant.id, 'code_reuse', start)
@@ -186,7 +187,7 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
         endReason: 'provider_session_ended',
         usedAt: undefined,
       })
-      const options = { now: start + 5, replaySeconds: 120 }
+      const options = rotationTerms(start + 5)
       expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({
         kind: 'ended',
       })

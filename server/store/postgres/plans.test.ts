@@ -4,6 +4,7 @@ import {
   addGrant,
   grantSample,
   nextSession,
+  rotationTerms,
   secondFactorSample,
   start,
   successorSample,
@@ -27,7 +28,7 @@ afterAll(() => server.close())
 
 /** Every operation at least once; everything in it is named after `name`. */
 async function useEverything(store: Store, name: string): Promise<void> {
-  const replay = { now: start, replaySeconds: 120 }
+  const replay = rotationTerms(start)
   await store.addClient({ ...clientSample, id: name })
   await store.findClient(name)
   await store.putClient({ ...clientSample, id: name })
@@ -57,12 +58,20 @@ async function useEverything(store: Store, name: string): Promise<void> {
   await store.countAttempt(name, 60, start)
   const { code, grant, session, tokens } = await addGrant(store, grantSample(name))
   await store.findAuthorizationCode(code.codeHash)
+  const waiting = grantSample(`waits ${name}`)
+  await store.addAuthorizationCode(waiting.code, waiting.session)
+  await store.listUnredeemedCodes({ userId: waiting.grant.user.id }, { now: start, limit: 3 })
+  await store.listUnredeemedCodes({ clientId: waiting.grant.clientId }, { now: start, limit: 3 })
+  await store.listUnredeemedCodes(undefined, { now: start, limit: 3 })
+  await store.expireCode(waiting.code.codeHash, start)
   await store.redeemAuthorizationCode(code.codeHash, tokens, start)
   await store.findAccessToken(tokens.accessHash, start)
   await store.removeAccessToken(`none ${name}`)
   await store.findRefreshToken(tokens.refreshHash)
   await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 2`), replay)
   await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 3`), replay)
+  await store.findGrantByFamily(`family ${name}`)
+  await store.recordFirstUse(`access ${name} 2`, start)
   await store.findProviderSession(grant.id)
   const owner = { grantId: grant.id, owner: 'one' }
   await store.leaseProviderSession({ ...owner, version: 1, until: start + 15 }, start)
