@@ -126,6 +126,6 @@ export const providerSettings: readonly Setting[] = [
     variable: 'SIGN_IN_LIMIT',
     parse: parseCount,
     defaultText: '20',
-    doc: 'Sign-in attempts per minute, all instances together. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
+    doc: 'Sign-in attempts per minute, all instances together, a third of it kept for browsers that have signed in before. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
   },
 ]

@@ -84,13 +84,13 @@ describe('three instances on one database', () => {
   it('the limit of sign-ins counts over all of them', async () => {
     const targets = balancer.targets
     const database = await postgres.createDatabase()
-    const limits = { STORE: database, SIGN_IN_LIMIT: '6', TRUSTED_PROXIES: '127.0.0.1' }
+    const limits = { STORE: database, SIGN_IN_LIMIT: '9', TRUSTED_PROXIES: '127.0.0.1' }
     const limited = await times(2, () => startServer({ ...settings, ...limits }))
     try {
       balancer.targets = limited.map(({ origin }) => origin)
       const other = await registerPlainClient(system)
       const statuses: (number | undefined)[] = []
-      // Each from an address of its own, for an account of its own: only the limit of all together holds.
+      // Each from an address of its own, for an account of its own: only the limit of all together holds, two thirds of it for strangers.
       for (let attempt = 1; attempt <= 8; attempt += 1) {
         const browser = createBrowser((request) => {
           request.headers.set('x-forwarded-for', `203.0.113.${attempt}`)
