@@ -158,6 +158,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     'A session is over after an earlier answer of the provider got lost: it may have held the token that counts.',
     { fields: ['grant_id', 'err'] },
   ),
+  provider_refresh_refused: audit(
+    'The provider refused to renew a session for an hour while it renewed others, so its grant is over.',
+    { fields: ['grant_id', 'err'], level: 'warn' },
+  ),
   provider_session_unsaved: event(
     'error',
     'New tokens of the provider are kept in this process until the store can be written.',

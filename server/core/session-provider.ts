@@ -76,17 +76,20 @@ export class ProviderError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** False when the provider may have done what was asked, as when its answer got lost. */
   readonly outcomeKnown: boolean
+  /** The provider refused this one call with an error code of its own: no outage, no limit, and our credentials are good. */
+  readonly refused: boolean
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: { cause?: unknown; retryAfterSeconds?: number; outcomeKnown?: boolean } = {},
+    options: { cause?: unknown; retryAfterSeconds?: number; outcomeKnown?: boolean; refused?: boolean } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.name = 'ProviderError'
     this.failure = failure
     this.retryAfterSeconds = options.retryAfterSeconds
     this.outcomeKnown = options.outcomeKnown ?? true
+    this.refused = options.refused ?? false
   }
 }
 

@@ -18,12 +18,17 @@ import { uncheckedIdToken } from './unchecked-id-token.ts'
 const assumedLifetimeSeconds = 300
 
 // With these the provider says that this refresh token is of no use any more: it is gone, or the person has to come.
+// dex has `invalid_request` for one that is unknown, expired or replaced. Our request is the same for every session.
 const terminalRefreshCodes = new Set([
   'invalid_grant',
+  'invalid_request',
   'interaction_required',
   'login_required',
   'consent_required',
 ])
+
+// These are about this client as a whole, not about one session.
+const clientCodes = new Set(['invalid_client', 'unauthorized_client', 'temporarily_unavailable'])
 
 /** The session in an answer of the token endpoint. What the answer leaves out stays as it was in `previous`. */
 export function sessionOfAnswer(
@@ -86,6 +91,7 @@ function refreshFailure(failure: OidcFailure): ProviderError {
         ...retryAfterOption(failure),
         // A gateway in front of the provider may answer so for a refresh that was done.
         outcomeKnown: !isPassing(status) || status === 429,
+        refused: status >= 400 && !isPassing(status) && code !== undefined && !clientCodes.has(code),
       })
     }
     case 'unusable':

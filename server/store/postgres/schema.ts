@@ -92,6 +92,11 @@ export const postgresMigrations: readonly string[] = [
    CREATE INDEX grants_client ON grants (client_id COLLATE "C", (id || ''));
    CREATE INDEX grants_client_live ON grants (client_id COLLATE "C", (id || '')) WHERE coalesce(ended_at, 0) = 0;
    ALTER TABLE grants SET (fillfactor = 80), ADD COLUMN last_used_at bigint, ADD COLUMN last_address text;`,
+
+  `ALTER TABLE provider_session ADD COLUMN refused_since bigint;
+   CREATE TABLE provider_renewal (
+     issuer text COLLATE "C" PRIMARY KEY, renewed_at bigint NOT NULL
+   ) WITH (fillfactor = 50);`,
 ]
 
 // Which lock it is means nothing; it has to be one that nobody else takes: the letters "drawbr".

@@ -173,4 +173,7 @@ export const sqliteMigrations: readonly string[] = [
    ) STRICT, WITHOUT ROWID;
    CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
    CREATE INDEX device_expiry ON device (expires_at);`,
+
+  `ALTER TABLE provider_session ADD COLUMN refused_since INTEGER;
+   CREATE TABLE provider_renewal (issuer TEXT PRIMARY KEY, renewed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ]
