@@ -14,6 +14,7 @@ import type { RequestGate } from './http/guarded-server.ts'
 import { observeRequests } from './http/request-metrics.ts'
 import { publicUrls } from './http/metadata.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
+import { createSteadyCheck } from './http/steady-check.ts'
 import { createLoadShedding } from './load-shedding.ts'
 import { type Log, nameTokenRefusals, reportTo } from './log.ts'
 import { observeFetch, observeStore } from './metrics-observer.ts'
@@ -125,7 +126,7 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     readiness: {
       store: () => store.findClient(''),
       keys: () => checkKeys(store, ring),
-      provider: () => provider.capabilities(),
+      provider: createSteadyCheck(() => provider.ping()),
     },
     isDraining: () => isDraining,
     report,

@@ -106,6 +106,11 @@ export type SessionLife = 'live' | 'token_refused' | 'ended'
 export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>
+  /**
+   * Asks for something that anybody may ask for, every time anew. Resolves when the provider answers, a limit included;
+   * rejects when it does not, or not in a way that can be used.
+   */
+  ping(): Promise<void>
   passwordSignIn?(input: {
     email: string
     password: string

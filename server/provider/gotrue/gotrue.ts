@@ -98,6 +98,14 @@ export function createGotrueProvider(
       runtime,
     ),
 
+    async ping() {
+      try {
+        await call({ method: 'GET', path: '/settings' }, settingsFailure)
+      } catch (error) {
+        if (!(error instanceof ProviderError && error.failure === 'rate_limited')) throw error
+      }
+    },
+
     async passwordSignIn({ email, password, captchaToken }) {
       const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }
       const body = { email, password, gotrue_meta_security: security }
