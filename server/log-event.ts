@@ -182,6 +182,11 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   provider_signed_out: event('info', 'A session that nobody uses any more is over at the provider.', {
     fields: ['grant_id'],
   }),
+  provider_sign_out_unsupported: event(
+    'info',
+    'A connection ended, and the provider has no way to end its session: it ends by its own rules there.',
+    { fields: ['grant_id'] },
+  ),
   provider_sign_out_failed: event('warn', 'Signing out at the provider failed and is tried again.', {
     fields: ['grant_id', 'err'],
   }),

@@ -62,10 +62,10 @@ export type ProviderFailure =
   | 'second_factor_missing' // the policy demands one, and the account has none
   | 'second_factor_unusable' // the account has one, of a kind that cannot be asked for here
   | 'rate_limited'
-  | 'disabled' // the sign-in method is switched off at the provider
+  | 'disabled' // the provider does not offer it: a sign-in method that is switched off, or signing out
   | 'expired' // a sign-in that was begun is unknown, too old or already used
   | 'denied' // the user or the social provider said no
-  | 'terminal' // the session is gone for good: revoked, expired, banned
+  | 'terminal' // the session is gone for good: revoked, expired, banned; or the account may not sign in at all
   | 'invalid_token'
   | 'transient' // network, overload, 5xx: the same call may succeed later
   | 'protocol' // an answer nobody can read
@@ -132,7 +132,8 @@ export interface SessionProvider {
   probe?(accessToken: string): Promise<SessionLife>
   /**
    * Ends this one session, no other of the user's; also resolves when it was over before. Rejects with
-   * `invalid_token` when the access token has to be refreshed first.
+   * `invalid_token` when the access token has to be refreshed first, and with `disabled` when the provider has no way to
+   * end a session from here.
    */
   signOut(session: ProviderSession): Promise<void>
 }

@@ -178,6 +178,13 @@ describe('how a sign-out ends', () => {
     expect(await dueIn()).toBeUndefined()
   })
 
+  it('at a provider that cannot be asked to: it is closed, and not told as signed out', async () => {
+    fx.provider.playSignOut(failing('disabled'))
+    await worker.run()
+    expect(reports).toEqual([['provider_sign_out_unsupported', grantId]])
+    expect(await dueIn()).toBeUndefined()
+  })
+
   it('its refresh refused for good: the same', async () => {
     fx.provider.end()
     fx.runtime.advance(hour)

@@ -69,7 +69,7 @@ describe('a refused exchange of a social code', () => {
     [404, 'flow_state_not_found', 'expired'],
     [422, 'flow_state_expired', 'expired'],
     [400, 'bad_code_verifier', 'expired'],
-    [403, 'user_banned', 'denied'],
+    [403, 'user_banned', 'terminal'],
     [422, 'provider_disabled', 'disabled'],
     ...byStatus,
   ])('%i %s: %s', (status, code, failure) => {

@@ -46,7 +46,7 @@ const socialMeanings: Meanings = new Map([
   ['flow_state_expired', 'expired'],
   ['bad_code_verifier', 'expired'],
   ['user_not_found', 'expired'],
-  ['user_banned', 'denied'],
+  ['user_banned', 'terminal'],
   ['provider_disabled', 'disabled'],
 ])
 

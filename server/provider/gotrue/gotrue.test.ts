@@ -177,7 +177,17 @@ describe('social sign-in', () => {
   it('a ban between return and exchange is a refusal', async () => {
     const mine = await fixture.returned()
     embedded.admin.banUser(embedded.admin.findUser('ada@google.example')?.id ?? '')
-    await expect(provider.socialFinish(mine)).rejects.toMatchObject(failing('denied'))
+    await expect(provider.socialFinish(mine)).rejects.toMatchObject(failing('terminal'))
+  })
+
+  it('a key that is newer than the key set known here is asked for at once: the provider has just used it', async () => {
+    await fixture.signInSocially()
+    for (let rotations = 0; rotations < 3; rotations += 1) {
+      embedded.admin.rotateSigningKey()
+      runtime.advance(1)
+      const { session } = await fixture.signInSocially()
+      expect((await provider.verify(session.accessToken)).sub).toBeDefined()
+    }
   })
 
   it.each<[query: string, failure: ProviderFailure]>([

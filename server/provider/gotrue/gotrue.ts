@@ -63,7 +63,7 @@ export function createGotrueProvider(
   /** Ends a session that `use` has no use for: nobody else will ever hold its tokens. */
   async function useOrEnd<T>(session: ProviderSession, use: (identity: Identity) => T): Promise<T> {
     try {
-      return use(await readIdentity(session.accessToken))
+      return use(await readIdentity(session.accessToken, { isFromProvider: true }))
     } catch (error) {
       await signOut(session).catch(() => undefined)
       throw error

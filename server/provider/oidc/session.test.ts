@@ -370,11 +370,11 @@ describe('signOut', () => {
       : expect(ending).resolves.toBeUndefined())
   })
 
-  test('resolves where nothing can be ended', async () => {
+  test('says so where nothing can be ended, and asks nothing', async () => {
     const started = await other({ revocation: false, endSession: false })
     const session = await signedIn(started)
     const asked = started.server.requests.length
-    await started.provider.signOut(session)
+    await expect(started.provider.signOut(session)).rejects.toMatchObject({ failure: 'disabled' })
     expect(started.server.requests.length).toBe(asked)
   })
 })

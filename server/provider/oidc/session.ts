@@ -140,7 +140,7 @@ async function connectToProbe(connect: ConnectToOidc): Promise<OidcConnection> {
 /**
  * Revokes the refresh token (RFC 7009), which ends this session and leaves the person's sign-in at the provider, and
  * with it other apps, alone. Only a provider that cannot revoke is asked to log the person out instead (OpenID Connect
- * RP-Initiated Logout). Where there is neither, nothing can be done.
+ * RP-Initiated Logout). Rejects with `disabled` where there is neither: then the refresh token lives on there.
  */
 export async function signOutOfOidc(session: ProviderSession, connect: ConnectToOidc): Promise<void> {
   const connection = await connect()
@@ -148,6 +148,8 @@ export async function signOutOfOidc(session: ProviderSession, connect: ConnectTo
     await revokeToken(session.refreshToken, 'refresh_token', connection)
   } else if (connection.metadata.end_session_endpoint !== undefined && session.idToken !== undefined) {
     await logOut(session.idToken, connection.metadata.end_session_endpoint, connection)
+  } else {
+    throw new ProviderError('disabled', 'The OpenID provider has no way to end a session from here.')
   }
 }
 
