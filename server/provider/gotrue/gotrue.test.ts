@@ -174,6 +174,15 @@ describe('social sign-in', () => {
     await expect(provider.socialFinish(late)).rejects.toMatchObject(failing('expired'))
   })
 
+  it('a database that is behind by a refresh: the session is over, not in trouble for good', async () => {
+    const { session } = await fixture.signInSocially()
+    const refreshed = await provider.refresh(session)
+    for (const { id } of embedded.admin.listSessions((await provider.verify(session.accessToken)).sub)) {
+      embedded.admin.rewindSession(id)
+    }
+    await expect(provider.refresh(refreshed)).rejects.toMatchObject(failing('terminal'))
+  })
+
   it('a ban between return and exchange is a refusal', async () => {
     const mine = await fixture.returned()
     embedded.admin.banUser(embedded.admin.findUser('ada@google.example')?.id ?? '')

@@ -20,10 +20,7 @@ export interface TokenRequirements {
  * Checks a provider access token; rejects with `invalid_token`, or `transient` when the keys cannot be had.
  * `isFromProvider`: the provider itself issued it just now, perhaps under a key that is newer than what is known.
  */
-export type TokenVerifier = (
-  accessToken: string,
-  options?: { isFromProvider: boolean },
-) => Promise<Identity>
+export type TokenVerifier = (accessToken: string, options?: { isFromProvider: boolean }) => Promise<Identity>
 
 /**
  * Creates the verifier: signature by an allowed algorithm, issuer, audience, time, and that it is a signed-in person's
