@@ -5,6 +5,7 @@ import { createGrantUse } from './core/grant-use.ts'
 import { createScopeCatalogue } from './core/scope.ts'
 import { createSealer, type KeyRing } from './core/seal.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
+import { shareSessions } from './core/shared-session.ts'
 import { createSignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './embedded.ts'
@@ -75,7 +76,9 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   }
   const outward = observeFetch(runtime, targets, log.metrics)
   const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : outward
-  const provider = openProvider(config, inward)
+  const opened = { store, provider: openProvider(config, inward), sealer, runtime }
+  const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
+  const { provider } = sessions
   // Names this process: among the instances that share a store, and in the request ids of its log.
   const instance = encodeBase64url(runtime.randomBytes(9))
   let requests = 0
@@ -83,7 +86,7 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
     report(event, { grant_id: grantId, error })
   const keeper = createSessionKeeper({
-    store,
+    store: sessions.store,
     provider,
     providerIssuer: provider.issuer,
     sealer,

@@ -182,9 +182,9 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   provider_signed_out: event('info', 'A session that nobody uses any more is over at the provider.', {
     fields: ['grant_id'],
   }),
-  provider_sign_out_unsupported: event(
+  provider_sign_out_skipped: event(
     'info',
-    'A connection ended, and the provider has no way to end its session: it ends by its own rules there.',
+    'A connection ended and its session did not: the provider has no way to end it, or other connections of the person use it.',
     { fields: ['grant_id'] },
   ),
   provider_sign_out_failed: event('warn', 'Signing out at the provider failed and is tried again.', {

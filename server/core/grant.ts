@@ -8,10 +8,15 @@ export interface User {
   name: string | undefined
 }
 
+/** The id of the user that a provider names `sub`. */
+export function userIdOf(sub: string, providerIssuer: string): string {
+  return `${providerIssuer}#${sub}`
+}
+
 /** The {@link User} that a provider's verified identity stands for. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
-    id: `${providerIssuer}#${identity.sub}`,
+    id: userIdOf(identity.sub, providerIssuer),
     sub: identity.sub,
     email: identity.email,
     name: identity.name,

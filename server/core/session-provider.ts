@@ -62,7 +62,7 @@ export type ProviderFailure =
   | 'second_factor_missing' // the policy demands one, and the account has none
   | 'second_factor_unusable' // the account has one, of a kind that cannot be asked for here
   | 'rate_limited'
-  | 'disabled' // the provider does not offer it: a sign-in method that is switched off, or signing out
+  | 'disabled' // the provider does not offer it: a sign-in method that is switched off, or signing out here
   | 'expired' // a sign-in that was begun is unknown, too old or already used
   | 'denied' // the user or the social provider said no
   | 'terminal' // the session is gone for good: revoked, expired, banned; or the account may not sign in at all

@@ -181,7 +181,7 @@ describe('how a sign-out ends', () => {
   it('at a provider that cannot be asked to: it is closed, and not told as signed out', async () => {
     fx.provider.playSignOut(failing('disabled'))
     await worker.run()
-    expect(reports).toEqual([['provider_sign_out_unsupported', grantId]])
+    expect(reports).toEqual([['provider_sign_out_skipped', grantId]])
     expect(await dueIn()).toBeUndefined()
   })
 

@@ -36,7 +36,7 @@ export interface SignOutWorker {
 /** What the worker tells the log. */
 export type SignOutEvent =
   | 'provider_signed_out' // the session is over at the provider, by this or before
-  | 'provider_sign_out_unsupported' // the provider cannot be asked to: the session ends by its own rules
+  | 'provider_sign_out_skipped' // the provider cannot be asked to, or other connections use the session
   | 'provider_sign_out_failed' // tried again later
   | 'provider_sign_out_abandoned' // tried for three days: the session may live on at the provider
   | 'provider_session_unreadable' // the key that sealed it is missing from the ring; tried again later
@@ -71,7 +71,7 @@ export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
       pauseIfLimited(error)
-      if (isFailure(error, 'disabled')) return close(grantId, 'provider_sign_out_unsupported')
+      if (isFailure(error, 'disabled')) return close(grantId, 'provider_sign_out_skipped')
       // Refused for good: there is nothing left to end.
       if (!isFailure(error, 'terminal')) return postpone(pending, 'provider_sign_out_failed', error)
     }

@@ -74,6 +74,16 @@ describe('refresh', () => {
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
   })
 
+  test('is terminal at dex for a token that is unknown, expired or replaced', async () => {
+    const session = await signedIn()
+    // As dex 2.13.0 answers.
+    const error_description = 'Refresh token is invalid or has already been claimed by another client.'
+    fixture.intercept('/token', () =>
+      Response.json({ error: 'invalid_request', error_description }, { status: 400 }),
+    )
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
+  })
+
   test('of one-time tokens whose answer got lost is transient with unknown outcome, then terminal', async () => {
     const session = await signedIn()
     fixture.intercept('/token', lostReply)

@@ -40,9 +40,9 @@ export async function startDex(options: { callbackUrl: string; tokenSeconds: num
   const child = spawn(
     program,
     [
-      ...['-web', join(sources.trim(), 'web')],
-      ...['-callback', options.callbackUrl],
-      ...['-life', `${options.tokenSeconds}s`],
+      `-web=${join(sources.trim(), 'web')}`,
+      `-callback=${options.callbackUrl}`,
+      `-life=${options.tokenSeconds}s`,
     ],
     {
       env: { DEX_CLIENT_SECRET: dexClient.secret, DEX_PASSWORD: dexPassword },
