@@ -176,6 +176,23 @@ describe('connections of one person that share a session', () => {
     expect(await keep(instance(), 'b')).toBe('live')
   })
 
+  it('survive a refusal that comes before the sign-in which caused it is stored', async () => {
+    await connect('a')
+    runtime.advance(hour)
+    const { sleep } = runtime
+    dex.refresh = () => {
+      // Whatever waits from now on waits until that sign-in has arrived.
+      runtime.sleep = async (ms) => {
+        runtime.sleep = sleep
+        await connect('b')
+        await sleep(ms)
+      }
+      return Promise.reject(new ProviderError('terminal', 'replaced'))
+    }
+    expect(await keep(instance(), 'a')).toBe('live')
+    expect(await tokenOf('a')).toBe(good)
+  })
+
   it('one that missed a refresh takes the newest copy over, and asks nothing', async () => {
     for (const id of ['a', 'b']) await connect(id)
     const older = await store.findProviderSession('b')

@@ -17,7 +17,7 @@ import { type ServerProcess, type ServerSettings, startServer, until } from './s
 // Longer than a sign-in takes beside a busy machine, so that no token ends on the way.
 const tokenSeconds = 6
 const isGoHere = await hasGo()
-if (!isGoHere) console.warn('Skipped: there is no Go here to build dex with.')
+if (!isGoHere) console.warn('Skipped: there is no Go here that can build dex.')
 
 /** A server in front of a dex of its own. */
 interface DexRig {

@@ -588,8 +588,44 @@ describe('sign-out', () => {
   })
 })
 
+describe('a ping', () => {
+  it.each<[what: string, response: () => Response]>([
+    ['settings', () => Response.json({ external: {} })],
+    ['a limit', () => new Response(null, { status: 429 })],
+  ])('that gets %s finds the provider up', async (_what, response) => {
+    await expect(answering(response).ping()).resolves.toBeUndefined()
+  })
+
+  it.each<[what: string, response: () => Response, failure: ProviderFailure]>([
+    ['a server error', () => new Response('<html>', { status: 502 }), 'transient'],
+    [
+      'no answer',
+      () => {
+        throw new TypeError('fetch failed')
+      },
+      'transient',
+    ],
+    ['the refusal of its API key', () => Response.json({ message: 'no key' }, { status: 401 }), 'protocol'],
+  ])('that gets %s does not', async (_what, response, failure) => {
+    await expect(answering(response).ping()).rejects.toMatchObject(failing(failure))
+  })
+
+  it('is a new question each time, also once the capabilities are known', async () => {
+    let answers = true
+    const tested = fixture.configured({}, async (request) => {
+      if (answers) return embedded.fetch(request)
+      throw new TypeError('fetch failed')
+    })
+    await tested.capabilities()
+    await tested.ping()
+    answers = false
+    await expect(tested.capabilities()).resolves.toBeDefined()
+    await expect(tested.ping()).rejects.toMatchObject(failing('transient'))
+  })
+})
+
 describe('keys of the provider', () => {
-  it('tokens of an old key verify after a rotation, those of a new key half a minute later', async () => {
+  it('tokens of an old key verify after a rotation, and those of a new key', async () => {
     const { session, identity } = await fixture.signInSocially()
     embedded.admin.rotateSigningKey()
     expect((await provider.verify(session.accessToken)).sub).toBe(identity.sub)

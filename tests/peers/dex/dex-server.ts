@@ -19,12 +19,15 @@ export interface DexServer {
   close(): Promise<void>
 }
 
-/** Whether there is Go here, which dex is built with. */
+/** Whether there is Go here that can build dex: at least the version that go.mod asks for. */
 export async function hasGo(): Promise<boolean> {
-  return run('go', ['version']).then(
-    () => true,
-    () => false,
-  )
+  try {
+    const environment = { ...process.env, GOTOOLCHAIN: 'local' }
+    await run('go', ['list', '-m'], { cwd: folder, env: environment })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Builds dex from its Go module, at the version in go.mod. Takes minutes the first time, a second after that. */
