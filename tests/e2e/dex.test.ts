@@ -99,8 +99,7 @@ describe.runIf(isGoHere)('a server in front of dex', { timeout: 120_000 }, () =>
 
   it('is ready, signs people in and renews their sessions underneath', async () => {
     const { server } = rig
-    const ready = await server.fetch(`${server.baseUrl}/readyz`)
-    expect(await ready.json()).toMatchObject({ checks: { provider: 'ok' } })
+    await until(async () => (await server.fetch(`${server.baseUrl}/readyz`)).ok, 'readiness')
     const tokens = await rig.connect('ada')
     expect(await callTool(server, tokens.access_token, 'whoami')).toContain('ada@example.com')
     for (const renewals of [1, 2]) {
