@@ -5,6 +5,7 @@ import { createGrantUse } from './core/grant-use.ts'
 import { createScopeCatalogue } from './core/scope.ts'
 import { createSealer, type KeyRing } from './core/seal.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
+import { shareSessions } from './core/shared-session.ts'
 import { createSignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './embedded.ts'
@@ -15,6 +16,7 @@ import type { RequestGate } from './http/guarded-server.ts'
 import { observeRequests } from './http/request-metrics.ts'
 import { publicUrls } from './http/metadata.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
+import { createSteadyCheck } from './http/steady-check.ts'
 import { createLoadShedding } from './load-shedding.ts'
 import { type Log, nameTokenRefusals, type Report, reportTo } from './log.ts'
 import { observeFetch, observeStore } from './metrics-observer.ts'
@@ -75,14 +77,16 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   }
   const outward = observeFetch(runtime, targets, log.metrics)
   const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : outward
-  const provider = openProvider(config, inward)
+  const opened = { store, provider: openProvider(config, inward), sealer, runtime }
+  const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
+  const { provider } = sessions
   // Names this process among the instances that share a store.
   const instance = encodeBase64url(runtime.randomBytes(9))
   let isDraining = false
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
     report(event, { grant_id: grantId, error })
   const keeper = createSessionKeeper({
-    store,
+    store: sessions.store,
     provider,
     providerIssuer: provider.issuer,
     sealer,
@@ -125,7 +129,7 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     readiness: {
       store: () => store.findClient(''),
       keys: () => checkKeys(store, ring),
-      provider: () => provider.capabilities(),
+      provider: createSteadyCheck(() => provider.ping()),
     },
     isDraining: () => isDraining,
     report,

@@ -144,6 +144,7 @@ function withDefaults(values: Partial<ServerConfig>, given: Settings): ServerCon
     providerClientSecret: undefined,
     providerName: new URL(providerUrl).host,
     providerScope: 'openid email profile offline_access',
+    providerSessions: 'many',
     providerParameters: {},
     social: undefined,
     captcha: undefined,

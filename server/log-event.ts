@@ -166,6 +166,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     'A session is over after an earlier answer of the provider got lost: it may have held the token that counts.',
     { fields: ['grant_id', 'err'] },
   ),
+  provider_refresh_refused: audit(
+    'The provider refused to renew a session for an hour while it renewed others, so its grant is over.',
+    { fields: ['grant_id', 'err'], level: 'warn' },
+  ),
   provider_session_unsaved: event(
     'error',
     'New tokens of the provider are kept in this process until the store can be written.',
@@ -186,6 +190,11 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   provider_signed_out: event('info', 'A session that nobody uses any more is over at the provider.', {
     fields: ['grant_id'],
   }),
+  provider_sign_out_skipped: event(
+    'info',
+    'A connection ended and its session did not: the provider has no way to end it, or other connections of the person use it.',
+    { fields: ['grant_id'] },
+  ),
   provider_sign_out_failed: event('warn', 'Signing out at the provider failed and is tried again.', {
     fields: ['grant_id', 'err'],
   }),

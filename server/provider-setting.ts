@@ -94,6 +94,13 @@ export const providerSettings: readonly Setting[] = [
     doc: 'Further parameters of the authorization request to the OpenID provider, as in access_type=offline&prompt=consent.',
   },
   {
+    field: 'providerSessions',
+    variable: 'PROVIDER_SESSIONS',
+    parse: oneOf('many', 'one'),
+    defaultText: 'many',
+    doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as at dex, all connections of a person share it.',
+  },
+  {
     field: 'social',
     variable: 'SOCIAL',
     parse: parseList,

@@ -42,6 +42,7 @@ describe('connections that ended by themselves', () => {
     ['refresh_token_reuse', 'key_used_twice'],
     ['code_reuse', 'key_used_twice'],
     ['provider_session_ended', 'signed_out_elsewhere'],
+    ['provider_refresh_refused', 'renewal_refused'],
     ['revoked_by_user', undefined],
     ['revoked_by_client', undefined],
     ['revoked_by_operator', undefined],

@@ -8,10 +8,15 @@ export interface User {
   name: string | undefined
 }
 
+/** The id of the user that a provider names `sub`. */
+export function userIdOf(sub: string, providerIssuer: string): string {
+  return `${providerIssuer}#${sub}`
+}
+
 /** The {@link User} that a provider's verified identity stands for. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
-    id: `${providerIssuer}#${identity.sub}`,
+    id: userIdOf(identity.sub, providerIssuer),
     sub: identity.sub,
     email: identity.email,
     name: identity.name,
@@ -34,6 +39,7 @@ export type GrantEndReason =
   | 'refresh_token_reuse'
   | 'code_reuse'
   | 'provider_session_ended'
+  | 'provider_refresh_refused'
   | 'revoked_by_user'
   | 'revoked_by_client'
   | 'revoked_by_operator'
@@ -164,6 +170,12 @@ export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 /** Whose grants are meant. */
 export type GrantOwner = { userId: string } | { clientId: string }
 
+/** Why a provider session is deleted at the word of its provider, and its grant ended. */
+export type RefusedSessionReason = Extract<
+  GrantEndReason,
+  'provider_session_ended' | 'provider_refresh_refused'
+>
+
 /** Where grants, their codes, tokens and provider sessions live. Every operation is atomic and durable when it resolves. */
 export interface GrantStore {
   addAuthorizationCode(code: AuthorizationCodeRecord, session: StoredProviderSession): Promise<void>
@@ -210,8 +222,17 @@ export interface GrantStore {
     lease: { grantId: string; version: number; owner: string; until: number },
     now: number,
   ): Promise<LeaseResult>
-  /** Gives the lease back without a new session. `outcomeKnown` false: the provider may have refreshed all the same. */
-  releaseProviderSession(lease: { grantId: string; owner: string; outcomeKnown: boolean }): Promise<void>
+  /**
+   * Gives the lease back without a new session. `outcomeKnown` false: the provider may have refreshed all the same.
+   * `refusedAt`: the provider refused this session then. Resolves to the time of the first such refusal since the session
+   * was issued; undefined when there was none, or the lease is another's.
+   */
+  releaseProviderSession(lease: {
+    grantId: string
+    owner: string
+    outcomeKnown: boolean
+    refusedAt?: number
+  }): Promise<number | undefined>
   /**
    * Compare-and-swap on `version - 1`; also ends the lease. False when a newer session is already stored or the grant
    * has ended; a session that waits for its sign-out is replaced all the same, so that the newest is signed out.
@@ -238,8 +259,17 @@ export interface GrantStore {
   /** Makes one access token useless; its grant goes on. */
   removeAccessToken(accessHash: string): Promise<void>
   /**
-   * Ends the grant with `provider_session_ended`, because the provider refused this very session: only while `version`
-   * is the stored one. True for the call that ended it. Nothing is left to sign out, and the sealed session is deleted.
+   * Ends the grant, because the provider refused this very session: only while `version` is the stored one. True for
+   * the call that ended it. Nothing is left to sign out, and the sealed session is deleted.
    */
-  endRefusedSession(session: { grantId: string; version: number }, now: number): Promise<boolean>
+  endRefusedSession(
+    session: { grantId: string; version: number },
+    reason: RefusedSessionReason,
+    now: number,
+  ): Promise<boolean>
+
+  /** Records that the provider `issuer` renewed a session at `renewedAt`. An earlier time than the stored one changes nothing. */
+  recordProviderRenewal(issuer: string, renewedAt: number): Promise<void>
+  /** When the provider `issuer` last renewed a session, of any grant at any instance, as far as it was recorded. */
+  findProviderRenewal(issuer: string): Promise<number | undefined>
 }

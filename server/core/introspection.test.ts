@@ -94,7 +94,7 @@ describe('introspectToken', () => {
   })
 
   it.each(tokens)('RFC 7662 2.2: %s token when the provider ended the session', async (_kind, token) => {
-    await store.endRefusedSession({ grantId: sample.grant.id, version: 1 }, start)
+    await store.endRefusedSession({ grantId: sample.grant.id, version: 1 }, 'provider_session_ended', start)
     expect(await ask(resourceServer, token())).toEqual({ active: false })
   })
 

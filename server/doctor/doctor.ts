@@ -50,8 +50,7 @@ export async function* examine(
   else yield* examineSupabase(config, runtime)
   yield [...noteSessionLimits(config), ...noteRateLimit(config), noteSessionTokens(config)]
   if (token !== undefined) {
-    const { verify } = openProvider(config, runtime)
-    yield await checkToken(token, config, verify, runtime.now())
+    yield await checkToken(token, config, openProvider(config, runtime), runtime.now())
   }
 }
 

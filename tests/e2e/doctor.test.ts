@@ -66,7 +66,7 @@ describe('doctor', () => {
       SECRET_KEYS: `k:${Buffer.alloc(32, 'k').toString('base64')}`,
     }
     const { code, state } = await doctor({ settings })
-    expect([code, state('provider'), state('signing-keys'), state('issuer')]).toEqual([0, 'ok', 'ok', 'warn'])
+    expect([code, state('provider'), state('signing-keys'), state('issuer')]).toEqual([0, 'ok', 'ok', 'ok'])
     const wrong = await doctor({ settings: { ...settings, PROVIDER_URL: server.appUrl } })
     expect([wrong.code, wrong.ok, wrong.state('provider')]).toEqual([1, false, 'fail'])
   })

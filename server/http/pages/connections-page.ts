@@ -36,7 +36,7 @@ export interface ConnectionView {
 export interface EndedConnectionView {
   client: ConnectedClient
   endedAt: number
-  end: 'key_used_twice' | 'signed_out_elsewhere'
+  end: 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused'
 }
 
 /** What the page of a person's connections shows and where it posts. Every text is escaped. */
@@ -122,6 +122,14 @@ function noticeLine({ text, isFailure }: { text: string; isFailure: boolean }): 
 
 function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): SafeHtml {
   const when = html`<time datetime="${machineTime(endedAt)}">${agoText(endedAt, now)}</time>`
+  if (end === 'renewal_refused') {
+    return html`<p class="note-box">
+      <span
+        >${clientName(client)} was disconnected ${when}, because the web app no longer renewed the sign-in
+        behind it. Connect it again if you still use it.</span
+      >
+    </p>`
+  }
   return end === 'key_used_twice'
     ? html`<p class="alert">
         ${alertGlyph}

@@ -134,7 +134,7 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
       const ended = await addGrant(store(), grantSample('a'))
       await addGrant(store(), grantSample('b'))
       await store().endGrant(ended.grant.id, 'code_reuse', start)
-      await store().endRefusedSession({ grantId: 'grant b', version: 1 }, start)
+      await store().endRefusedSession({ grantId: 'grant b', version: 1 }, 'provider_session_ended', start)
       await store().removeSignOut(ended.grant.id)
       await store().collectExpired(start + grantSeconds, 500)
       expect(await claim(start + grantSeconds)).toEqual([])

@@ -168,7 +168,7 @@ function describeLateSaves({ store, race }: StoreInstances): void {
 function describeRefusedSessions({ store, race }: StoreInstances): void {
   let sample: GrantSample
   const refuse = (version: number, now = start + 5, each = store()): Promise<boolean> =>
-    each.endRefusedSession({ grantId: sample.grant.id, version }, now)
+    each.endRefusedSession({ grantId: sample.grant.id, version }, 'provider_session_ended', now)
 
   describe('a session that the provider refused', () => {
     beforeEach(async () => {
@@ -224,7 +224,9 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
 
     it('leaves other grants alone, and does not know unknown ones', async () => {
       const other = await addGrant(store(), grantSample('b'))
-      expect(await store().endRefusedSession({ grantId: 'nothing', version: 1 }, start)).toBe(false)
+      expect(
+        await store().endRefusedSession({ grantId: 'nothing', version: 1 }, 'provider_session_ended', start),
+      ).toBe(false)
       await refuse(1)
       expect(await store().findAccessToken(other.tokens.accessHash, start + 5)).toBeDefined()
     })

@@ -66,7 +66,11 @@ function describeLists({ store }: StoreInstances): void {
       const b = await addGrant(store(), grantSample('b', { clientId: 'one' }))
       const c = await addGrant(store(), grantSample('c', { clientId: 'one' }))
       await store().endGrant(a.grant.id, 'revoked_by_user', start + 5)
-      await store().endRefusedSession({ grantId: b.grant.id, version: 1 }, start + 6)
+      await store().endRefusedSession(
+        { grantId: b.grant.id, version: 1 },
+        'provider_session_ended',
+        start + 6,
+      )
       const unused = { lastUse: undefined, replays: undefined }
       const expected: GrantRecord[] = [
         { grant: a.grant, ...unused, end: { at: start + 5, reason: 'revoked_by_user' } },

@@ -24,6 +24,8 @@ interface GrantRow extends MemoryGrantRecord {
   lease: { owner: string; until: number } | undefined
   /** Leases on this session whose outcome nobody knows. */
   attempts: number
+  /** When the provider first refused this session. */
+  refusedSince: number | undefined
 }
 
 interface AccessRow {
@@ -77,6 +79,7 @@ export function createMemoryGrants(
   const grants = new Map<string, GrantRow>()
   const accessTokens = new Map<string, AccessRow>()
   const refreshTokens = new Map<string, RefreshRow>()
+  const renewals = new Map<string, number>()
 
   function addTokens(grantId: string, tokens: MintedTokens, rotation?: Rotation): void {
     const { accessHash, accessExpiresAt: expiresAt, refreshHash, scope } = tokens
@@ -181,6 +184,7 @@ export function createMemoryGrants(
           session: row.session,
           lease: undefined,
           attempts: 0,
+          refusedSince: undefined,
         })
         row.redeemedAt = now
         row.session = undefined
@@ -249,11 +253,13 @@ export function createMemoryGrants(
         row.attempts += 1
         return { kind: 'leased', attempt: row.attempts }
       },
-      async releaseProviderSession({ grantId, owner, outcomeKnown }) {
+      async releaseProviderSession({ grantId, owner, outcomeKnown, refusedAt }) {
         const row = grants.get(grantId)
-        if (row?.lease?.owner !== owner) return
+        if (row?.lease?.owner !== owner) return undefined
         row.lease = undefined
         if (outcomeKnown) row.attempts -= 1
+        if ((row.refusedSince ?? 0) < (row.session?.issuedAt ?? 0)) row.refusedSince = refusedAt
+        return row.refusedSince
       },
       async saveProviderSession(session) {
         signOuts.replace(session)
@@ -266,13 +272,17 @@ export function createMemoryGrants(
       },
 
       endGrant: async (grantId, reason, now) => endGrant(grants.get(grantId), reason, now),
-      async endRefusedSession({ grantId, version }, now) {
+      async endRefusedSession({ grantId, version }, reason, now) {
         const row = grants.get(grantId)
         if (row?.session?.version !== version) return false
-        row.end = { at: now, reason: 'provider_session_ended' }
+        row.end = { at: now, reason }
         row.session = undefined
         return true
       },
+
+      recordProviderRenewal: async (issuer, renewedAt) =>
+        void renewals.set(issuer, Math.max(renewals.get(issuer) ?? 0, renewedAt)),
+      findProviderRenewal: async (issuer) => renewals.get(issuer),
     },
     collect(now, limit) {
       let deleted = giveUpCodes(now, limit)

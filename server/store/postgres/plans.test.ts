@@ -75,7 +75,9 @@ async function useEverything(store: Store, name: string): Promise<void> {
   await store.findProviderSession(grant.id)
   const owner = { grantId: grant.id, owner: 'one' }
   await store.leaseProviderSession({ ...owner, version: 1, until: start + 15 }, start)
-  await store.releaseProviderSession({ ...owner, outcomeKnown: true })
+  await store.releaseProviderSession({ ...owner, outcomeKnown: true, refusedAt: start })
+  await store.recordProviderRenewal(`issuer ${name}`, start)
+  await store.findProviderRenewal(`issuer ${name}`)
   await store.saveProviderSession(nextSession(session))
   await store.recordGrantUses([{ grantId: grant.id, usedAt: start, address: '192.0.2.1' }])
   await store.findGrant(grant.id)
@@ -87,7 +89,7 @@ async function useEverything(store: Store, name: string): Promise<void> {
     await store.endGrants({ userId: `u${number}` }, 'revoked_by_user', { now: start, limit: 3 })
     await store.endGrants({ clientId: `c${number}` }, 'client_removed', { now: start, limit: 3 })
   }
-  await store.endRefusedSession({ grantId: grant.id, version: 9 }, start)
+  await store.endRefusedSession({ grantId: grant.id, version: 9 }, 'provider_session_ended', start)
   await store.endGrant(grant.id, 'code_reuse', start)
   await store.postponeSignOut(grant.id, start + 1)
   await store.removeSignOut(grant.id)

@@ -108,6 +108,10 @@ export const postgresMigrations: readonly string[] = [
      ADD COLUMN tokens_collected boolean NOT NULL DEFAULT false;
    CREATE UNIQUE INDEX grants_family ON grants (family_hash) WHERE family_hash IS NOT NULL;
    CREATE INDEX grants_ended ON grants (ended_at) WHERE ended_at IS NOT NULL AND NOT tokens_collected;`,
+  `ALTER TABLE provider_session ADD COLUMN refused_since bigint;
+   CREATE TABLE provider_renewal (
+     issuer text COLLATE "C" PRIMARY KEY, renewed_at bigint NOT NULL
+   ) WITH (fillfactor = 50);`,
 ]
 
 // Which lock it is means nothing; it has to be one that nobody else takes: the letters "drawbr".

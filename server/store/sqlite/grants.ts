@@ -96,11 +96,11 @@ export function createSqliteGrants(
           const row = selectNumber.get(grantId)
           if (row) end(row['number'] as number, reason, now)
         }),
-      endRefusedSession: (session, now) =>
+      endRefusedSession: (session, reason, now) =>
         write(() => {
           const grantNumber = sessions.delete(session)
           if (grantNumber === undefined) return false
-          markEnded.run(now, 'provider_session_ended', grantNumber)
+          markEnded.run(now, reason, grantNumber)
           return true
         }),
     },

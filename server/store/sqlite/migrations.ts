@@ -208,4 +208,7 @@ export const sqliteMigrations: readonly string[] = [
    CREATE INDEX access_token_end ON access_token (coalesce(kept_until, expires_at));
    ALTER TABLE refresh_token ADD COLUMN access_number INTEGER;
    UPDATE refresh_token SET sealed_tokens = NULL WHERE sealed_tokens IS NOT NULL AND issued_at < unixepoch() - 180;`,
+
+  `ALTER TABLE provider_session ADD COLUMN refused_since INTEGER;
+   CREATE TABLE provider_renewal (issuer TEXT PRIMARY KEY, renewed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ]

@@ -194,6 +194,7 @@ describe('sqlite file', () => {
       access_token: 0,
       refresh_token: 1,
       grants: 1,
+      provider_renewal: 0,
       provider_session: 1,
       sign_out: 10,
     })
