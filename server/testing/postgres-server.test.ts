@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 // Says where its server is, and then does nothing more.
 const owner = `
@@ -28,6 +28,7 @@ it('the server and its folder go with the process that started it, however that 
   const child = spawn(process.execPath, ['--input-type=module', '--eval', owner], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  onTestFinished(() => void child.kill('SIGKILL'))
   const [said] = (await once(child.stdout, 'data')) as [Buffer]
   const { folder, port } = JSON.parse(String(said)) as { folder: string; port: number }
   expect(await accepts(port)).toBe(true)

@@ -62,7 +62,7 @@ const phases: Readonly<Record<string, Phase>> = {
     return { bridge }
   },
   'the server takes its time with initialize': async (stage) => {
-    const remote = await stage.remote({ era: 'legacy', delayMs: 250 })
+    const remote = await stage.remote({ era: 'legacy', delayMs: 60_000 })
     const bridge = bridgeOf(stage, remote.url)
     void bridge.initialize().catch(() => {})
     await until('initialize', () => remote.counters.requests['POST /mcp'] === 1)
