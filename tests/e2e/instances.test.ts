@@ -64,9 +64,14 @@ describe('three instances on one database', () => {
     const { access_token: token } = await client.connect(await createPerson(system))
     await delay(tokenSeconds * 1000 + 50)
     const before = auth.admin.counters.rotations
+    const began = performance.now()
     const answers = await times(30, () => callTool(system, token, 'whoami'))
     expect(answers).toHaveLength(30)
-    expect(auth.admin.counters.rotations - before).toBe(1)
+    const lifetimes = Math.ceil((performance.now() - began) / 1000 / tokenSeconds)
+    const rotations = auth.admin.counters.rotations - before
+    expect(rotations).toBeGreaterThan(0)
+    // One, unless these calls take so long that the new token ends meanwhile.
+    expect(rotations).toBeLessThanOrEqual(lifetimes)
   })
 
   it('what one instance ends has ended on all', async () => {
