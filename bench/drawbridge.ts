@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import { randomBytes } from 'node:crypto'
 import { createBrowser } from '../server/testing/browser.ts'
-import { freePort } from '../tests/e2e/free-port.ts'
+import { freePort } from '../server/testing/free-port.ts'
 import { type Child, startChild } from './child.ts'
 
 /** A place for one Drawbridge: its ports and its data folder. */

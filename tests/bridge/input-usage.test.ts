@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../e2e/free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { staged } from './support/stage.ts'
 
 const url = 'https://mcp.example.com/mcp'

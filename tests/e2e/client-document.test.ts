@@ -7,7 +7,7 @@ import { type KeySample, keySample } from '../../server/testing/key-sample.ts'
 import { createSelfSignedCertificate } from '../../server/testing/self-signed-certificate.ts'
 import { assertionFields } from './assertion.ts'
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
 import {

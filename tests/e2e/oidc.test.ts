@@ -8,7 +8,7 @@ import {
   type OidcServer,
   startOidcServer,
 } from '../../server/testing/oidc-server.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import {
   callTool,
   type PlainClient,

@@ -5,7 +5,7 @@ import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shar
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage } from '@drawbridge/shared/mcp-protocol.ts'
 import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
-import { freePort } from '../e2e/free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { createAuthorizationServer } from './authorization-server.ts'
 import type { RemoteClient } from './authorization-server.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
