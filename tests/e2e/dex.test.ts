@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../../server/testing/browser.ts'
 import { buildDex, dexClient, dexPassword, type DexServer, hasGo, startDex } from '../peers/dex/dex-server.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import {
   callTool,
   type PlainClient,
