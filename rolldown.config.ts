@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CodeSplittingNameFunction, defineConfig } from 'rolldown'
 import { builtinModules } from './scripts/builtin-modules.ts'
+import { publishOutput } from './scripts/published-output.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const output = {
@@ -11,6 +12,9 @@ const output = {
   sourcemap: false,
   cleanDir: true,
 } as const
+
+// In `dist`, so that whatever ignores that folder ignores these too; one for each build that writes there.
+const fresh = (folder: string, part: string): string => `${folder}/.new-${part}`
 
 /**
  * Puts everything that `entries` import before they run into one file called `name`, also what later parts share with it. Of
@@ -39,13 +43,20 @@ export default defineConfig([
   {
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform: 'node',
-    plugins: [thirdPartyNotices()],
-    output: { ...output, dir: 'server/dist', minify: false },
+    plugins: [thirdPartyNotices(), publishOutput('server/dist', () => true)],
+    output: { ...output, dir: fresh('server/dist', 'server'), minify: false },
   },
   {
     input: { main: 'bridge/main.ts' },
     platform: 'node',
-    plugins: [builtinModules(), thirdPartyNotices()],
+    plugins: [
+      builtinModules(),
+      thirdPartyNotices(),
+      publishOutput(
+        'bridge/dist',
+        (name) => !name.startsWith('keychain-helper.') && !name.startsWith('.new-'),
+      ),
+    ],
     // Native and optional: what is installed beside the bundle is loaded, when a key is read.
     external: ['keytar'],
     // Its other build asks for its own files at run time, which no bundle has.
@@ -53,7 +64,7 @@ export default defineConfig([
     // Read from disk at every start of a client, so bytes and files count.
     output: {
       ...output,
-      dir: 'bridge/dist',
+      dir: fresh('bridge/dist', 'bridge'),
       minify: true,
       codeSplitting: {
         groups: [
@@ -68,8 +79,8 @@ export default defineConfig([
     // By itself: with a file in common it would load that of main, and so run a second bridge.
     input: { 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
     platform: 'node',
-    plugins: [builtinModules()],
+    plugins: [builtinModules(), publishOutput('bridge/dist', () => false)],
     external: ['keytar'],
-    output: { ...output, dir: 'bridge/dist', cleanDir: false, minify: true, codeSplitting: false },
+    output: { ...output, dir: fresh('bridge/dist', 'helper'), minify: true, codeSplitting: false },
   },
 ])

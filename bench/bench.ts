@@ -6,6 +6,7 @@ import {
   type Connected,
   createSite,
   databaseOf,
+  type DrawbridgeOptions,
   type DrawbridgeSite,
   startDrawbridge,
 } from './drawbridge.ts'
@@ -35,22 +36,25 @@ export interface RunningDrawbridge {
 }
 
 /**
- * Starts Drawbridge with `grants` more grants than the one that signed in. Everything of it is below `name`;
- * `heapMegabytes` bounds its old generation.
+ * Grants that are refreshed in turn, and a life of access tokens with which each may be refreshed 15 times a second: no walker
+ * comes near the limit of refreshes of one grant.
  */
+export const refreshedGrants = 1000
+export const refreshTokenLife: DrawbridgeOptions = { accessTokenTtl: '2s' }
+
+/** Starts Drawbridge with `grants` more grants than the one that signed in. Everything of it is below `name`. */
 export async function startFilledDrawbridge(
   bench: Bench,
   name: string,
   grants: number,
-  heapMegabytes?: number,
+  options: DrawbridgeOptions = {},
 ): Promise<RunningDrawbridge & { fillSeconds: number }> {
   const site = await createSite(bench.launcher, join(bench.scratch, name))
   const first = await startDrawbridge(site)
   const connected = await connect(site)
   await first.stop()
   const fillSeconds = grants === 0 ? 0 : fillStore(databaseOf(site), grants)
-  const options = heapMegabytes === undefined ? '' : `--max-old-space-size=${heapMegabytes}`
-  return { site, child: await startDrawbridge(site, 'Drawbridge', options), connected, fillSeconds }
+  return { site, child: await startDrawbridge(site, options), connected, fillSeconds }
 }
 
 /** What an area is held against: answers per second and microseconds of processor time for each. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import { randomBytes } from 'node:crypto'
 import { createBrowser } from '../server/testing/browser.ts'
-import { freePort } from '../tests/e2e/free-port.ts'
+import { freePort } from '../server/testing/free-port.ts'
 import { type Child, startChild } from './child.ts'
 
 /** A place for one Drawbridge: its ports and its data folder. */
@@ -40,13 +40,21 @@ export function databaseOf(site: DrawbridgeSite): string {
   return join(site.directory, '.drawbridge', 'server.db')
 }
 
-/**
- * Starts the built server with its defaults, as users run it: SQLite, everything it logs kept in a file. `nodeOptions` is
- * what NODE_OPTIONS says.
- */
-export function startDrawbridge(site: DrawbridgeSite, name = 'Drawbridge', nodeOptions = ''): Promise<Child> {
+/** How a measured server differs from its defaults. */
+export interface DrawbridgeOptions {
+  /** What NODE_OPTIONS says. */
+  nodeOptions?: string
+  /** The setting of that name: with short ones a grant may be refreshed more often than every ten seconds. */
+  accessTokenTtl?: string
+}
+
+/** Starts the built server with its defaults but for `options`, as users run it: SQLite, everything it logs kept in a file. */
+export function startDrawbridge(
+  site: DrawbridgeSite,
+  { nodeOptions = '', accessTokenTtl }: DrawbridgeOptions = {},
+): Promise<Child> {
   return startChild({
-    name,
+    name: 'Drawbridge',
     script: site.launcher,
     argv: ['--json'],
     directory: site.directory,
@@ -55,6 +63,7 @@ export function startDrawbridge(site: DrawbridgeSite, name = 'Drawbridge', nodeO
       DRAWBRIDGE_LISTEN: `127.0.0.1:${site.port}`,
       DRAWBRIDGE_APP_URL: site.appUrl,
       ...(nodeOptions !== '' && { NODE_OPTIONS: nodeOptions }),
+      ...(accessTokenTtl !== undefined && { DRAWBRIDGE_ACCESS_TOKEN_TTL: accessTokenTtl }),
     },
     logFile: join(site.directory, 'log'),
   })

@@ -31,7 +31,9 @@ interface FloodReport {
  * Two hundred clients at work, before and beside a flood of bad requests of every kind from another address.
  */
 export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
-  const { site, child, connected } = await startFilledDrawbridge(bench, 'flood', 0, heapMegabytes)
+  const { site, child, connected } = await startFilledDrawbridge(bench, 'flood', 0, {
+    nodeOptions: `--max-old-space-size=${heapMegabytes}`,
+  })
   const host = new URL(site.baseUrl).host
   const request = postRequest(
     { host, path: '/mcp' },

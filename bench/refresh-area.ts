@@ -1,4 +1,10 @@
-import { type Bench, contestFigures, startFilledDrawbridge } from './bench.ts'
+import {
+  type Bench,
+  contestFigures,
+  refreshedGrants,
+  refreshTokenLife,
+  startFilledDrawbridge,
+} from './bench.ts'
 import { compete } from './contest.ts'
 import type { DrawbridgeSite } from './drawbridge.ts'
 import type { BarredFigure } from './figure.ts'
@@ -10,27 +16,30 @@ import { createRefreshWalker, type RefreshTarget } from './walkers.ts'
 /** Refresh token grants over HTTP, each committed to disk before it is answered. */
 export async function measureRefresh(bench: Bench): Promise<BarredFigure[]> {
   const { connections } = bench
-  const drawbridge = await startFilledDrawbridge(bench, 'refresh', connections)
+  const drawbridge = await startFilledDrawbridge(bench, 'refresh', refreshedGrants, refreshTokenLife)
+  const chains = Math.floor(refreshedGrants / connections)
   const { site, connected } = drawbridge
   const ours = {
     port: site.port,
     target: refreshTarget(site, connected.clientId),
-    tokens: Array.from({ length: connections }, (_, index) => filledRefreshToken(index)),
+    chains: Array.from({ length: connections }, (_, connection) =>
+      Array.from({ length: chains }, (_each, chain) => filledRefreshToken(connection * chains + chain)),
+    ),
   }
   const others = []
   for (const rival of rivals) {
     if (rival.refreshPath === undefined) continue
     const { name, child, port, host, clientId, resource, refreshTokens } = await startRival(rival, bench)
     const target = { host, path: rival.refreshPath, clientId, resource }
-    others.push({ name, child, port, target, tokens: refreshTokens })
+    others.push({ name, child, port, target, chains: refreshTokens.map((token) => [token]) })
   }
   const contenders = []
-  for (const { name, child, port, target, tokens } of [
+  for (const { name, child, port, target, chains: ofEach } of [
     { name: 'Drawbridge', child: drawbridge.child, ...ours },
     ...others,
   ]) {
     const seen = new Set<string>()
-    const walkers = tokens.map((token) => createRefreshWalker(target, [token], seen))
+    const walkers = ofEach.map((tokens) => createRefreshWalker(target, tokens, seen))
     contenders.push({ name, child, load: await openLoad(port, walkers) })
   }
   const summaries = await compete(contenders, bench.plan)

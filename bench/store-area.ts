@@ -1,13 +1,10 @@
-import { type Bench, startFilledDrawbridge } from './bench.ts'
+import { type Bench, refreshedGrants, refreshTokenLife, startFilledDrawbridge } from './bench.ts'
 import { compete, type Summary } from './contest.ts'
 import { atMost, type BarredFigure, reported } from './figure.ts'
 import { openLoad } from './load.ts'
 import { refreshTarget } from './refresh-area.ts'
 import { filledRefreshToken } from './store-fill.ts'
 import { createRefreshWalker } from './walkers.ts'
-
-/** Grants that one connection refreshes in turn: together they touch rows all over the store. */
-const chainsPerConnection = 15
 
 /** What a refresh costs with few and with many live grants in the store. */
 export async function measureStore(bench: Bench): Promise<BarredFigure[]> {
@@ -18,7 +15,7 @@ export async function measureStore(bench: Bench): Promise<BarredFigure[]> {
     stores.push({
       name,
       grants,
-      ...(await startFilledDrawbridge(bench, `store-${grants}`, grants)),
+      ...(await startFilledDrawbridge(bench, `store-${grants}`, grants, refreshTokenLife)),
     })
   }
   const contenders = []
@@ -74,7 +71,7 @@ function storeFigures(measured: readonly MeasuredStore[]): BarredFigure[] {
 
 /** Refresh tokens for one of `connections`, from all over a store of `grants`, none of them another's. */
 function spreadTokens(connection: number, connections: number, grants: number): string[] {
-  const chains = Math.max(1, Math.min(chainsPerConnection, Math.floor(grants / connections)))
+  const chains = Math.max(1, Math.floor(Math.min(refreshedGrants, grants) / connections))
   return Array.from({ length: chains }, (_, chain) =>
     filledRefreshToken(Math.floor(((chain * connections + connection) / (chains * connections)) * grants)),
   )

@@ -2,9 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { hashSecret } from '../server/core/seal.ts'
+import { tokenKey } from '../server/core/token-issue.ts'
 import { openSqliteStore } from '../server/store/sqlite/sqlite.ts'
-import { addGrant, grantSample, start, successorSample } from '../server/testing/grant-sample.ts'
+import {
+  addGrant,
+  grantSample,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../server/testing/grant-sample.ts'
 import { filledRefreshToken, fillStore } from './store-fill.ts'
 
 const count = 50
@@ -22,10 +28,10 @@ describe('fillStore', () => {
     await first.close()
     fillStore(path, count)
     const store = openSqliteStore(path)
-    const options = { now: start + 10, replaySeconds: 120 }
+    const options = rotationTerms(start + 10)
     const ids = new Set([grant.id])
     for (let number = 0; number < count; number += 1) {
-      const hash = hashSecret(filledRefreshToken(number))
+      const hash = tokenKey(filledRefreshToken(number))
       const found = await store.findRefreshToken(hash)
       expect(found).toMatchObject({ grant: { clientId: grant.clientId }, endReason: undefined })
       const id = found?.grant.id ?? ''
@@ -36,8 +42,8 @@ describe('fillStore', () => {
     }
     expect(ids.size).toBe(count + 1)
     while ((await store.collectExpired(grant.expiresAt + 1, 100)) > 0);
-    expect(await store.findRefreshToken(hashSecret(filledRefreshToken(0)))).toBeUndefined()
-    expect(await store.findRefreshToken(hashSecret(filledRefreshToken(count - 1)))).toBeUndefined()
+    expect(await store.findRefreshToken(tokenKey(filledRefreshToken(0)))).toBeUndefined()
+    expect(await store.findRefreshToken(tokenKey(filledRefreshToken(count - 1)))).toBeUndefined()
     await store.close()
   })
 

@@ -2,10 +2,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { createHash } from 'node:crypto'
 import { hashSecret } from '../server/core/seal.ts'
+import { tokenKey } from '../server/core/token-issue.ts'
 
 /** The refresh token of grant `number` of a filled store; `number` counts from zero. */
 export function filledRefreshToken(number: number): string {
-  return `mcpr_${digest(`refresh token ${number}`)}`
+  return `mcpr_0000000${filledFamily(number)}${digest(`refresh token ${number}`)}`
+}
+
+function filledFamily(number: number): string {
+  return digest(`family ${number}`).slice(0, 22)
 }
 
 /**
@@ -19,19 +24,20 @@ export function fillStore(path: string, count: number): number {
   try {
     // Nothing is lost if this is: it can be filled again.
     database.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;
-      CREATE TEMP TABLE copy (number INTEGER, grant_id TEXT, access_hash TEXT, refresh_hash TEXT);
+      CREATE TEMP TABLE copy (number INTEGER, grant_id TEXT, family_hash TEXT, access_hash TEXT, refresh_hash TEXT);
       BEGIN;`)
-    const insert = database.prepare('INSERT INTO copy VALUES (?, ?, ?, ?)')
+    const insert = database.prepare('INSERT INTO copy VALUES (?, ?, ?, ?, ?)')
     for (let number = 0; number < count; number += 1) {
       insert.run(
         // The one that is there already has the number 1 everywhere.
         number + 2,
         digest(`grant ${number}`).slice(0, 22),
+        hashSecret(filledFamily(number)),
         hashSecret(`access token ${number}`),
-        hashSecret(filledRefreshToken(number)),
+        tokenKey(filledRefreshToken(number)),
       )
     }
-    copyRows(database, 'grants', { ...numbers, id: 'grant_id' })
+    copyRows(database, 'grants', { ...numbers, id: 'grant_id', family_hash: 'family_hash' })
     copyRows(database, 'provider_session', { ...numbers, grant_id: 'grant_id' })
     copyRows(database, 'access_token', { ...numbers, hash: 'access_hash' })
     copyRows(database, 'refresh_token', { ...numbers, hash: 'refresh_hash' })
@@ -48,6 +54,7 @@ const numbers = {
   grant_number: 'number',
   first_refresh_token: 'number',
   successor: 'number',
+  access_number: 'number',
 }
 
 /** Copies the single row of `table`; `keys` says which of its columns come from which column of the copies. */

@@ -24,12 +24,14 @@ export function builtinModules(): Plugin {
   }
 }
 
-/** One import as declarations: of some exports together, or of the whole module. */
+/** One import as declarations: of some exports together, or of the whole module. One of them may be called `process`. */
 function declarationsOf({ moduleRequest, entries }: StaticImport): string {
   const isWhole = ({ importName }: ImportEntry): boolean => importName.kind !== 'Name'
   const names = entries.filter(isWhole).map(({ localName }) => localName.value)
   const parts = entries.filter((entry) => !isWhole(entry))
   const bindings = parts.map(({ importName, localName }) => `${importName.name}: ${localName.value}`)
   if (bindings.length > 0) names.push(`{${bindings.join()}}`)
-  return names.map((name) => `const ${name} = process.getBuiltinModule('${moduleRequest.value}');`).join('')
+  return names
+    .map((name) => `const ${name} = globalThis.process.getBuiltinModule('${moduleRequest.value}');`)
+    .join('')
 }

@@ -95,7 +95,9 @@ write(
 Made by \`npm run docs\` from the table of settings in \`server/setting.ts\`.
 
 A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
-fault, and every fault is reported at once (exit code 2). \`createDrawbridge\` takes the same settings by field name.
+fault, and so is a file that a setting names and that cannot be used. Every fault is reported at once, under the name that the
+setting was given by (exit code 2). Files of settings may begin with a byte order mark. \`createDrawbridge\` takes the same
+settings by field name, each as a string.
 
 ${table(
   ['variable', 'flag', 'field', 'default', 'meaning'],

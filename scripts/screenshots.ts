@@ -14,8 +14,8 @@ import type { FetchHandler } from '../server/http/router.ts'
 import { createLog } from '../server/log.ts'
 import { systemRuntime } from '../server/system-runtime.ts'
 import { findChromium, withChromium } from '../server/testing/headless-chromium.ts'
-import { addGrant, grantSample } from '../server/testing/grant-sample.ts'
-import { createLoginFixture } from '../server/testing/login-fixture.ts'
+import { addGrant, grantSample, rotationTerms, successorSample } from '../server/testing/grant-sample.ts'
+import { createLoginFixture, type LoginFixture } from '../server/testing/login-fixture.ts'
 import { providerSample, publicClient, signedIn } from '../server/testing/sign-in-sample.ts'
 
 const appearances = [
@@ -112,6 +112,8 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
     await loginUrl('Quill', 'http://127.0.0.1/cb', { redirect_uri: 'https://quill.example/cb' }),
   )
   await picture(page, folder, 'error')
+  await page.goto(await loginUrl('Quill', 'https://quill.example/cb', { response_type: 'token' }))
+  await picture(page, folder, 'request-refused')
   await page.goto(await loginUrl('Cursor', cursor))
   await page.type('input[name=email]', account.email)
   await page.type('input[name=password]', account.password)
@@ -221,6 +223,7 @@ async function pictureConnections(page: Page, folder: string, serve: Serve): Pro
   await picture(page, folder, 'connections')
   await page.click('summary')
   await picture(page, folder, 'connections-end-all')
+  await pictureWaiting(page, folder, { store, runtime })
   await store.endGrant('grant code', 'refresh_token_reuse', runtime.now())
   await store.endGrant('grant device', 'provider_session_ended', runtime.now())
   await page.reload()
@@ -229,6 +232,30 @@ async function pictureConnections(page: Page, folder: string, serve: Serve): Pro
   await picture(page, folder, 'connections-ended')
   await submit(page, 'button[value=sign_out]')
   await picture(page, folder, 'connections-signed-out')
+}
+
+/** What was allowed and not fetched, and a key that came from two addresses. */
+async function pictureWaiting(
+  page: Page,
+  folder: string,
+  { store, runtime }: Pick<LoginFixture['shared'], 'store' | 'runtime'>,
+): Promise<void> {
+  const now = runtime.now()
+  for (const clientId of ['device', 'code']) {
+    const { code, session } = grantSample(`waiting ${clientId}`, { user: ada, clientId, createdAt: now - 30 })
+    const codeChallenge = clientId === 'device' ? '' : code.codeChallenge
+    await store.addAuthorizationCode({ ...code, codeChallenge, expiresAt: now + 90 }, session)
+  }
+  for (const address of ['203.0.113.8', '198.51.100.23']) {
+    await store.rotateRefreshToken(
+      'refresh code 1',
+      successorSample('code 2'),
+      rotationTerms(now, { address }),
+    )
+  }
+  await page.reload()
+  await picture(page, folder, 'connections-waiting')
+  runtime.advance(120)
 }
 
 /** Makes BASE_URL answer with another server from now on. */

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { RawRequest } from './http/guarded-server.ts'
 import {
   account,
+  appUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
@@ -29,6 +30,40 @@ describe('the whole way, in one process', () => {
     const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'from a tool' })
     expect(added.text).toMatch(/^Added note /)
     expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
+  })
+})
+
+describe('the embedded provider behind a proxy', () => {
+  it.each<[header: string, value: string]>([
+    ['forwarded', 'for=203.0.113.1'],
+    ['x-forwarded-for', '203.0.113.1'],
+    ['x-forwarded-host', 'mcp.example.com'],
+    ['x-forwarded-proto', 'https'],
+  ])('answers nothing that came with %s', async (header, value) => {
+    drawbridge = await startDrawbridge()
+    for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
+      const ask = (headers: Record<string, string>): Promise<Response> | undefined =>
+        drawbridge.app.embedded?.fetch(new Request(`${appUrl}${path}`, { headers }))
+      expect((await ask({}))?.status).not.toBe(403)
+      const refused = await ask({ [header]: value })
+      expect([refused?.status, await refused?.text()]).toEqual([403, expect.stringContaining('PROVIDER')])
+    }
+  })
+})
+
+describe('the id of a request', () => {
+  it('is another each time, and neither tells how many there were nor which process answers', async () => {
+    drawbridge = await startDrawbridge()
+    const ids: string[] = []
+    for (let count = 0; count < 20; count += 1) {
+      const { headers } = await drawbridge.fetch('/healthz')
+      ids.push(headers.get('x-request-id') ?? '')
+    }
+    expect(new Set(ids).size).toBe(20)
+    for (const id of ids) expect(id).toMatch(/^[\w-]{16}$/)
+    // What is the same at the same place in all of them would be something other than chance.
+    const places = Array.from({ length: 16 }, (_, place) => new Set(ids.map((id) => id[place])).size)
+    expect(Math.min(...places)).toBeGreaterThan(1)
   })
 })
 

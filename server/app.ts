@@ -5,17 +5,20 @@ import { createGrantUse } from './core/grant-use.ts'
 import { createScopeCatalogue } from './core/scope.ts'
 import { createSealer, type KeyRing } from './core/seal.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
+import { shareSessions } from './core/shared-session.ts'
 import { createSignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './embedded.ts'
 import { createEndpoints } from './endpoint-table.ts'
-import { createAddressChain } from './http/client-address.ts'
+import { createAddressChain, createClientAddress } from './http/client-address.ts'
+import { tokenPaths } from './http/default-paths.ts'
 import type { RequestGate } from './http/guarded-server.ts'
 import { observeRequests } from './http/request-metrics.ts'
 import { publicUrls } from './http/metadata.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
+import { createSteadyCheck } from './http/steady-check.ts'
 import { createLoadShedding } from './load-shedding.ts'
-import { type Log, nameTokenRefusals, reportTo } from './log.ts'
+import { type Log, nameTokenRefusals, type Report, reportTo } from './log.ts'
 import { observeFetch, observeStore } from './metrics-observer.ts'
 import type { ToolModule } from './mcp/tool-module.ts'
 import { openClients } from './open-clients.ts'
@@ -74,15 +77,16 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   }
   const outward = observeFetch(runtime, targets, log.metrics)
   const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : outward
-  const provider = openProvider(config, inward)
-  // Names this process: among the instances that share a store, and in the request ids of its log.
+  const opened = { store, provider: openProvider(config, inward), sealer, runtime }
+  const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
+  const { provider } = sessions
+  // Names this process among the instances that share a store.
   const instance = encodeBase64url(runtime.randomBytes(9))
-  let requests = 0
   let isDraining = false
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
     report(event, { grant_id: grantId, error })
   const keeper = createSessionKeeper({
-    store,
+    store: sessions.store,
     provider,
     providerIssuer: provider.issuer,
     sealer,
@@ -125,34 +129,36 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     readiness: {
       store: () => store.findClient(''),
       keys: () => checkKeys(store, ring),
-      provider: () => provider.capabilities(),
+      provider: createSteadyCheck(() => provider.ping()),
     },
     isDraining: () => isDraining,
     report,
   })
   // Behind TLS only a proxy can be what connects.
-  const addressOf = createAddressChain(config.trustedProxies, {
-    onlyByProxy: config.baseUrl.startsWith('https:'),
-  })
-  const tokenPath = `${urls.basePath}/oauth/token`
+  const onlyByProxy = config.baseUrl.startsWith('https:')
+  const addressOf = createAddressChain(config.trustedProxies, { onlyByProxy })
+  const clientAddress = createClientAddress(config.trustedProxies, { onlyByProxy })
+  const noteAddress = warnWithoutAddress(urls.basePath, report)
+  const pathsOfTokens = tokenPaths(urls.basePath)
   const gate = createLoadShedding({
     addressOf,
     runtime,
     report,
-    tokenPath,
+    tokenPaths: pathsOfTokens,
     // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
     // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
-    provingPaths: ['/mcp', '/oauth/token', '/oauth/introspect'].map((path) => urls.basePath + path),
+    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],
   })
   const router = createRouter(endpoints, {
     baseUrl: config.baseUrl,
     allowedHosts: config.allowedHosts,
     createContext: (request, peer) => {
-      requests += 1
-      const id = `${instance}-${requests.toString(36)}`
-      const address = addressOf(request.headers.get('x-forwarded-for'), peer?.address)
+      // Random: everybody reads it, and it should not say how many requests there were.
+      const id = encodeBase64url(runtime.randomBytes(12))
+      const address = clientAddress(request, peer)
+      noteAddress(address, request)
       const reportOf = reportTo(log, { request_id: id, address })
-      return { id, address, report: nameTokenRefusals(reportOf, request.url, tokenPath) }
+      return { id, address, report: nameTokenRefusals(reportOf, request.url, pathsOfTokens) }
     },
   })
   const fetch = log.metrics ? observeRequests(router, endpoints, log.metrics) : router
@@ -178,6 +184,24 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
       embedded?.close()
       await store.close()
     },
+  }
+}
+
+/**
+ * Says once that no limit per address holds, at the first request that counts in one while no address has ever been known.
+ * Probes of the machine's own health come from elsewhere, and say nothing about it.
+ */
+function warnWithoutAddress(
+  basePath: string,
+  report: Report,
+): (address: string | undefined, request: Request) => void {
+  const probes = new Set(['/healthz', '/readyz'].map((path) => basePath + path))
+  let settled = false
+  return (address, request) => {
+    if (settled) return
+    if (address === undefined && probes.has(new URL(request.url).pathname)) return
+    settled = true
+    if (address === undefined) report('address_unknown')
   }
 }
 

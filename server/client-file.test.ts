@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readClientFile, readDocumentFile } from './client-file.ts'
-import { ConfigError } from './config.ts'
 import { hashSecret } from './core/seal.ts'
 import { start } from './testing/grant-sample.ts'
 
@@ -27,20 +26,10 @@ function write(content: unknown): string {
 
 const read = (...entries: unknown[]) => readClientFile(write(entries), policy, start)
 
-function problems(run: () => unknown): readonly string[] {
-  try {
-    run()
-    return []
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems
-    throw error
-  }
-}
-
 describe('readClientFile', () => {
   it('reads a public client', () => {
     const clients = read({ client_id: 'reports', client_name: 'Reports', redirect_uris })
-    expect([...clients]).toEqual([
+    expect([...clients.entries]).toEqual([
       [
         'reports',
         {
@@ -103,7 +92,7 @@ describe('readClientFile', () => {
     ],
     ['registered members that nobody needs', { logo_uri: 'https://a.example/l', contacts: ['a'] }, {}],
   ])('%s', (_rule, members, expected) => {
-    expect(read({ client_id: 'c', redirect_uris, ...members }).get('c')).toMatchObject(expected)
+    expect(read({ client_id: 'c', redirect_uris, ...members }).entries.get('c')).toMatchObject(expected)
   })
 
   it.each<[fault: string, members: object]>([
@@ -131,33 +120,36 @@ describe('readClientFile', () => {
     ['introspects needs a client_secret', { introspects: true }],
     ['introspects needs a client_secret', { introspects: true, redirect_uris: undefined }],
   ])('fault: %s in %j', (fault, members) => {
-    const [problem, ...more] = problems(() => read({ client_id: 'c', redirect_uris, ...members }))
+    const [problem, ...more] = read({ client_id: 'c', redirect_uris, ...members }).faults
     expect(problem).toContain(fault)
-    expect(problem).toMatch(/^CLIENTS: .*clients\.json, entry 1: .*\.$/)
+    expect(problem).toMatch(/clients\.json, entry 1: .*\.$/)
     expect(more).toEqual([])
     expect(problem).not.toContain(secret)
   })
 
   it('names all faults at once, each with its entry', () => {
-    const found = problems(() =>
-      read({ client_id: 'a', redirect_uris }, 7, { client_id: 'a', redirect_uris }, { client_id: 'b' }),
-    )
+    const found = read(
+      { client_id: 'a', redirect_uris },
+      7,
+      { client_id: 'a', redirect_uris },
+      { client_id: 'b' },
+    ).faults
     expect(found.map((text) => /entry (\d)/.exec(text)?.[1])).toEqual(['2', '3', '4'])
   })
 
   it.each<[rule: string, path: () => string, expected: RegExp]>([
-    ['is not there', () => join(folder, 'missing.json'), /cannot be read \(ENOENT\)\.$/],
-    ['is a folder', () => folder, /cannot be read \(EISDIR\)\.$/],
+    ['is not there', () => join(folder, 'missing.json'), /^there is no file .*missing\.json\.$/],
+    ['is a folder', () => folder, /is a folder, not a file\.$/],
     ['is no JSON', () => write(`[{"client_secret": "${secret}"`), /is not valid JSON\.$/],
     ['is no array', () => write({ client_secret: secret }), /must hold a JSON array\.$/],
   ])('fault: the file %s', (_rule, path, expected) => {
-    const found = problems(() => readClientFile(path(), policy, start))
+    const found = readClientFile(path(), policy, start).faults
     expect(found).toEqual([expect.stringMatching(expected)])
     expect(found.join('')).not.toContain(secret)
   })
 
   it('an empty array is no fault', () => {
-    expect(read().size).toBe(0)
+    expect(read().entries.size).toBe(0)
   })
 })
 
@@ -167,15 +159,16 @@ describe('readDocumentFile', () => {
 
   it('reads documents, each under its own client_id', () => {
     const documents = readDocumentFile(write([document]), policy)
-    expect(documents.get(url)).toMatchObject({ id: url, name: 'Quill', authMethod: 'none' })
+    expect(documents.entries.get(url)).toMatchObject({ id: url, name: 'Quill', authMethod: 'none' })
   })
 
   it('names what is wrong with each', () => {
-    const found = problems(() =>
-      readDocumentFile(write([{ ...document, client_name: undefined }, null, document, document]), policy),
-    )
+    const found = readDocumentFile(
+      write([{ ...document, client_name: undefined }, null, document, document]),
+      policy,
+    ).faults
     expect(found).toEqual([
-      expect.stringMatching(/^CLIENT_DOCUMENT_FILE: .*entry 1: client_name is missing\.$/),
+      expect.stringMatching(/clients\.json, entry 1: client_name is missing\.$/),
       expect.stringMatching(/entry 2 must be a JSON object\.$/),
       expect.stringMatching(/entry 4: client_id .* is there twice\.$/),
     ])
@@ -188,7 +181,7 @@ describe('readDocumentFile', () => {
     'quill',
     '',
   ])('fault: %j would never be looked up', (client_id) => {
-    const found = problems(() => readDocumentFile(write([{ ...document, client_id }]), policy))
+    const found = readDocumentFile(write([{ ...document, client_id }]), policy).faults
     expect(found).toEqual([expect.stringMatching(/entry 1: client_id must be .* URL/)])
   })
 })

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import { ConfigError } from './config.ts'
 import { type DocumentClient, isDocumentUrl, readClientDocument } from './core/client-id-metadata-document.ts'
@@ -14,6 +14,8 @@ import { readAuthMethod, usesSecret } from './core/client-registration.ts'
 import type { Client, ClientAuthMethod } from './core/client.ts'
 import { hashSecret } from './core/seal.ts'
 import { invalidMetadata } from './core/invalid-metadata.ts'
+import type { ServerConfig } from './setting.ts'
+import { readSettingFile } from './setting-file-text.ts'
 
 const fewestSecretCharacters = 16
 
@@ -44,29 +46,47 @@ const knownMembers = new Set([
 /** What one entry of a file came to. */
 type Reading<Value> = { kind: 'read'; value: Value } | { kind: 'faulty'; fault: string }
 
+/** What a file holds, by client id, and every fault of it. Each fault names the file; no secret is repeated. */
+export interface FileReading<Value> {
+  entries: ReadonlyMap<string, Value>
+  faults: readonly string[]
+}
+
+/** What client metadata may hold under `config`. */
+export function clientPolicy(
+  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
+): ClientMetadataPolicy {
+  return {
+    privateUseRedirectUris: config.privateUseRedirectUris,
+    allowLoopback: isLoopbackHostname(new URL(config.baseUrl).hostname),
+  }
+}
+
 /**
  * The clients of the file that CLIENTS names: a JSON array of client metadata (RFC 7591 section 2), each with a `client_id`, for a
- * confidential client `client_secret` or `client_secret_sha256`, and `introspects` for a resource server. Read once.
- *
- * Throws `ConfigError` with every fault of the file. No secret is repeated in it.
+ * confidential client `client_secret` or `client_secret_sha256`, and `introspects` for a resource server.
  */
-export function readClientFile(
-  path: string,
-  policy: ClientMetadataPolicy,
+export function readClientFile(path: string, policy: ClientMetadataPolicy, now: number): FileReading<Client> {
+  return readEntries(path, (entry) => readConfiguredClient(entry, policy, now))
+}
+
+/** As {@link readClientFile} where CLIENTS may be unset. Throws {@link ConfigError} with the faults of the file. */
+export function readConfiguredClients(
+  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>,
   now: number,
 ): ReadonlyMap<string, Client> {
-  return readEntries(path, 'CLIENTS', (entry) => readConfiguredClient(entry, policy, now))
+  const { clients: path } = config
+  return path === undefined
+    ? new Map()
+    : faultless('clients', readClientFile(path, clientPolicy(config), now))
 }
 
 /**
  * The documents of the file that CLIENT_DOCUMENT_FILE names: a JSON array of client id metadata documents, each under its own
- * `client_id`. Throws as {@link readClientFile} does.
+ * `client_id`.
  */
-export function readDocumentFile(
-  path: string,
-  policy: ClientMetadataPolicy,
-): ReadonlyMap<string, DocumentClient> {
-  return readEntries(path, 'CLIENT_DOCUMENT_FILE', (entry): Reading<DocumentClient> => {
+export function readDocumentFile(path: string, policy: ClientMetadataPolicy): FileReading<DocumentClient> {
+  return readEntries(path, (entry): Reading<DocumentClient> => {
     const { client_id: url } = entry
     if (typeof url !== 'string' || !isDocumentUrl(url, policy.allowLoopback)) {
       return faulty('client_id must be the https URL of the document, as a browser writes it.')
@@ -78,42 +98,53 @@ export function readDocumentFile(
   })
 }
 
+/** As {@link readDocumentFile} where CLIENT_DOCUMENT_FILE may be unset. Throws {@link ConfigError} with the faults of the file. */
+export function readDocumentCopies(
+  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clientDocumentFile'>,
+): ReadonlyMap<string, DocumentClient> {
+  const { clientDocumentFile: path } = config
+  if (path === undefined) return new Map()
+  return faultless('clientDocumentFile', readDocumentFile(path, clientPolicy(config)))
+}
+
+function faultless<Value>(
+  field: string,
+  { entries, faults }: FileReading<Value>,
+): ReadonlyMap<string, Value> {
+  if (faults.length > 0) throw new ConfigError(faults.map((fault) => `${field}: ${fault}`))
+  return entries
+}
+
 function readEntries<Value extends { id: string }>(
   path: string,
-  setting: string,
   read: (entry: JsonObject) => Reading<Value>,
-): ReadonlyMap<string, Value> {
-  const found = new Map<string, Value>()
-  const faults = readArray(path, setting).flatMap((entry, index) => {
-    const name = `${setting}: ${path}, entry ${index + 1}`
+): FileReading<Value> {
+  const entries = new Map<string, Value>()
+  const array = readArray(path)
+  if (array.kind === 'faulty') return { entries, faults: [array.fault] }
+  const faults = array.value.flatMap((entry, index) => {
+    const name = `${path}, entry ${index + 1}`
     if (!isJsonObject(entry)) return [`${name} must be a JSON object.`]
     const reading = read(entry)
     if (reading.kind === 'faulty') return [`${name}: ${reading.fault}`]
     const { value } = reading
-    if (found.has(value.id)) return [`${name}: client_id ${value.id} is there twice.`]
-    found.set(value.id, value)
+    if (entries.has(value.id)) return [`${name}: client_id ${value.id} is there twice.`]
+    entries.set(value.id, value)
     return []
   })
-  if (faults.length > 0) throw new ConfigError(faults)
-  return found
+  return { entries, faults }
 }
 
-function readArray(path: string, setting: string): unknown[] {
-  let text: string
+function readArray(path: string): Reading<unknown[]> {
+  const file = readSettingFile(path)
+  if (file.kind === 'unreadable') return faulty(file.fault)
   try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new ConfigError([`${setting}: ${path} cannot be read (${code}).`])
-  }
-  try {
-    const value: unknown = JSON.parse(text)
-    if (Array.isArray(value)) return value
+    const value: unknown = JSON.parse(file.text)
+    return Array.isArray(value) ? { kind: 'read', value } : faulty(`${path} must hold a JSON array.`)
   } catch {
     // What a parser says repeats the text, and there are secrets in it.
-    throw new ConfigError([`${setting}: ${path} is not valid JSON.`])
+    return faulty(`${path} is not valid JSON.`)
   }
-  throw new ConfigError([`${setting}: ${path} must hold a JSON array.`])
 }
 
 function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Reading<Client> {

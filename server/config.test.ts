@@ -31,6 +31,7 @@ describe('createConfig', () => {
       providerClientSecret: undefined,
       providerName: 'localhost:8788',
       providerScope: 'openid email profile offline_access',
+      providerSessions: 'many',
       providerParameters: {},
       social: undefined,
       captcha: undefined,

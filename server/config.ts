@@ -1,3 +1,4 @@
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
 import type { ServerConfig, Setting, Settings } from './setting.ts'
 import { settings } from './setting-table.ts'
@@ -17,44 +18,104 @@ export class ConfigError extends Error {
   }
 }
 
+/** Settings that were checked, whatever came of it. */
+export interface CheckedSettings {
+  /** Complete: a setting with a fault has its default. */
+  config: ServerConfig
+  /** Sentences that name the setting and say what is expected. */
+  problems: readonly string[]
+  /** Given, but not as a value of that setting. */
+  unusable: ReadonlySet<keyof ServerConfig>
+  /** How a fault calls a setting. */
+  nameOf: (field: keyof ServerConfig) => string
+}
+
+/** What the settings themselves do not say. */
+export interface SettingContext {
+  production: boolean
+  /** Faults that are known already. */
+  problems?: readonly string[]
+}
+
 /**
  * The complete configuration for `given`, where `name` says how a fault calls a setting (its variable or flag).
- * Throws {@link ConfigError} with every fault found. The values of secrets are never repeated.
+ * Throws {@link ConfigError} with every fault found. The values of secrets are never repeated. Files that
+ * settings name are not looked at.
  */
 export function createConfig(
   given: Settings,
-  context: { production: boolean; problems?: readonly string[] },
-  name: (setting: Setting) => string = (setting) => setting.field,
+  context: SettingContext,
+  name?: (setting: Setting) => string,
 ): ServerConfig {
-  const problems = [...(context.problems ?? [])]
-  const values = new Map<keyof ServerConfig, unknown>()
-  for (const setting of settings) {
-    const text = given[setting.field]
-    if (text === undefined) continue
-    try {
-      values.set(setting.field, setting.parse(text))
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error
-      const shown = setting.secret ? 'the given value' : JSON.stringify(withoutPassword(text))
-      problems.push(`${name(setting)}: ${error.message}; got ${shown}.`)
-    }
-  }
-  const config = withDefaults(Object.fromEntries(values), given)
-  const callOf = (field: keyof ServerConfig): string =>
+  const { config, problems } = checkSettings(given, context, name)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}
+
+/** As {@link createConfig}, for a caller that has further faults to tell at the same time. Never throws. */
+export function checkSettings(
+  given: Settings,
+  context: SettingContext,
+  name: (setting: Setting) => string = (setting) => setting.field,
+): CheckedSettings {
+  const { values, problems, unusable } = parseSettings(given, name)
+  const config = Object.freeze(withDefaults(values, given))
+  const nameOf = (field: keyof ServerConfig): string =>
     settings
       .filter((row) => row.field === field)
       .map(name)
       .join('')
   // A provider that is not known here has rules that are not known here.
-  if (given.provider === undefined || values.has('provider')) {
+  if (!unusable.has('provider')) {
     const broken =
       config.provider === 'embedded'
         ? brokenEmbeddedRules(config, context.production)
         : brokenProviderRules(given, config.provider)
-    problems.push(...broken.map(([field, text]) => `${callOf(field)}: ${text}`))
+    problems.push(...broken.map(([field, text]) => `${nameOf(field)}: ${text}`))
   }
-  if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze(config)
+  return {
+    config,
+    problems: [...unknownFields(given), ...(context.problems ?? []), ...problems],
+    unusable,
+    nameOf,
+  }
+}
+
+function parseSettings(
+  given: Settings,
+  name: (setting: Setting) => string,
+): { values: Partial<ServerConfig>; problems: string[]; unusable: Set<keyof ServerConfig> } {
+  const problems: string[] = []
+  const values = new Map<keyof ServerConfig, unknown>()
+  const unusable = new Set<keyof ServerConfig>()
+  for (const setting of settings) {
+    // A program that is not checked by a compiler may give anything.
+    const text: unknown = given[setting.field]
+    if (text === undefined) continue
+    try {
+      if (typeof text !== 'string')
+        throw new TypeError('expected a string, as a flag or variable would have it')
+      values.set(setting.field, setting.parse(text))
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      unusable.add(setting.field)
+      problems.push(`${name(setting)}: ${error.message}; got ${shown(text, setting)}.`)
+    }
+  }
+  return { values: Object.fromEntries(values), problems, unusable }
+}
+
+function unknownFields(given: Settings): string[] {
+  const fields: string[] = settings.map(({ field }) => field)
+  return Object.keys(given)
+    .filter((field) => !fields.includes(field))
+    .map((field) => `${field}: there is no such setting.${suggestion(field, fields)}`)
+}
+
+function shown(value: unknown, { secret }: Setting): string {
+  if (secret) return 'the given value'
+  if (typeof value === 'string') return JSON.stringify(withoutPassword(value))
+  return value === null ? 'null' : `a value of type ${typeof value}`
 }
 
 /** A URL is refused for the password in it, or with one in it: the password must not get into a log. */
@@ -75,13 +136,15 @@ function withDefaults(values: Partial<ServerConfig>, given: Settings): ServerCon
     providerUrl,
     providerKey: undefined,
     // An OpenID issuer is compared to the letter, and some end in a slash.
-    providerIssuer: provider === 'oidc' ? (given.providerUrl ?? providerUrl) : providerUrl,
+    providerIssuer:
+      provider === 'oidc' ? ((values.providerUrl && given.providerUrl) ?? providerUrl) : providerUrl,
     providerAudience: provider === 'oidc' ? undefined : 'authenticated',
     providerJwtSecret: undefined,
     providerClientId: undefined,
     providerClientSecret: undefined,
     providerName: new URL(providerUrl).host,
     providerScope: 'openid email profile offline_access',
+    providerSessions: 'many',
     providerParameters: {},
     social: undefined,
     captcha: undefined,

@@ -1,3 +1,4 @@
+import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { bridgeVariables } from './bridge-variable.ts'
 import { flagOf, type Setting, type Settings, variablePrefix } from './setting.ts'
 import { settings } from './setting-table.ts'
@@ -8,6 +9,8 @@ export interface SettingSources {
   name: (setting: Setting) => string
   problems: readonly string[]
 }
+
+const variables = settings.map(({ variable }) => variable)
 
 /**
  * Settings from flags over environment. A variable with our prefix that names no setting is a fault, with the nearest
@@ -33,9 +36,13 @@ export function readSettings(
       ...exposedPasswords(flags),
       ...Object.keys(environment)
         .filter((variable) => variable.startsWith(variablePrefix))
-        .filter((variable) => !settings.some((setting) => variablePrefix + setting.variable === variable))
-        .filter((variable) => !bridgeVariables.has(variable.slice(variablePrefix.length)))
-        .map((variable) => `${variable}: there is no such setting.${suggestion(variable)}`),
+        .map((variable) => variable.slice(variablePrefix.length))
+        .filter((variable) => !variables.includes(variable) && !bridgeVariables.has(variable))
+        .map((variable) => {
+          const meant = nearestName(variable, variables)
+          const question = meant === undefined ? '' : ` Did you mean ${variablePrefix}${meant}?`
+          return `${variablePrefix}${variable}: there is no such setting.${question}`
+        }),
     ],
   }
 }
@@ -51,23 +58,10 @@ function exposedPasswords(flags: Readonly<Record<string, string | undefined>>): 
     )
 }
 
-function suggestion(variable: string): string {
-  const names = settings.map((setting) => variablePrefix + setting.variable)
-  const nearest = names
-    .map((name) => ({ name, distance: editDistance(name, variable) }))
-    .sort((a, b) => a.distance - b.distance)[0]
-  return nearest && nearest.distance <= 4 ? ` Did you mean ${nearest.name}?` : ''
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, substitution))
-    }
-    previous = row
-  }
-  return previous[b.length] ?? 0
+/**
+ * Whether `NODE_ENV` says that this is production, in any of the ways people write it. The embedded provider must not start
+ * there because of a capital letter.
+ */
+export function isProduction(environment: Readonly<Record<string, string | undefined>>): boolean {
+  return /^prod(?:uction)?$/i.test(environment['NODE_ENV']?.trim() ?? '')
 }

@@ -1,5 +1,8 @@
 import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 
+/** Files beside the store: accounts and sessions of the embedded provider, and notes of its demo web app. */
+export const embeddedDatabases = { provider: 'provider.db', demo: 'demo.db' } as const
+
 /** The settings that the embedded provider has rules about. */
 export interface EmbeddedSettings {
   baseUrl: string

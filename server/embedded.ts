@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './setting.ts'
 import { createWebApp } from './demo/web-app.ts'
+import { embeddedDatabases } from './embedded-rule.ts'
 import { createHostGuard } from './http/guards.ts'
 import type { FetchHandler } from './http/router.ts'
 import { createEmbeddedProvider, type EmbeddedProvider } from './provider/embedded/embedded-provider.ts'
@@ -14,6 +15,12 @@ export interface Embedded {
   close(): void
 }
 
+// What reverse proxies and tunnels add. Through one, others reach what is only for this computer.
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
+const refusedProxy =
+  'The embedded provider and its demo app are for trying things out on this computer, and answer no request that came ' +
+  'through a proxy. Open APP_URL itself, or set PROVIDER to supabase or oidc.\n'
+
 /** Starts the embedded provider and the demo web app; their databases lie beside the store. */
 export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded {
   const { appUrl, providerUrl, baseUrl, store } = config
@@ -25,7 +32,7 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
       siteUrl: appUrl,
       redirectAllowList: [`${baseUrl}/oauth/callback`],
       tokenTtlSeconds: config.embeddedTokenTtl,
-      database: database('provider.db'),
+      database: database(embeddedDatabases.provider),
     },
     runtime,
   )
@@ -34,7 +41,7 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
       appUrl,
       authUrl: providerUrl,
       cookieName: config.cookieName,
-      database: database('demo.db'),
+      database: database(embeddedDatabases.demo),
       mcpUrl: `${baseUrl}/mcp`,
     },
     { runtime, authFetch: provider.fetch },
@@ -45,6 +52,9 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
     async fetch(request) {
       if (!isOwnHost(request)) {
         return new Response('This server does not answer for that host name.', { status: 421 })
+      }
+      if (forwardingHeaders.some((name) => request.headers.has(name))) {
+        return new Response(refusedProxy, { status: 403, headers: { 'content-type': 'text/plain' } })
       }
       const { pathname } = new URL(request.url)
       return /^\/(?:auth\/v1|google)(?:\/|$)/.test(pathname) ? provider.fetch(request) : webApp.fetch(request)

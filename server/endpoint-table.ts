@@ -3,6 +3,7 @@ import type { AuthorizationCodePorts } from './core/authorization-code.ts'
 import type { CallerPorts } from './core/caller.ts'
 import { createClientKeeper } from './core/client-life.ts'
 import type { GrantUses } from './core/grant-use.ts'
+import { createRefreshPace } from './core/refresh-token.ts'
 import type { ScopeCatalogue } from './core/scope.ts'
 import type { Sealer } from './core/seal.ts'
 import type { SessionKeeper } from './core/session-keeper.ts'
@@ -12,6 +13,7 @@ import { createAccountEndpoint } from './http/account.ts'
 import { createAuthorizeEndpoint } from './http/authorize.ts'
 import { createCallbackEndpoint } from './http/callback.ts'
 import type { ClientAuthenticationPorts } from './http/client-authentication.ts'
+import { withDefaultPaths } from './http/default-paths.ts'
 import { createDeviceAuthorizationEndpoint } from './http/device-authorization.ts'
 import { createDevicePageEndpoint } from './http/device-page.ts'
 import type { Endpoint } from './http/endpoint.ts'
@@ -96,6 +98,8 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     ...codes,
     devices: store,
     authentication,
+    keeper,
+    pace: createRefreshPace(config.accessTokenTtl),
     grantUse: grantUses,
     keepClient: createClientKeeper(store),
   }
@@ -104,6 +108,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     appUrl: config.appUrl,
     appName: config.appName,
     clients: clients.finder,
+    registrations: store,
     codes,
     devices: store,
     signIn: {
@@ -128,7 +133,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     cookieName: config.cookieName,
     checkSeconds: config.sessionCheck,
   }
-  return [
+  const endpoints = [
     ...createMetadataEndpoints(urls, {
       scopes,
       resourceName: config.appName,
@@ -165,4 +170,5 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     }),
     ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
   ]
+  return withDefaultPaths(endpoints, urls.basePath)
 }

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ConfigError, createDrawbridge } from './library.ts'
+
+const memory = { store: 'memory:' }
 
 describe('createDrawbridge', () => {
   it('answers requests for its base URL, and for the web app beside it', async () => {
@@ -44,9 +46,98 @@ describe('createDrawbridge', () => {
   })
 
   it('reports every fault of its settings at once', () => {
-    const faulty = (): unknown =>
-      createDrawbridge({ baseUrl: 'nothing', sessionTtl: 'long', store: 'floppy:' })
-    expect(faulty).toThrow(ConfigError)
-    expect(faulty).toThrow(/baseUrl.*sessionTtl.*store/s)
+    expect(problemsOf({ baseUrl: 'nothing', sessionTtl: 'long', store: 'floppy:' })).toEqual([
+      expect.stringMatching(/^baseUrl: /),
+      expect.stringMatching(/^sessionTtl: /),
+      expect.stringMatching(/^store: /),
+    ])
   })
+
+  it.each<[given: object, problem: string]>([
+    [{ sesionTokens: 'off' }, 'sesionTokens: there is no such setting. Did you mean sessionTokens?'],
+    [{ SESSION_TOKENS: 'off' }, 'SESSION_TOKENS: there is no such setting. Did you mean sessionTokens?'],
+    [{ somethingElse: 1 }, 'somethingElse: there is no such setting.'],
+    [
+      { sessionTokens: false },
+      'sessionTokens: expected a string, as a flag or variable would have it; got a value of type boolean.',
+    ],
+    [
+      { accessTokenTtl: 3600 },
+      'accessTokenTtl: expected a string, as a flag or variable would have it; got a value of type number.',
+    ],
+    [
+      { allowedOrigins: ['https://app.example'] },
+      'allowedOrigins: expected a string, as a flag or variable would have it; got a value of type object.',
+    ],
+    [{ log: null }, 'log: expected a string, as a flag or variable would have it; got null.'],
+    [
+      { tools: './tools.mjs' },
+      'tools: import the file and hand it over, createDrawbridge(config, { tools }).',
+    ],
+  ])('refuses %j', (given, problem) => {
+    expect(problemsOf({ ...memory, ...given })).toEqual([problem])
+  })
+
+  it('names every field of an unknown name or a wrong type, and every faulty file, at once', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-library-'))
+    const problems = problemsOf({
+      sesionTokens: 'off',
+      store: `sqlite:${folder}`,
+      clients: join(folder, 'none'),
+      secretKeys: 7,
+      cookieNam: '',
+      provider: true,
+    })
+    rmSync(folder, { recursive: true })
+    expect(problems.map((problem) => problem.split(':')[0])).toEqual([
+      'sesionTokens',
+      'cookieNam',
+      'provider',
+      'secretKeys',
+      'store',
+      'clients',
+    ])
+  })
+
+  it('never repeats a secret that it refuses', () => {
+    const given = { ...memory, providerkey: 'hunter2', secretKeys: 'hunter2', providerJwtSecret: ['hunter2'] }
+    expect(problemsOf(given)).toHaveLength(3)
+    expect(problemsOf(given).join()).not.toContain('hunter2')
+  })
+
+  it.each<[config: unknown, options: unknown, problem: RegExp]>([
+    [null, {}, /^createDrawbridge: expected an object/],
+    ['memory:', {}, /^createDrawbridge: expected an object/],
+    [[], {}, /^createDrawbridge: expected an object/],
+    [memory, 'tools', /^createDrawbridge: expected an object/],
+    [memory, { tool: { tools: [] } }, /^tool: there is no such option\. Did you mean tools\?$/],
+    [memory, { tools: './tools.mjs' }, /^tools: expected an object/],
+    [memory, { tools: null }, /^tools: expected an object/],
+  ])('refuses (%j, %j)', (config, options, problem) => {
+    expect(problemsOf(config, options)).toEqual([expect.stringMatching(problem)])
+  })
+
+  it('takes a field that is undefined as left out', async () => {
+    await createDrawbridge({ ...memory, log: 'silent', sessionTokens: undefined } as object).close()
+  })
+
+  it.each(['production', 'Production', 'PRODUCTION', 'prod', ' production '])(
+    'refuses the embedded provider with NODE_ENV=%j',
+    (environment) => {
+      vi.stubEnv('NODE_ENV', environment)
+      expect(problemsOf(memory)).toEqual([expect.stringContaining('NODE_ENV=production')])
+      vi.unstubAllEnvs()
+    },
+  )
 })
+
+/** The problems of the ConfigError that the arguments of a program without types get. */
+function problemsOf(...given: unknown[]): readonly string[] {
+  try {
+    void Reflect.apply(createDrawbridge, undefined, given).close()
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}

@@ -1,7 +1,11 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { pino } from 'pino'
 import { type App, createApp } from './app.ts'
-import { ConfigError, createConfig } from './config.ts'
-import type { Settings } from './setting.ts'
+import { checkSettings, ConfigError } from './config.ts'
+import { isProduction } from './configuration-source.ts'
+import type { ServerConfig, Settings } from './setting.ts'
+import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
 import { createLog } from './log.ts'
 import type { ToolModule } from './mcp/tool-module.ts'
 import { systemRuntime } from './system-runtime.ts'
@@ -13,8 +17,12 @@ export { ToolModuleError } from './tool-module-file.ts'
 
 /** Drawbridge inside another server. */
 export interface Drawbridge {
-  /** Answers the requests for BASE_URL. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * Answers the requests for BASE_URL. `address` is the IP address at the other end of the connection, as your server knows
+   * it; limits per address need it. Behind proxies name them in `trustedProxies`: then `X-Forwarded-For` is read as well. It is
+   * read even without an address, as if each request came by such a proxy.
+   */
+  fetch(request: Request, peer?: { address?: string | undefined }): Promise<Response>
   /** Answers the requests for APP_URL; only there while the embedded provider is in use. */
   fetchApp?(request: Request): Promise<Response>
   /** Lets go of the store. Requests that still run may fail. */
@@ -30,20 +38,62 @@ export interface DrawbridgeOptions {
 /**
  * Creates a Drawbridge to mount in a server of your own. `config` has the settings of the command line as text, by
  * field name (`{ baseUrl: 'http://localhost:3000', store: 'sqlite:data/server.db' }`); what is left out has its
- * default. Logs JSON lines to stderr. Throws `ConfigError` or `ToolModuleError` with every
- * fault, or what opening the store throws.
+ * default. Logs JSON lines to stderr. Throws `ConfigError` with every field of an unknown name, every value that is not
+ * one of its setting and every fault of the files that settings name; `ToolModuleError` with every fault of `tools`; or
+ * what opening the store throws.
  */
-export function createDrawbridge(config: Settings = {}, { tools }: DrawbridgeOptions = {}): Drawbridge {
-  const production = process.env['NODE_ENV'] === 'production'
-  const checked = createConfig(config, { production })
-  if (checked.tools !== undefined) {
-    throw new ConfigError(['tools: import the file and hand it over, createDrawbridge(config, { tools }).'])
-  }
-  const app: App = createApp(checked, systemRuntime, createLog(checked.log, pino.destination(2)), tools)
+export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptions = {}): Drawbridge {
+  const checked = readLibraryConfig(config, options)
+  const app: App = createApp(
+    checked,
+    systemRuntime,
+    createLog(checked.log, pino.destination(2)),
+    options.tools,
+  )
   const { embedded } = app
+  // An address that is trusted to have written the header.
+  const proxy = checked.trustedProxies[0]?.replace(/\/\d+$/, '')
   return {
-    fetch: app.fetch,
+    fetch: (request, peer) => {
+      const forwarded = request.headers.has('x-forwarded-for') ? proxy : undefined
+      return app.fetch(request, { address: addressOf(peer) ?? forwarded })
+    },
     ...(embedded && { fetchApp: embedded.fetch }),
     close: () => app.close(),
   }
+}
+
+const optionNames = ['tools']
+
+/** As {@link createDrawbridge} says. Types are checked again: not every program that calls it is compiled with them. */
+function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
+  const areObjects = isJsonObject(given) && isJsonObject(options)
+  if (!areObjects) {
+    throw new ConfigError(['createDrawbridge: expected an object of settings, and perhaps one of options.'])
+  }
+  const optionProblems = Object.keys(options)
+    .filter((name) => !optionNames.includes(name))
+    .map((name) => `${name}: there is no such option.${suggestion(name, optionNames)}`)
+  if (options['tools'] !== undefined && !isJsonObject(options['tools'])) {
+    optionProblems.push('tools: expected an object with what a tools module exports.')
+  }
+  const checked = checkSettings(given, {
+    production: isProduction(process.env),
+    problems: optionProblems,
+  })
+  const problems = [
+    ...checked.problems,
+    ...(checked.config.tools === undefined
+      ? []
+      : ['tools: import the file and hand it over, createDrawbridge(config, { tools }).']),
+    ...faultTexts(fileFaults(checked, fileFields, systemRuntime.now()), checked.nameOf),
+  ]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return checked.config
+}
+
+/** Servers hand all kinds of things to a fetch function as its second argument. */
+function addressOf(peer: unknown): string | undefined {
+  const address: unknown = isJsonObject(peer) ? peer['address'] : undefined
+  return typeof address === 'string' ? address : undefined
 }

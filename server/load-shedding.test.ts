@@ -17,8 +17,8 @@ function openGate(trustedProxies: readonly string[] = [], onlyByProxy = false): 
     addressOf: createAddressChain(trustedProxies, { onlyByProxy }),
     runtime,
     report: (event, fields) => void reported.push([event, fields]),
-    tokenPath: '/oauth/token',
-    provingPaths: ['/mcp', '/oauth/token'],
+    tokenPaths: ['/oauth/token', '/token'],
+    provingPaths: ['/mcp', '/oauth/token', '/token'],
   })
 }
 beforeEach(() => openGate())
@@ -141,6 +141,7 @@ describe('createLoadShedding', () => {
     expect(send(1000, { path: '/oauth/token' }, 400)).toBe(500)
     runtime.advance(1)
     expect(send(1000, { path: '/oauth/token?x' }, 400)).toBe(250)
+    expect(send(1, { path: '/token' }, 400)).toBe(0)
   })
 
   it('everybody together may cause 2000, then 1000 a second; then it is 503, but not for good clients', () => {

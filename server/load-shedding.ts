@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { addressBlock } from './core/address-block.ts'
+import { type AddressBlock, addressBlocks } from './core/address-block.ts'
 import { createBoundedMap } from './core/bounded-map.ts'
 import { createRateLimit, type Rate, type RateLimit } from './core/rate-limit.ts'
 import { hashSecret } from './core/seal.ts'
@@ -27,7 +27,7 @@ export interface LoadSheddingPorts {
   addressOf: AddressChain
   runtime: Pick<Runtime, 'now'>
   report: (event: string, fields: Record<string, unknown>) => void
-  tokenPath: string
+  tokenPaths: readonly string[]
   /** Paths where a good answer proves the `Authorization` header that came with the request. */
   provingPaths: readonly string[]
 }
@@ -35,8 +35,8 @@ export interface LoadSheddingPorts {
 /**
  * The {@link RequestGate} that keeps the server there for good clients while others only cause refusals.
  *
- * What counts is how requests were answered: each 4xx is one of so many that an address (of IPv6 a /64), and everybody
- * together, may cause. Whoever has none left is answered 429, or 503 when everybody together has none, without being
+ * What counts is how requests were answered: each 4xx is one of so many that an address (of IPv6 a /64, and more of them its
+ * /56 and /48), and everybody together, may cause. Whoever has none left is answered 429, or 503 when everybody together has none, without being
  * looked at, until some come back. Two kinds of requests are let in all the same:
  *
  * - One whose `Authorization` header was accepted lately, at `/mcp` or by the token endpoint: a good client is served
@@ -49,7 +49,8 @@ export interface LoadSheddingPorts {
  * that are at work do not notice.
  */
 export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
-  const { addressOf, runtime, tokenPath } = ports
+  const { addressOf, runtime } = ports
+  const tokenPaths = new Set(ports.tokenPaths)
   const provingPaths = new Set(ports.provingPaths)
   const shedding = createReporter(ports)
   const budgets = {
@@ -57,25 +58,25 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
     other: createBudget(perAddress, forEveryone),
   }
   const credentials = createCredentialMemory()
-  const budgetFor = (request: RawRequest): Budget =>
-    request.method === 'POST' && pathOf(request) === tokenPath ? budgets.token : budgets.other
+  const budgetFor = (request: RawRequest): RefusalBudget =>
+    request.method === 'POST' && tokenPaths.has(pathOf(request)) ? budgets.token : budgets.other
   const proves = (request: RawRequest): boolean =>
     request.method !== 'OPTIONS' && provingPaths.has(pathOf(request))
 
   return {
     refuse(request) {
       const now = runtime.now()
-      const block = blockOf(request, addressOf)
-      const answer = budgetFor(request).refusal(block, now)
+      const blocks = blocksOf(request, addressOf)
+      const answer = budgetFor(request).refusal(blocks, now)
       if (!answer || credentials.mayPass(request.headers.authorization, now)) return undefined
-      shedding(block, now)
+      shedding(blocks[0]?.name, now)
       return answer
     },
     answered(request, status) {
       const { authorization } = request.headers
       const now = runtime.now()
       if (status >= 400 && status < 500) {
-        budgetFor(request).take(blockOf(request, addressOf), now)
+        budgetFor(request).take(blocksOf(request, addressOf), now)
         credentials.refused(authorization, status, now)
       } else if (status < 400 && authorization !== undefined && proves(request)) {
         credentials.accepted(authorization)
@@ -85,21 +86,35 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
 }
 
 /** What requests of one kind may cause. */
-interface Budget {
-  refusal(block: string | undefined, now: number): RawAnswer | undefined
-  take(block: string | undefined, now: number): void
+interface RefusalBudget {
+  refusal(blocks: readonly AddressBlock[], now: number): RawAnswer | undefined
+  take(blocks: readonly AddressBlock[], now: number): void
 }
 
-function createBudget(ofAddress: Rate, ofEveryone: Rate): Budget {
-  const addresses = createRateLimit(ofAddress, mostAddresses)
+function createBudget(ofAddress: Rate, ofEveryone: Rate): RefusalBudget {
+  const limits = new Map<number, RateLimit>()
+  /** The limit of blocks that may cause `factor` times as much as an address, and no more than half of what there is. */
+  const limitOf = ({ factor }: AddressBlock): RateLimit => {
+    const limit =
+      limits.get(factor) ??
+      createRateLimit(
+        {
+          burst: Math.min(ofAddress.burst * factor, ofEveryone.burst / 2),
+          perSecond: Math.min(ofAddress.perSecond * factor, ofEveryone.perSecond / 2),
+        },
+        mostAddresses,
+      )
+    limits.set(factor, limit)
+    return limit
+  }
   const all = createRateLimit(ofEveryone, 1)
   return {
-    refusal(block, now) {
-      if (block !== undefined && addresses.isSpent(block, now)) return tooManyOfAddress
+    refusal(blocks, now) {
+      if (blocks.some((block) => limitOf(block).isSpent(block.name, now))) return tooManyOfAddress
       return all.isSpent(everyone, now) ? tooManyOfEveryone : undefined
     },
-    take(block, now) {
-      if (block !== undefined) addresses.take(block, now)
+    take(blocks, now) {
+      for (const block of blocks) limitOf(block).take(block.name, now)
       all.take(everyone, now)
     },
   }
@@ -153,11 +168,11 @@ function pathOf({ url = '' }: RawRequest): string {
   return query === -1 ? url : url.slice(0, query)
 }
 
-/** Who a request counts for; undefined when nobody knows where it comes from. */
-function blockOf({ socket, headers }: RawRequest, addressOf: AddressChain): string | undefined {
+/** Which blocks of addresses a request counts for; none when nobody knows where it comes from. */
+function blocksOf({ socket, headers }: RawRequest, addressOf: AddressChain): readonly AddressBlock[] {
   const forwardedFor = headers['x-forwarded-for']
   const address = addressOf(typeof forwardedFor === 'string' ? forwardedFor : undefined, socket.remoteAddress)
-  return address === undefined ? undefined : addressBlock(address)
+  return address === undefined ? [] : addressBlocks(address)
 }
 
 /** Tells of shed requests: at once, then at most every ten seconds with their number. */

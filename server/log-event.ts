@@ -94,6 +94,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['client_id', 'grant_type', 'grant_id'],
     detail: 'grant_type',
   }),
+  refresh_token_replayed: audit(
+    'A used refresh token came again, soon enough to be answered with its successor: a race, a lost answer, or a thief. `source` is `same_address`, `other_address` or `unknown_address`.',
+    { fields: ['client_id', 'grant_id', 'first_address', 'source'], detail: 'source' },
+  ),
   token_refused: audit('A client asked for tokens and got an OAuth error.', {
     fields: ['code', 'description', 'err'],
     detail: 'code',
@@ -120,6 +124,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['count', 'address'],
     level: 'warn',
   }),
+  address_unknown: event(
+    'warn',
+    'Nobody says where requests come from, so no limit per address holds: pass the address to fetch, or name the proxy in TRUSTED_PROXIES.',
+  ),
   connections_refused: event('warn', 'There are as many connections as there may be; more are refused.', {
     fields: ['most'],
   }),
@@ -158,6 +166,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     'A session is over after an earlier answer of the provider got lost: it may have held the token that counts.',
     { fields: ['grant_id', 'err'] },
   ),
+  provider_refresh_refused: audit(
+    'The provider refused to renew a session for an hour while it renewed others, so its grant is over.',
+    { fields: ['grant_id', 'err'], level: 'warn' },
+  ),
   provider_session_unsaved: event(
     'error',
     'New tokens of the provider are kept in this process until the store can be written.',
@@ -178,6 +190,11 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   provider_signed_out: event('info', 'A session that nobody uses any more is over at the provider.', {
     fields: ['grant_id'],
   }),
+  provider_sign_out_skipped: event(
+    'info',
+    'A connection ended and its session did not: the provider has no way to end it, or other connections of the person use it.',
+    { fields: ['grant_id'] },
+  ),
   provider_sign_out_failed: event('warn', 'Signing out at the provider failed and is tried again.', {
     fields: ['grant_id', 'err'],
   }),

@@ -49,7 +49,7 @@ describe('a line of the log', () => {
   })
 
   it('takes no longer for what was made to be slow', () => {
-    const began = performance.now()
+    const before = process.cpuUsage()
     for (const part of [
       'eyJ',
       'eyJ.',
@@ -66,6 +66,6 @@ describe('a line of the log', () => {
       redactLine(part + '\\'.repeat(100_000))
       redactLine(`a=${'\\'.repeat(50_000)}${part}`)
     }
-    expect(performance.now() - began).toBeLessThan(2000)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2000)
   })
 })

@@ -65,7 +65,7 @@ describe('a refusal', () => {
     ['/oauth/token', 'request_refused', undefined],
   ])('at %s is %s', (path, event, audit) => {
     const url = `https://mcp.example.com${path}`
-    const report = nameTokenRefusals(reportTo(log()), url, '/base/oauth/token')
+    const report = nameTokenRefusals(reportTo(log()), url, ['/base/oauth/token'])
     report('request_refused', { code: 'invalid_grant' })
     expect(logged()).toMatchObject([{ event, code: 'invalid_grant' }])
     expect(logged()[0]?.['audit']).toBe(audit)
@@ -73,7 +73,7 @@ describe('a refusal', () => {
 
   it('does not rename anything else', () => {
     const url = 'https://mcp.example.com/oauth/token'
-    nameTokenRefusals(reportTo(log()), url, '/oauth/token')('token_issued', { client_id: 'c' })
+    nameTokenRefusals(reportTo(log()), url, ['/oauth/token'])('token_issued', { client_id: 'c' })
     expect(logged()).toMatchObject([{ event: 'token_issued', client_id: 'c' }])
   })
 })

@@ -53,11 +53,11 @@ export function reportTo({ lines, metrics }: Log, { address, ...bindings }: LogB
 
 /**
  * `report` for a request to `url`, whose refusal at the token endpoint is an event of its own: that belongs to the
- * record of who was let in. `tokenPath` has the path of the base URL.
+ * record of who was let in. `tokenPaths` have the path of the base URL.
  */
-export function nameTokenRefusals(report: Report, url: string, tokenPath: string): Report {
+export function nameTokenRefusals(report: Report, url: string, tokenPaths: readonly string[]): Report {
   return (event, fields) => {
-    const isTokenRefusal = event === 'request_refused' && new URL(url).pathname === tokenPath
+    const isTokenRefusal = event === 'request_refused' && tokenPaths.includes(new URL(url).pathname)
     report(isTokenRefusal ? 'token_refused' : event, fields)
   }
 }

@@ -6,3 +6,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 process.exitCode = await run(process.argv.slice(2), process.env)
+
+// A tools module may have begun something at its top level that would keep a start that failed alive. What was written
+// to a pipe may still be on its way.
+if (process.exitCode !== 0) {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit()))
+}

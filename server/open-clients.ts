@@ -1,11 +1,10 @@
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { readClientFile, readDocumentFile } from './client-file.ts'
+import { clientPolicy, readConfiguredClients, readDocumentCopies } from './client-file.ts'
 import { limitFetches } from './core/client-fetch-limit.ts'
 import { createClientFinder } from './core/client-finder.ts'
 import { createClientKeySource, type FetchClientKeys } from './core/client-keys.ts'
 import type { ClientMetadataPolicy } from './core/client-metadata.ts'
-import type { Client, ClientFinder, ClientStore } from './core/client.ts'
+import type { ClientFinder, ClientStore } from './core/client.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 import type { ServerConfig } from './setting.ts'
 import { version } from './version.ts'
@@ -15,24 +14,6 @@ export interface Clients {
   finder: ClientFinder
   fetchKeys: FetchClientKeys
   policy: ClientMetadataPolicy
-}
-
-/** What client metadata may hold under `config`. */
-export function clientPolicy(
-  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
-): ClientMetadataPolicy {
-  return {
-    privateUseRedirectUris: config.privateUseRedirectUris,
-    allowLoopback: isLoopbackHostname(new URL(config.baseUrl).hostname),
-  }
-}
-
-/** The clients of the operator's file, by id; none without a file. Throws `ConfigError`. */
-export function readConfiguredClients(
-  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>,
-  now: number,
-): ReadonlyMap<string, Client> {
-  return config.clients === undefined ? new Map() : readClientFile(config.clients, clientPolicy(config), now)
 }
 
 /**
@@ -46,14 +27,14 @@ export function openClients(
   report: (event: string, fields?: Record<string, unknown>) => void,
 ): Clients {
   const policy = clientPolicy(config)
-  const { clientDocumentFile: file, clientDocumentHosts: hosts } = config
+  const { clientDocumentHosts: hosts } = config
   const guarded = createGuardedFetch({
     userAgent: `drawbridge-server/${version}`,
     allowLoopback: policy.allowLoopback,
     ownUrl: config.baseUrl,
   })
   const fetch = limitFetches(guarded, runtime)
-  const copies = file === undefined ? new Map() : readDocumentFile(file, policy)
+  const copies = readDocumentCopies(config)
   return {
     policy,
     finder: createClientFinder({

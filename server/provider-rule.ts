@@ -8,6 +8,7 @@ const oidcOnly = [
   'providerName',
   'providerScope',
   'providerParameters',
+  'providerSessions',
 ] as const
 
 const supabaseOnly = [

@@ -94,6 +94,13 @@ export const providerSettings: readonly Setting[] = [
     doc: 'Further parameters of the authorization request to the OpenID provider, as in access_type=offline&prompt=consent.',
   },
   {
+    field: 'providerSessions',
+    variable: 'PROVIDER_SESSIONS',
+    parse: oneOf('many', 'one'),
+    defaultText: 'many',
+    doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as at dex, all connections of a person share it.',
+  },
+  {
     field: 'social',
     variable: 'SOCIAL',
     parse: parseList,
@@ -126,6 +133,6 @@ export const providerSettings: readonly Setting[] = [
     variable: 'SIGN_IN_LIMIT',
     parse: parseCount,
     defaultText: '20',
-    doc: 'Sign-in attempts per minute, all instances together. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
+    doc: 'Sign-in attempts per minute, all instances together, a third of it kept for browsers that have signed in before. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
   },
 ]

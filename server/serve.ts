@@ -4,13 +4,17 @@ import { pino } from 'pino'
 import { createApp } from './app.ts'
 import type { ServerConfig } from './setting.ts'
 import { storeName } from './config-value.ts'
+import { type CheckedSettings, ConfigError } from './config.ts'
+import { reservedScopes } from './core/scope.ts'
+import type { ToolModule } from './mcp/tool-module.ts'
 import { listen } from './http/listener.ts'
 import { createLog, reportTo } from './log.ts'
 import { createMetricsEndpoint } from './metrics-endpoint.ts'
 import { createMetrics } from './metrics.ts'
 import { stopSignal } from './stop-signal.ts'
 import { systemRuntime } from './system-runtime.ts'
-import { loadToolModule } from './tool-module-file.ts'
+import { fileFaults, fileFields, faultTexts } from './setting-file.ts'
+import { readToolModule, toolModuleFaults } from './tool-module.ts'
 import { version } from './version.ts'
 
 /**
@@ -20,16 +24,17 @@ import { version } from './version.ts'
 const leaveMs = 1000
 
 /**
- * Serves until SIGINT or SIGTERM, then drains; a second signal ends the process at once. Rejects when the store cannot be
- * used or a port is taken.
+ * Serves until SIGINT or SIGTERM, then drains; a second signal ends the process at once. Rejects with a `ConfigError` that
+ * has every fault of the settings and of all files that they name, and when the store cannot be used or a port is taken.
  */
-export async function serve(config: ServerConfig, output: { json: boolean }): Promise<void> {
+export async function serve(checked: CheckedSettings, output: { json: boolean }): Promise<void> {
+  const { config } = checked
   const destination = pino.destination({ dest: 2, sync: false })
   // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics())
   const log = createLog(config.log, destination, metrics)
-  const tools = config.tools === undefined ? undefined : await loadToolModule(config.tools)
+  const tools = await readFiles(checked)
   const app = createApp(config, systemRuntime, log, tools)
   const listeners = []
   try {
@@ -59,6 +64,16 @@ export async function serve(config: ServerConfig, output: { json: boolean }): Pr
   await Promise.all(closing)
   await app.close()
   destination.flushSync()
+}
+
+/** The tools module, once nothing is wrong with it, with any setting and with any other file. */
+async function readFiles(checked: CheckedSettings): Promise<ToolModule | undefined> {
+  const { tools: path } = checked.config
+  const reading = path === undefined ? undefined : await readToolModule(path, reservedScopes)
+  const faults = [...fileFaults(checked, fileFields, systemRuntime.now()), ...toolModuleFaults(reading)]
+  const problems = [...checked.problems, ...faultTexts(faults, checked.nameOf)]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return reading?.kind === 'module' ? reading.module : undefined
 }
 
 function readyFacts(config: ServerConfig): Record<string, unknown> {

@@ -21,6 +21,7 @@ export interface ServerConfig {
   providerClientSecret: string | undefined
   providerName: string
   providerScope: string
+  providerSessions: 'many' | 'one'
   providerParameters: Readonly<Record<string, string>>
   social: readonly string[] | undefined
   captcha: Captcha | undefined

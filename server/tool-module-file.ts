@@ -1,8 +1,9 @@
-import { access } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ToolModule } from './mcp/tool-module.ts'
+import { unreadableText } from './setting-file-text.ts'
 
 /** A tool module that cannot be used. Each fault names the member and what to do about it. */
 export class ToolModuleError extends Error {
@@ -17,17 +18,12 @@ export class ToolModuleError extends Error {
 
 /**
  * Loads the file of TOOLS, an ES module whose path is relative to `directory`. Its exports are the module, or its default
- * export is. They are checked when the module is opened. Throws {@link ToolModuleError} when it is not there or does not load.
+ * export is. They are checked when the module is opened; `readToolModule` does both. Throws {@link ToolModuleError} when it is not there or does not load.
  */
 export async function loadToolModule(path: string, directory: string = process.cwd()): Promise<ToolModule> {
   const file = resolve(directory, path)
-  try {
-    await access(file)
-  } catch (cause) {
-    throw new ToolModuleError([`TOOLS: there is no file ${file}. Give the path of an ES module.`], {
-      cause,
-    })
-  }
+  const unreadable = await unreadableCode(file)
+  if (unreadable !== undefined) throw new ToolModuleError([unreadableText(file, unreadable)])
   try {
     const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
     const { default: whole } = exports
@@ -35,11 +31,18 @@ export async function loadToolModule(path: string, directory: string = process.c
     return isNamed || !isJsonObject(whole) ? exports : whole
   } catch (cause) {
     throw new ToolModuleError(
-      [`TOOLS: ${file} does not load: ${thrownText(cause)}. Run it with node to see more.`],
-      {
-        cause,
-      },
+      [`${file} does not load: ${thrownText(cause)}. Run it with node to see more.`],
+      { cause },
     )
+  }
+}
+
+async function unreadableCode(file: string): Promise<string | undefined> {
+  try {
+    await access(file, constants.R_OK)
+    return (await stat(file)).isDirectory() ? 'EISDIR' : undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown'
   }
 }
 

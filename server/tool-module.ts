@@ -1,7 +1,8 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from './mcp/tool.ts'
 import type { ToolDeclaration, ToolModule } from './mcp/tool-module.ts'
-import { thrownText, ToolModuleError } from './tool-module-file.ts'
+import type { FileFault } from './setting-file.ts'
+import { loadToolModule, thrownText, ToolModuleError } from './tool-module-file.ts'
 
 /** A tool module that was checked, and its plain tools ready to serve. */
 export interface OpenToolModule extends ToolModule {
@@ -17,9 +18,21 @@ export function openToolModule(
   reserved: readonly string[],
   report: ReportToolFailure,
 ): OpenToolModule {
+  const { faults, definitions } = checkToolModule(module, reserved, report)
+  if (faults.length > 0) throw new ToolModuleError(faults)
+  return { ...module, definitions }
+}
+
+function checkToolModule(
+  module: ToolModule,
+  reserved: readonly string[],
+  report: ReportToolFailure,
+): { faults: string[]; definitions: ToolDefinition[] } {
   const faults = moduleFaults(module, reserved)
   const tools: unknown = module.tools ?? []
-  if (!Array.isArray(tools)) throw new ToolModuleError([...faults, 'tools: must be an array of tools.'])
+  if (!Array.isArray(tools)) {
+    return { faults: [...faults, 'tools: must be an array of tools.'], definitions: [] }
+  }
   const names = new Set<unknown>()
   const definitions = tools.flatMap((tool: unknown, index) => {
     const where = `tools[${index}]${isJsonObject(tool) && typeof tool['name'] === 'string' ? ` (${tool['name']})` : ''}`
@@ -30,8 +43,35 @@ export function openToolModule(
     faults.push(...opened.map((fault) => `${where}: ${fault}`))
     return []
   })
-  if (faults.length > 0) throw new ToolModuleError(faults)
-  return { ...module, definitions }
+  return { faults, definitions }
+}
+
+/** A tool module of a file with the number of its plain tools, or every fault of it. */
+export type ToolModuleReading =
+  | { kind: 'module'; module: ToolModule; toolCount: number }
+  | { kind: 'faulty'; faults: readonly string[] }
+
+/**
+ * Loads and checks the file of TOOLS. What stands at its top level runs; it is not started, and none of its tools is
+ * called. Each fault names the file. Never rejects for what is in the file.
+ */
+export async function readToolModule(path: string, reserved: readonly string[]): Promise<ToolModuleReading> {
+  try {
+    const module = await loadToolModule(path)
+    const { faults, definitions } = checkToolModule(module, reserved, () => {})
+    if (faults.length === 0) return { kind: 'module', module, toolCount: definitions.length }
+    return { kind: 'faulty', faults: faults.map((fault) => `${path}: ${fault}`) }
+  } catch (error) {
+    if (!(error instanceof ToolModuleError)) throw error
+    return { kind: 'faulty', faults: error.faults }
+  }
+}
+
+/** The faults of a tools module as those of its setting; none without a module. */
+export function toolModuleFaults(reading: ToolModuleReading | undefined): FileFault[] {
+  const faults = reading?.kind === 'faulty' ? reading.faults : []
+  const nextStep = 'docs/tools.md says how a tools module is written.'
+  return faults.map((problem) => ({ field: 'tools', problem, nextStep }))
 }
 
 function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {

@@ -20,7 +20,7 @@ function start(work: {
   signOut?: SignOutWorker['run']
   save?: () => Promise<void>
   flush?: () => Promise<void>
-  trim?: (most: number, limit: number) => Promise<number>
+  trim?: (most: number, limit: number, openedBefore: number) => Promise<number>
 }): Upkeep {
   upkeep = startUpkeep(
     {
@@ -142,7 +142,7 @@ describe('startUpkeep', () => {
   })
 
   it('bounds the registrations that nobody signed in with, in batches, once a minute', async () => {
-    const removed = [500, 500, 3]
+    const removed = [2000, 2000, 3]
     const asked: number[][] = []
     start({
       trim: async (...bounds) => {
@@ -151,7 +151,12 @@ describe('startUpkeep', () => {
       },
     })
     await vi.advanceTimersByTimeAsync(67_000)
-    expect(asked).toEqual(Array.from({ length: 3 }, () => [20_000, 500]))
+    const now = runtime.now()
+    expect(asked).toEqual([
+      ...Array.from({ length: 3 }, () => [20_000, 2000, now - 600]),
+      // Whose page is open stays, up to twice as many.
+      [40_000, 2000, now + 1],
+    ])
   })
 
   it('writes down which grants are in use every half minute', async () => {

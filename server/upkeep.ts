@@ -10,9 +10,12 @@ const signOutEveryMs = 5000
 const saveEveryMs = 1000
 const useEveryMs = 30_000
 const trimEveryMs = 60_000
-const trimLimit = 500
-/** Registrations that nobody signed in with: anybody may make them, so beyond this the oldest go. */
-const mostUnusedClients = 20_000
+const trimLimit = 2000
+/** Registrations that nobody signed in with: anybody may make them, so no more are kept. */
+const maxUnusedClients = 20_000
+/** With those whose login page was shown lately, which nobody should lose while they sign in. */
+const maxWithOpenPages = 40_000
+const openPageSeconds = 600
 
 /** Work that goes on beside the requests. */
 export interface Upkeep {
@@ -93,14 +96,21 @@ async function collectExpired(
   }
 }
 
-/** Forgets the oldest registrations that nobody signed in with, as far as there are too many, in batches. */
+/** Forgets registrations that nobody signed in with, as far as there are too many, in batches. */
 async function trimClients(
   store: Pick<Store, 'trimClients'>,
-  runtime: Pick<Runtime, 'sleep'>,
+  runtime: Pick<Runtime, 'now' | 'sleep'>,
   isStopped: () => boolean,
 ): Promise<void> {
-  while ((await store.trimClients(mostUnusedClients, trimLimit)) === trimLimit) {
-    if (isStopped()) return
-    await runtime.sleep(10)
+  const now = runtime.now()
+  const bounds = [
+    { most: maxUnusedClients, openedBefore: now - openPageSeconds },
+    { most: maxWithOpenPages, openedBefore: now + 1 },
+  ]
+  for (const { most, openedBefore } of bounds) {
+    while ((await store.trimClients(most, trimLimit, openedBefore)) === trimLimit) {
+      if (isStopped()) return
+      await runtime.sleep(10)
+    }
   }
 }

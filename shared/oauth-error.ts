@@ -75,13 +75,20 @@ export class OAuthError extends Error {
   readonly description: string
   /** HTTP status: the code's own, unless the caller knows better (429 beside `temporarily_unavailable`). */
   readonly status: number
+  /** When it makes sense to try again, for `Retry-After`; undefined: not known. */
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(code: OAuthErrorCode, description: string, options: { cause?: unknown; status?: number } = {}) {
+  constructor(
+    code: OAuthErrorCode,
+    description: string,
+    options: { cause?: unknown; status?: number; retryAfterSeconds?: number } = {},
+  ) {
     const text = wireDescription(description)
     super(text, 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     this.description = text
     this.status = options.status ?? oauthErrorStatus[code]
+    this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createEmbeddedProvider, type EmbeddedAdmin } from '../server/provider/embedded/embedded-provider.ts'
 import { systemRuntime } from '../server/system-runtime.ts'
-import { freePort } from '../tests/e2e/free-port.ts'
+import { freePort } from '../server/testing/free-port.ts'
 import { drawFault, type Fault, type FaultMix } from './faults.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../server/testing/postgres-server.ts'
-import { freePort } from '../tests/e2e/free-port.ts'
+import { freePort } from '../server/testing/free-port.ts'
 import { createSoakClient, type SoakClient, type SystemUnderTest } from './client.ts'
 import { closeConnections } from './exchange.ts'
 import { startFaultyProvider } from './faulty-provider.ts'

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
 import { createPerson } from './e2e/person.ts'
 import { registerPlainClient } from './e2e/plain-client.ts'
-import { freePort } from './e2e/free-port.ts'
+import { freePort } from '../server/testing/free-port.ts'
 import { type ServerProcess, startServer, until } from './e2e/server-process.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

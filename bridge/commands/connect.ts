@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import { createHttpClient } from '../network/undici-client.ts'
@@ -6,11 +5,11 @@ import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'
 import { version } from '../version.ts'
 import { compileSooner } from './compile-sooner.ts'
-import { createConnectionLogin, linkOf, loginIdOf, promptText } from './connection-login.ts'
+import { createConnectionLogin, isOpenedByItself, linkOf, promptText } from './connection-login.ts'
 import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
 import { failureContextOf, placeOf, rpcFailure, shellWord } from './failure-text.ts'
-import { createMemoryFile } from './memory-file.ts'
+import { memoryOf } from './memory-file.ts'
 import { watchProcessEnd } from './process-end.ts'
 import { asTyped } from './program-name.ts'
 
@@ -29,7 +28,6 @@ export interface ConnectPorts {
 export async function connect(config: BridgeConfig, ports: ConnectPorts): Promise<number> {
   const { serverUrl, output } = config
   const failureContext = failureContextOf(config)
-  const id = loginIdOf(config)
   const tell = output.silent ? () => {} : say
   const log = await openConnectionLog(config)
   const note = log?.note ?? ((): void => {})
@@ -41,7 +39,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     note,
     laterPrompt(prompt) {
       tell(promptText(prompt))
-      if (!prompt.followed) void openBrowser(config, linkOf(prompt), ports, tell)
+      if (isOpenedByItself(prompt)) void openBrowser(config, linkOf(prompt), ports, tell)
     },
   })
   const relay = createRelay(config.relay, {
@@ -53,7 +51,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     openBrowser(url) {
       if (!login.isShownElsewhere(url)) void openBrowser(config, url, ports, tell)
     },
-    memory: createMemoryFile(join(config.credentials.home, 'servers', `${id}.json`), note),
+    memory: memoryOf(config, note),
     describeFailure: (error) => rpcFailure(error, failureContext),
     say: tell,
     note,
@@ -91,14 +89,18 @@ function typedText(serverUrl: string): string {
 
 /** The link was said already: only that nothing opens is news. */
 async function openBrowser(
-  { openBrowser: isWanted }: BridgeConfig,
+  { openBrowser: isWanted, expandedVariables }: BridgeConfig,
   url: string,
   { environment, platform }: ConnectPorts,
   tell: (line: string) => void,
 ): Promise<void> {
   if (!isWanted) return
   const browser = await import('../terminal/open-browser.ts')
-  const outcome = await browser.openBrowser(url, { environment, platform })
+  const outcome = await browser.openBrowser(url, {
+    environment,
+    platform,
+    secretVariables: expandedVariables,
+  })
   if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }
 

@@ -11,6 +11,7 @@ import { systemRuntime } from '../system-runtime.ts'
 import {
   type ConnectionLogin,
   createConnectionLogin,
+  isOpenedByItself,
   linkOf,
   loginIdOf,
   promptText,
@@ -111,12 +112,31 @@ describe('the login of a connection', () => {
 })
 
 describe('a prompt', () => {
+  it('says first what nothing confirms, and does not open that by itself', () => {
+    const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
+    const unconfirmed = { page: 'as.example', namedBy: 'mcp.example' }
+    expect(promptText({ ...browser, unconfirmed })).toMatch(
+      /^mcp\.example sends you to as\.example .*: https:/,
+    )
+    expect(isOpenedByItself({ ...browser, unconfirmed })).toBe(false)
+    expect(isOpenedByItself({ ...browser, followed: true })).toBe(false)
+    expect(isOpenedByItself(browser)).toBe(true)
+  })
+
   it('is one line, and a link', () => {
     const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
     expect(promptText(browser)).toBe('Sign in here: https://as.example/a')
     expect(linkOf(browser)).toBe('https://as.example/a')
-    const device = { kind: 'device' as const, url: 'https://as.example/d', userCode: 'AB-CD', expiresAt: 1 }
-    expect(promptText(device)).toBe('Open https://as.example/d on any device, and enter the code AB-CD')
+    const device = {
+      kind: 'device' as const,
+      url: 'https://as.example/d',
+      userCode: 'AB-CD',
+      expiresAt: 1,
+      askedBy: 'mcp.example',
+    }
+    expect(promptText(device)).toBe(
+      'mcp.example asks you to open https://as.example/d on any device and enter the code AB-CD',
+    )
     expect(linkOf(device)).toBe('https://as.example/d')
     expect(linkOf({ ...device, completeUrl: 'https://as.example/d?c' })).toBe('https://as.example/d?c')
   })

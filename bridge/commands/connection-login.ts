@@ -6,6 +6,7 @@ import type { LoginId } from '../credentials/credential-store.ts'
 import type { RefusalOutcome } from '../network/authorization.ts'
 import { createFixedLogin } from '../oauth/fixed-login.ts'
 import type { Login, PendingSignIn, SignInPrompt, TokenSource } from '../oauth/login-port.ts'
+import { unconfirmedText } from '../proxy/sign-in-attempt.ts'
 import { type LoginPorts, openLogin } from './login-session.ts'
 
 /** The login of a connection. */
@@ -103,6 +104,12 @@ export function linkOf(prompt: SignInPrompt): string {
 
 /** What a person reads. */
 export function promptText(prompt: SignInPrompt): string {
-  if (prompt.kind === 'browser') return `Sign in here: ${prompt.url}`
-  return `Open ${prompt.url} on any device, and enter the code ${prompt.userCode}`
+  const warning = unconfirmedText(prompt)
+  if (prompt.kind === 'browser') return `${warning}Sign in here: ${prompt.url}`
+  return `${warning}${prompt.askedBy} asks you to open ${prompt.url} on any device and enter the code ${prompt.userCode}`
+}
+
+/** Whether the page may be opened without the person: not by two processes, and not if nothing confirms whose it is. */
+export function isOpenedByItself({ followed, unconfirmed }: SignInPrompt): boolean {
+  return followed !== true && unconfirmed === undefined
 }

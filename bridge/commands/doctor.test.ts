@@ -12,7 +12,7 @@ type Check = { name: string; state: string; message: string; fix?: string }
 /** A server that is its own authorization server. */
 const withMetadata = (
   changes: Record<string, unknown> = {},
-  resource: Record<string, unknown> = {},
+  resource: Record<string, unknown> | ((origin: string) => Record<string, unknown>) = {},
 ): Pick<McpServerOptions, 'challenge' | 'other'> => ({
   challenge: (origin) =>
     `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", scope="mcp"`,
@@ -21,7 +21,7 @@ const withMetadata = (
       '/.well-known/oauth-protected-resource/mcp': {
         resource: `${origin}/mcp`,
         authorization_servers: [origin],
-        ...resource,
+        ...(typeof resource === 'function' ? resource(origin) : resource),
       },
       '/.well-known/oauth-authorization-server': {
         issuer: origin,
@@ -83,7 +83,8 @@ describe('doctor', () => {
     })
     expect(checks.at(-1)?.message).toContain('"small" speaks 2025-11-25 and has 1 tool on')
     expect(seen).toContain('tools/list')
-    expect(seen.filter((method) => method === 'DELETE')).toHaveLength(2)
+    // One session of the first question, and one of a client of each revision.
+    expect(seen.filter((method) => method === 'DELETE')).toHaveLength(3)
   })
 
   it('with a stored login looks at everything, and makes a real connection', async () => {
@@ -97,6 +98,7 @@ describe('doctor', () => {
       authorization_server: 'ok',
       pkce: 'ok',
       response_issuer: 'ok',
+      sign_in_page: 'ok',
       registration: 'ok',
       keychain: 'warn',
       login: 'ok',
@@ -191,6 +193,52 @@ describe('doctor', () => {
     if (state === 'fail') expect(found?.fix).toMatch(/./)
   })
 
+  it('warns of a resource above the server, unless it is settled', async () => {
+    const above = withMetadata({}, (origin) => ({ resource: origin }))
+    const { url, origin } = await serve({ token: 'x', ...above })
+    const { checks } = await look([url])
+    expect(checks.find(({ name }) => name === 'resource_metadata')).toMatchObject({
+      state: 'warn',
+      message: expect.stringContaining(`for all of ${origin} and not only for ${url}`) as string,
+      fix: expect.stringContaining('--resource') as string,
+    })
+    expect(stateOf((await look([url, '--resource', url])).checks)).toMatchObject({ resource_metadata: 'ok' })
+  })
+
+  it('names the issuer whose login page a server sends people to', async () => {
+    const honest = await startMcpServer(withMetadata())
+    try {
+      const { url } = await serve({
+        token: 'x',
+        ...withMetadata({ authorization_endpoint: `${honest.origin}/authorize` }),
+      })
+      const { checks } = await look([url])
+      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
+        state: 'fail',
+        message: expect.stringContaining(`another one, "${honest.origin}"`) as string,
+      })
+    } finally {
+      await honest.close()
+    }
+  })
+
+  it('warns of a login page that nothing confirms', async () => {
+    const elsewhere = await startMcpServer()
+    try {
+      const { url } = await serve({
+        token: 'x',
+        ...withMetadata({ authorization_endpoint: `${elsewhere.origin}/authorize` }),
+      })
+      const { checks } = await look([url])
+      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
+        state: 'warn',
+        message: expect.stringContaining(new URL(elsewhere.origin).host) as string,
+      })
+    } finally {
+      await elsewhere.close()
+    }
+  })
+
   it('goes on without any metadata', async () => {
     const { url } = await serve({ token: 'x' })
     const { code, checks } = await look([url])
@@ -260,6 +308,39 @@ describe('doctor', () => {
       state: 'warn',
       fix: expect.stringContaining('made for browsers'),
     })
+  })
+
+  it('fails when the tools cannot be listed though a session opens', async () => {
+    const { url } = await serve({
+      answer: (method) =>
+        method === 'tools/list' ? { error: { code: -32_603, message: 'no database' } } : undefined,
+    })
+    const { code, checks } = await look([url])
+    expect(code).toBe(1)
+    expect(checks.at(-1)).toMatchObject({
+      name: 'session',
+      state: 'fail',
+      message: expect.stringContaining('no database'),
+    })
+  })
+
+  it('lists no tools of a server that announces none', async () => {
+    const { url, seen } = await serve({
+      answer: (method) =>
+        method === 'initialize'
+          ? {
+              result: {
+                protocolVersion: '2025-11-25',
+                capabilities: { prompts: {} },
+                serverInfo: { name: 'prompter', version: '1' },
+              },
+            }
+          : undefined,
+    })
+    const { code, checks } = await look([url])
+    expect(code).toBe(0)
+    expect(checks.at(-1)?.message).toBe('"prompter" speaks 2025-11-25 and has no tools.')
+    expect(seen).not.toContain('tools/list')
   })
 
   it('of a session that fails for another reason than the login is not 3', async () => {

@@ -28,10 +28,10 @@ import {
 } from './doctor/own-check.ts'
 import { checkReach } from './doctor/reach-check.ts'
 import { exitCodeOf, factsOf, findingText, summary } from './doctor/report.ts'
-import { checkSession } from './doctor/session-check.ts'
 import { askFirst, type FirstAnswer } from './endpoint-probe.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { failureContextOf } from './failure-text.ts'
+import { memoryOf } from './memory-file.ts'
 
 /** Findings as they come: each group is printed when it is there. */
 type Findings = AsyncGenerator<readonly Finding[]>
@@ -115,9 +115,8 @@ async function* examine(config: BridgeConfig, input: CommandInput): Findings {
     const { findings, wantsSignIn } = checkEndpoint(answer)
     yield [...findings, ...checkClock(answer.date, input.runtime.now())]
     if (wantsSignIn) yield* examineSignIn(config, input, http, answer)
-    else if (answer.isSse) yield [warn('session', 'With the older transport no connection is tried.')]
     else if (!findings.some(({ state }) => state === 'fail')) {
-      yield [await checkSession(http, failureContextOf(config), config.relay.headers)]
+      yield [await session(config, input, http, undefined)]
     }
   } finally {
     http.close()
@@ -145,12 +144,28 @@ async function* examineSignIn(
   { challenges }: FirstAnswer,
 ): Findings {
   yield [checkChallenge(challenges)]
-  const { findings, issuer } = await checkMetadata(http, config.oauth, challenges)
+  const { findings, issuer } = await checkMetadata({ http, runtime: input.runtime }, config.oauth, challenges)
   yield findings
   const token = config.token ?? (yield* examineStore(config, input, issuer))
-  const login = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   if (token === undefined && config.fixedBy === undefined) return
-  yield [await checkSession(http, failureContextOf(config), { ...config.relay.headers, ...login })]
+  yield [await session(config, input, http, token)]
+}
+
+async function session(
+  config: BridgeConfig,
+  { runtime }: CommandInput,
+  http: HttpClient,
+  token: string | undefined,
+): Promise<Finding> {
+  const { checkSession } = await import('./doctor/session-check.ts')
+  const remembered = memoryOf(config, () => {}).read()
+  return await checkSession(config.relay, {
+    http,
+    runtime,
+    token,
+    remembered,
+    context: failureContextOf(config),
+  })
 }
 
 /** Answers the token of the stored login while it lasts: renewing it is left to a connection. */

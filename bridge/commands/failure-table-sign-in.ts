@@ -21,7 +21,7 @@ export const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> 
   },
   oauth_issuer_mismatch: {
     meaning:
-      'Somebody answers in the name of another authorization server. The sign-in was ended for safety.',
+      'Somebody answers in the name of another authorization server, or sends people to its login page. The sign-in was ended for safety.',
     nextStep: `Do not repeat it; tell whoever runs the server. The names: ${doctor}`,
     exit: failed,
   },

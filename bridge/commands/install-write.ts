@@ -1,4 +1,5 @@
 import { applyPlan } from '../install/apply-plan.ts'
+import { shownPath } from '../install/config-file.ts'
 import { confirmed } from '../install/confirmation.ts'
 import { InstallError } from '../install/install-error.ts'
 import type { Plan } from '../install/plan.ts'
@@ -33,7 +34,7 @@ export async function writePlan(
   const { change, file, diff } = plan
   if (change === 'same') return { did: 'unchanged', backup: undefined }
   const show = agreement.dryRun && !json ? terminal.print : terminal.note
-  if (!(json && !terminal.isInteractive)) show(`${file.path}\n${diff}`)
+  if (!(json && !terminal.isInteractive)) show(`${shownPath(file)}\n${diff}`)
   if (agreement.dryRun) return { did: 'planned', backup: undefined }
   if (!(await isAgreed(plan, agreement, terminal))) return { did: 'declined', backup: undefined }
   return { did: done[change], backup: applyPlan(plan, runtime.now()).backup }
@@ -58,4 +59,12 @@ async function isAgreed(
     `Another entry of ${file.path} is called ${JSON.stringify(name)}.`,
     'Give another name with --name, or --force to replace it.',
   )
+}
+
+/** Where the copy of a file is, and what a person should know about it. */
+export function backupText(backup: string, project: boolean): string {
+  const text = `The file as it was is ${backup}.`
+  return project
+    ? `${text} It lies in the project: delete it before you commit, as it may hold secrets.`
+    : text
 }

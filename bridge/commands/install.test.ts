@@ -1,6 +1,7 @@
 import {
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -388,6 +389,65 @@ describe('install --list', () => {
       fault: null,
       entries: [{ name: 'a', server: url }],
     })
+  })
+})
+
+describe('a file of a project that is a symbolic link', () => {
+  const options = { project: true, yes: true, force: true }
+  const inProject = (...parts: string[]): string => join(home, 'project', ...parts)
+
+  it.each<[how: string, prepare: () => void]>([
+    ['to a file elsewhere', () => symlinkSync('../../home.json', inProject('.vscode', 'mcp.json'))],
+    [
+      'to a link that leads elsewhere',
+      () => {
+        symlinkSync(join(home, 'home.json'), inProject('second.json'))
+        symlinkSync('../second.json', inProject('.vscode', 'mcp.json'))
+      },
+    ],
+    [
+      'of its folder',
+      () => {
+        rmSync(inProject('.vscode'), { recursive: true })
+        symlinkSync('..', inProject('.vscode'))
+      },
+    ],
+    [
+      'of its folder, to one that is not there',
+      () => {
+        rmSync(inProject('.vscode'), { recursive: true })
+        symlinkSync(join(home, 'nowhere'), inProject('.vscode'))
+      },
+    ],
+    [
+      'to a file that is there',
+      () => {
+        writeFileSync(join(home, 'home.json'), '{}')
+        symlinkSync('../../home.json', inProject('.vscode', 'mcp.json'))
+      },
+    ],
+  ])('is refused: %s', async (_how, prepare) => {
+    mkdirSync(inProject('.vscode'), { recursive: true })
+    prepare()
+    const before = readdirSync(home, { recursive: true, encoding: 'utf8' })
+    for (const command of ['install', 'uninstall'] as const) {
+      const words = command === 'install' ? ['vscode', url] : ['vscode']
+      const { error } = await run(words, { command, options })
+      expect(error?.message).toContain('leads out of the project by a symbolic link')
+    }
+    expect(readdirSync(home, { recursive: true })).toEqual(before)
+    if (before.includes('home.json')) expect(readFileSync(join(home, 'home.json'), 'utf8')).toBe('{}')
+  })
+
+  it('may stay within the project, and the real place is told', async () => {
+    mkdirSync(inProject('.vscode'), { recursive: true })
+    symlinkSync('../shared.json', inProject('.vscode', 'mcp.json'))
+    const { code, notes } = await run(['vscode', url], { options })
+    expect(code).toBe(0)
+    expect(notes).toContain(`${inProject('.vscode', 'mcp.json')} (which is ${inProject('shared.json')})`)
+    expect(readFileSync(inProject('shared.json'), 'utf8')).toContain(url)
+    const again = await run(['vscode', `${url}/2`], { options: { ...options, name: 'two' } })
+    expect(again.notes).toContain('It lies in the project: delete it before you commit')
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Client, Launch } from '../install/client.ts'
 import { clientFile } from '../install/client-file.ts'
+import { shownPath } from '../install/config-file.ts'
 import { clients, findClient } from '../install/client-table.ts'
 import { InstallError } from '../install/install-error.ts'
 import { checkLasting, whyPassing } from '../install/lasting-path.ts'
@@ -14,7 +15,7 @@ import { type EntryToInstall, entryToInstall } from './install-entry.ts'
 import { withInstallFailure } from './install-failure.ts'
 import { listClients } from './install-list.ts'
 import { type InstallPlace, installPlace, installSystem } from './install-place.ts'
-import { type Agreement, type Outcome, writePlan } from './install-write.ts'
+import { type Agreement, backupText, type Outcome, writePlan } from './install-write.ts'
 import { asTyped } from './program-name.ts'
 
 /** What `install` is told beside the client, the URL and the settings. */
@@ -62,13 +63,11 @@ export function install(
     if (options.print) return print(input, client, path, name, entry, place)
     const isWritten = !options.dryRun
     if (isWritten && !options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
-    const plan = planInstall({ client, path, name, launch: entry.launch })
+    const within = options.project ? place.projectFolder : undefined
+    const plan = planInstall({ client, path, within, name, launch: entry.launch })
     const outcome = await writePlan(plan, options, input)
-    const notes = [...entry.notes, ...(plan.warning === undefined ? [] : [plan.warning])]
-    if (!isWritten) notes.push(...passingNotes(entry, place))
-    if (options.project)
-      notes.push('The paths in the entry are those of this computer: others who get the file have others.')
-    report(input, client, plan, { ...entry, notes }, outcome)
+    const notes = notesOf(entry, plan, options, place)
+    report(input, client, plan, { ...entry, notes }, outcome, options)
     return outcome.did === 'declined' ? exitCode.failed : exitCode.ok
   })
 }
@@ -93,6 +92,22 @@ function print(
   return exitCode.ok
 }
 
+function notesOf(
+  entry: EntryToInstall,
+  { warning }: Plan,
+  { dryRun, project }: InstallOptions,
+  place: InstallPlace,
+): string[] {
+  return [
+    ...entry.notes,
+    ...(warning === undefined ? [] : [warning]),
+    ...(dryRun ? passingNotes(entry, place) : []),
+    ...(project
+      ? ['The paths in the entry are those of this computer: others who get the file have others.']
+      : []),
+  ]
+}
+
 function passingNotes({ launch }: EntryToInstall, { temporaryFolders }: InstallPlace): string[] {
   return [launch.command, launch.args[0] ?? ''].flatMap((path) => {
     const why = whyPassing(path, temporaryFolders)
@@ -108,6 +123,7 @@ function report(
   { name, file, diff }: Plan,
   { launch, notes }: EntryToInstall,
   { did, backup }: Outcome,
+  { project }: InstallOptions,
 ): void {
   for (const note of notes) terminal.note(asTyped(note))
   if (json) {
@@ -120,11 +136,11 @@ function report(
   if (did === 'planned') return terminal.note('Nothing is written: --dry-run.')
   if (did === 'declined') return terminal.note('Nothing is written.')
   if (did === 'unchanged')
-    return terminal.note(`${client.title} has this entry already, as ${name} in ${file.path}.`)
+    return terminal.note(`${client.title} has this entry already, as ${name} in ${shownPath(file)}.`)
   const kind = did === 'added' ? 'new entry' : did === 'updated' ? 'changed entry' : 'entry'
   const instead = did === 'replaced' ? ', in place of another' : ''
-  terminal.note(`${client.title} has the ${kind} ${name} in ${file.path}${instead}.`)
-  if (backup !== undefined) terminal.note(`The file as it was is ${backup}.`)
+  terminal.note(`${client.title} has the ${kind} ${name} in ${shownPath(file)}${instead}.`)
+  if (backup !== undefined) terminal.note(backupText(backup, project))
   for (const line of client.afterwards(name)) terminal.note(asTyped(line))
   terminal.note(asTyped(`The first use signs in. To do it now: drawbridge login ${loginWords(launch)}`))
 }

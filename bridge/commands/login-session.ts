@@ -14,7 +14,7 @@ export interface LoginSession {
 export interface LoginPorts {
   http: HttpClient
   runtime: Runtime
-  /** Told once where the key of the logins is kept. */
+  /** Told once where the key of the logins is kept, and at a sign-in what it is good for beyond the server. */
   announce(line: string): void
   /** Of what goes on, for a person who debugs. */
   note(text: string): void
@@ -38,7 +38,7 @@ export async function openLogin(
     store,
     async flow(request, announceSignIn, signal) {
       const { createSignInFlow } = await import('../oauth/sign-in-flow.ts')
-      return createSignInFlow(oauth, ports)(request, announceSignIn, signal)
+      return createSignInFlow(oauth, ports, announce)(request, announceSignIn, signal)
     },
     async refresh(credential, signal) {
       const { refreshTokens } = await import('../oauth/token-endpoint.ts')

@@ -17,7 +17,7 @@ import { type CommandInput, configOf } from './command.ts'
 import { askFirst } from './endpoint-probe.ts'
 import { openConnectionLog } from './connection-log.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
-import { linkOf, promptText } from './connection-login.ts'
+import { isOpenedByItself, linkOf, promptText } from './connection-login.ts'
 import { openLogin } from './login-session.ts'
 import { pasteRedirect } from './paste-redirect.ts'
 
@@ -143,7 +143,8 @@ async function showPrompt(
   const show = (prompt: SignInPrompt): void => {
     terminal.note(promptText(prompt))
     // Not waited for: a browser may stay in the foreground.
-    if (config.openBrowser && !prompt.followed) void open(linkOf(prompt), surroundings, terminal)
+    if (config.openBrowser && isOpenedByItself(prompt))
+      void open(linkOf(prompt), config, surroundings, terminal)
     if (prompt.kind === 'browser' && terminal.isInteractive) {
       pasteRedirect(prompt.url, http, terminal, pending.done)
     }
@@ -163,10 +164,11 @@ async function showPrompt(
 
 async function open(
   link: string,
+  { expandedVariables: secretVariables }: BridgeConfig,
   { environment, platform }: CommandInput['surroundings'],
   terminal: CommandInput['terminal'],
 ): Promise<void> {
-  const outcome = await openBrowser(link, { environment, platform })
+  const outcome = await openBrowser(link, { environment, platform, secretVariables })
   if (outcome.kind === 'failed')
     terminal.note(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }

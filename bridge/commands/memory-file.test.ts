@@ -22,7 +22,7 @@ describe('the memory of a server', () => {
       era: 'legacy' as const,
       transport: 'http' as const,
       at: 5,
-      without: 'modern' as const,
+      lacks: { era: 'modern' as const, at: 4 },
       initializeResult: { protocolVersion: '2025-11-25' },
       tools: [{ name: 'a' }],
     }
@@ -39,6 +39,9 @@ describe('the memory of a server', () => {
     '{"version":2,"era":"legacy","transport":"http","at":1}',
     '{"version":1,"era":"old","transport":"http","at":1}',
     '{"version":1,"era":"legacy","transport":"carrier pigeon","at":1}',
+    // As versions before wrote it of a server that had named earlier revisions only.
+    '{"version":1,"era":"modern","transport":"http","at":1,"discoverResult":{"supportedVersions":["2025-11-25"]}}',
+    '{"version":1,"era":"modern","transport":"http","at":1,"tools":[]}',
   ])('of %s is none', (text) => {
     const file = open(join(folder, 'b.json'))
     writeFileSync(join(folder, 'b.json'), text)
@@ -48,10 +51,10 @@ describe('the memory of a server', () => {
   it('is without members that nobody can use', () => {
     writeFileSync(
       join(folder, 'b.json'),
-      '{"version":1,"era":"modern","transport":"http","tools":[1,{"name":"a"}],"discoverResult":7,"without":"x"}',
+      '{"version":1,"era":"legacy","transport":"http","tools":[1,{"name":"a"}],"discoverResult":7,"lacks":"modern"}',
     )
     expect(open(join(folder, 'b.json')).read()).toEqual({
-      era: 'modern',
+      era: 'legacy',
       transport: 'http',
       at: 0,
       tools: [{ name: 'a' }],

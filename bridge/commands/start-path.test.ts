@@ -53,6 +53,5 @@ describe('what a connection loads before its first message', () => {
     ])
     expect(loaded.filter((file) => file.startsWith('install/'))).toEqual([])
     expect(loaded).not.toContain('commands/command-line.ts')
-    expect(loaded).not.toContain('network/proxied-http-client.ts')
   })
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { createBridgeConfig, readSettings, type Surroundings } from '../config/config-reader.ts'
 import { type ParsedArguments, parseArguments } from '../config/setting-argument.ts'
 import { systemRuntime } from '../system-runtime.ts'
@@ -59,6 +60,6 @@ function surroundingsOf(environment: Readonly<Record<string, string | undefined>
     environment,
     homeFolder: homedir(),
     platform: process.platform,
-    readText: (path) => readFileSync(path, 'utf8'),
+    readText: (path) => decodeFileText(readFileSync(path)),
   }
 }

@@ -1,5 +1,6 @@
 import type { Client } from '../install/client.ts'
 import { clientFile } from '../install/client-file.ts'
+import { shownPath } from '../install/config-file.ts'
 import { findClient } from '../install/client-table.ts'
 import { InstallError } from '../install/install-error.ts'
 import { planUninstall, type UninstallPlan } from '../install/plan-uninstall.ts'
@@ -8,7 +9,7 @@ import { type ExitCode, exitCode } from './exit-code.ts'
 import { shellWord } from './failure-text.ts'
 import { withInstallFailure } from './install-failure.ts'
 import { type InstallPlace, installPlace, installSystem } from './install-place.ts'
-import { type Agreement, type Outcome, writePlan } from './install-write.ts'
+import { type Agreement, backupText, type Outcome, writePlan } from './install-write.ts'
 import { asTyped } from './program-name.ts'
 
 /** What `uninstall` is told beside the client and the URL. */
@@ -30,12 +31,14 @@ export function uninstall(
     const { id, serverUrl } = operandsOf(line)
     const client = findClient(id)
     const path = clientFile(client, options.project ? 'project' : 'user', installSystem(surroundings, place))
-    const plan = planUninstall({ client, path, name: options.name, serverUrl, launcher: place.launcher })
+    const within = options.project ? place.projectFolder : undefined
+    const { launcher } = place
+    const plan = planUninstall({ client, path, within, name: options.name, serverUrl, launcher })
     const { did, backup } = await writePlan(plan, options, input)
     if (json) {
       const facts = { ok: did !== 'declined', did, client: client.id, name: plan.name, file: path }
       terminal.print(JSON.stringify({ ...facts, backup: backup ?? null, diff: plan.diff }))
-    } else for (const text of textsOf(client, plan, did, backup)) terminal.note(text)
+    } else for (const text of textsOf(client, plan, did, backup, options)) terminal.note(text)
     return did === 'declined' ? exitCode.failed : exitCode.ok
   })
 }
@@ -56,11 +59,12 @@ function textsOf(
   plan: UninstallPlan,
   did: Outcome['did'],
   backup: string | undefined,
+  { project }: UninstallOptions,
 ): string[] {
   if (did !== 'removed') return [did === 'planned' ? 'Nothing is written: --dry-run.' : 'Nothing is written.']
   return [
-    `${client.title} has lost the entry ${plan.name} of ${plan.file.path}.`,
-    `The file as it was is ${String(backup)}.`,
+    `${client.title} has lost the entry ${plan.name} of ${shownPath(plan.file)}.`,
+    backupText(String(backup), project),
     asTyped(`The login is kept. To forget it: drawbridge logout ${loginOf(plan)}`),
   ]
 }

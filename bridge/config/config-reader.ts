@@ -25,6 +25,8 @@ export interface ReadSettings {
   /** Where each came from; not in it: the default. */
   origins: ReadonlyMap<keyof SettingValues, SettingOrigin>
   home: string
+  /** See {@link BridgeConfig.expandedVariables}. */
+  expandedVariables: ReadonlySet<string>
   problems: readonly string[]
   warnings: readonly string[]
 }
@@ -48,8 +50,10 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
   )
   problems.push(...sources.problems)
   const values: Record<string, unknown> = {}
+  const expandedVariables = new Set<string>()
+  const source = { ...surroundings, onVariable: (name: string) => void expandedVariables.add(name) }
   for (const row of given) {
-    const value = attempt(() => valueOf(row, surroundings), `${row.name}:`, problems)
+    const value = attempt(() => valueOf(row, source), `${row.name}:`, problems)
     if (value !== undefined) values[row.setting.field] = value
   }
   return {
@@ -58,6 +62,7 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
     values,
     origins: new Map(given.map(({ setting, origin }) => [setting.field, origin])),
     home,
+    expandedVariables,
     problems: [...problems, ...conflicts(values, port)],
     warnings: [...line.warnings, ...sources.warnings],
   }
@@ -81,6 +86,7 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
     token: fixed.token,
     fixedBy: fixed.by,
     openBrowser: opensBrowser(values, surroundings),
+    expandedVariables: read.expandedVariables,
     output: { silent: values.silent === true, debug: values.debug === true },
   })
 }

@@ -82,10 +82,11 @@ function expandJson(value: unknown, source: ValueSource): unknown {
 }
 
 /** Puts the values of environment variables in place of `${NAME}`. A variable that is not set is an error. */
-export function expandVariables(text: string, { environment }: ValueSource): string {
+export function expandVariables(text: string, { environment, onVariable }: ValueSource): string {
   return text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
     const value = environment[name]
     if (value === undefined) throw new TypeError(`expected the variable ${name} to be set`)
+    onVariable?.(name)
     return value
   })
 }

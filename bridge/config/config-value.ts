@@ -7,6 +7,8 @@ export interface ValueSource {
   environment: Readonly<Record<string, string | undefined>>
   /** Text of a file; throws as `node:fs` does. */
   readText(path: string): string
+  /** Told the name of each variable that is put in place of `${NAME}`. */
+  onVariable?(name: string): void
 }
 
 /**

@@ -16,6 +16,8 @@ export interface BridgeConfig {
   fixedBy: 'environment' | 'header' | 'other_header' | undefined
   /** Whether a browser is opened; the link is on stderr in any case. */
   openBrowser: boolean
+  /** The names of the variables that were put in place of `${NAME}`: their values are likely secret. */
+  expandedVariables: ReadonlySet<string>
   /** How much goes to stderr, and whether a log file is written. */
   output: { silent: boolean; debug: boolean }
 }

@@ -1,5 +1,5 @@
 import { foreignFlags } from './setting-foreign.ts'
-import { nearestName } from './setting-nearest.ts'
+import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { settings } from './setting-table.ts'
 import { flagOf, type Setting, type SettingValues, variableOf } from './setting.ts'
 

@@ -217,7 +217,7 @@ export const signInSettings: readonly Setting[] = [
     value: 'duration',
     parse: parseDurationOrOff,
     defaultText: '1s',
-    doc: 'How long the first answer to a client waits for a sign-in; it goes on in the background.',
+    doc: 'How long answers to a client wait for a sign-in; it goes on in the background. Where a code is shown, they do not wait.',
   },
   {
     field: 'authSuccessUrl',

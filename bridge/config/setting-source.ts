@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ValueSource } from './config-value.ts'
 import type { SettingTexts } from './setting-argument.ts'
-import { suggestion } from './setting-nearest.ts'
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { serverVariables } from './setting-server-variable.ts'
 import { settings } from './setting-table.ts'
 import { flagOf, type Setting, variableOf, variablePrefix } from './setting.ts'

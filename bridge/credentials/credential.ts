@@ -61,6 +61,11 @@ export interface Credential {
   /** Why a person has to sign in again; undefined while the tokens are thought to be good. */
   signInNeeded?: string
   quirks?: IssuerQuirks
+  /**
+   * Origin of the sign-in page, where it is on another host than the issuer and nothing there confirmed it: the person was told
+   * and signed in there all the same.
+   */
+  acceptedPage?: string
   /** Epoch seconds. */
   signedInAt: number
   /** Random; the same until somebody signs in again. Set by whoever stores a new login. */

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import {
+import fs, {
   existsSync,
   lstatSync,
   mkdirSync,
@@ -11,9 +10,9 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemRuntime } from '../system-runtime.ts'
 import { CredentialError } from './credential-store.ts'
@@ -71,6 +70,37 @@ const elapsed = async (work: Promise<unknown>): Promise<number> => {
   const startedAt = performance.now()
   await work
   return performance.now() - startedAt
+}
+
+/**
+ * Removes `folder` once, as another process could: right after the system has made it, or right before its time is set or
+ * read. Returns how often it did. Restored when the test ends.
+ */
+function removeDuring(step: 'mkdir' | 'utimes' | 'stat', folder: string): () => number {
+  const system = fs[step] as (...args: unknown[]) => void
+  let removals = 0
+  const remove = (): void => {
+    rmdirSync(folder)
+    removals += 1
+  }
+  const replaced = vi.spyOn(fs, step).mockImplementationOnce((...args: unknown[]) => {
+    if (step !== 'mkdir') {
+      remove()
+      return system(...args)
+    }
+    const done = args.pop() as (error: Error | null) => void
+    return system(...args, (error: Error | null) => {
+      remove()
+      done(error)
+    })
+  })
+  // What is imported by name follows only then.
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    replaced.mockRestore()
+    syncBuiltinESMExports()
+  })
+  return () => removals
 }
 
 describe('a lock', () => {
@@ -161,19 +191,17 @@ describe('a lock', () => {
     expect(existsSync(path('a'))).toBe(true)
   })
 
-  it('is had at the next try when somebody takes it away as it is made', async () => {
-    const { lock, path } = place()
-    await lock('a', { waitMs: 0 }, async () => undefined)
-    const takeAway = `const { parentPort, workerData } = require('node:worker_threads')
-      parentPort.postMessage('looks')
-      for (;;) try { require('node:fs').rmdirSync(workerData); break } catch {}`
-    const other = new Worker(takeAway, { eval: true, workerData: path('a') })
-    await once(other, 'message')
-    const ended = once(other, 'exit')
-    // One that is taken away later was had.
-    expect(await lock('a', { waitMs: 4000 }, async () => 1)).toBe(1)
-    await ended
-  })
+  it.each(['mkdir', 'utimes', 'stat'] as const)(
+    'is had at the next try when another process removes it during its %s',
+    async (step) => {
+      const { lock, path } = place()
+      await lock('a', { waitMs: 0 }, async () => undefined)
+      const removals = removeDuring(step, path('a'))
+      expect(await lock('a', { waitMs: 4000 }, async (lease) => lease.isHeld())).toBe(true)
+      expect(removals()).toBe(1)
+      expect(existsSync(path('a'))).toBe(false)
+    },
+  )
 
   it('cannot be had in a folder that cannot be written', async () => {
     const folder = createPrivateFolder('/proc/drawbridge', 'locks', () => undefined)

@@ -74,7 +74,8 @@ describe('a keychain', () => {
     ['odd', 'keychain_failed', 'Something odd'],
   ])('that is %s is %s, and the key is in a file', async (native, kind, detail) => {
     const child = childWith(native)
-    const config = configOf(native, 1000)
+    // Only one that never answers is to be given up.
+    const config = configOf(native, native === 'mute' ? 1000 : 20_000)
     const probed = await child.ask({ do: 'probe', config })
     expect(probed.value).toEqual({ kind, detail: expect.stringContaining(detail) })
     await child.ask({ do: 'open', config })
@@ -98,13 +99,13 @@ describe('a keychain', () => {
     for (let round = 0; round < 3; round++) {
       const startedAt = performance.now()
       expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
-      expect(performance.now() - startedAt).toBeLessThan(2000)
+      expect(performance.now() - startedAt).toBeLessThan(8000)
       // For a while the failure is remembered: the second read takes no time at all.
       if (round === 1) await new Promise((resolve) => setTimeout(resolve, 3100))
     }
     const endedAt = performance.now()
     await child.stop()
-    expect(performance.now() - endedAt).toBeLessThan(1000)
+    expect(performance.now() - endedAt).toBeLessThan(5000)
   })
 })
 

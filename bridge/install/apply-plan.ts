@@ -8,6 +8,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -18,6 +19,8 @@ import { readConfigFile } from './config-file.ts'
 import { InstallError } from './install-error.ts'
 import type { Plan } from './plan.ts'
 
+const backupMark = '.drawbridge-backup-'
+
 /** What was done. */
 export interface Applied {
   /** Where the file as it was is. Undefined: there was none. */
@@ -25,7 +28,8 @@ export interface Applied {
 }
 
 /**
- * Writes what was planned: first a copy of the file beside it, then a new file in its place, of the same mode. Throws
+ * Writes what was planned: first a copy of the file beside it, for this user alone, then a new file in its place, of the same
+ * mode. Older copies that this command made are removed: they keep secrets of other entries. Throws
  * {@link InstallError} if somebody wrote the file since it was read, as clients do while they run, or if it must not be
  * written. `now` is in epoch seconds.
  */
@@ -40,10 +44,11 @@ export function applyPlan(plan: Plan, now: number): Applied {
       return { backup: undefined }
     }
     refuseReadOnly(plan)
-    const backup = writeBackup(target, found.bytes, found.mode, now)
+    const backup = writeBackup(target, found.bytes, now)
     // A new file in its place would cut off its other names, and take it from its owner when this runs by sudo.
     if (found.isShared) writeFileSync(target, bytes)
     else replaceFile(target, bytes, found.mode)
+    removeOlderBackups(target, backup)
     return { backup }
   } catch (error) {
     if (error instanceof InstallError) throw error
@@ -78,17 +83,32 @@ function notWritable(path: string, why: string, cause?: unknown): InstallError {
   )
 }
 
-function writeBackup(target: string, bytes: Buffer, mode: number, now: number): string {
+function writeBackup(target: string, bytes: Buffer, now: number): string {
   const stamp = new Date(now * 1000)
     .toISOString()
     .replaceAll(/[-:]|\..*$/g, '')
     .replace('T', '-')
-  const first = `${target}.drawbridge-backup-${stamp}`
+  const first = `${target}${backupMark}${stamp}`
   for (let count = 1; ; count += 1) {
     const backup = count === 1 ? first : `${first}-${count}`
     if (existsSync(backup)) continue
-    writeNewFile(backup, bytes, mode)
+    writeNewFile(backup, bytes, 0o600)
     return backup
+  }
+}
+
+/** Those of the same file. One that cannot be removed is no reason to fail: the change is made. */
+function removeOlderBackups(target: string, newest: string): void {
+  const folder = dirname(target)
+  const start = basename(target) + backupMark
+  for (const name of readdirSync(folder)) {
+    const isOlder = name !== basename(newest) && name.startsWith(start)
+    if (!isOlder || !/^\d{8}-\d{6}(?:-\d+)?$/.test(name.slice(start.length))) continue
+    try {
+      rmSync(join(folder, name))
+    } catch {
+      continue
+    }
   }
 }
 

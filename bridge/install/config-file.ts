@@ -1,5 +1,5 @@
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { InstallError } from './install-error.ts'
 
 /** The file of a client as it was found. */
@@ -10,6 +10,25 @@ export interface ConfigFile {
   target: string
   /** Undefined: there is no file yet. `isShared`: it has more names, or another owner than who runs this. */
   found: { bytes: Buffer; mode: number; isShared: boolean } | undefined
+}
+
+/** The path of a file as a person is told it: with the place where the bytes are, where that is another one. */
+export function shownPath({ path, target }: Pick<ConfigFile, 'path' | 'target'>): string {
+  return target === path ? path : `${path} (which is ${target})`
+}
+
+/**
+ * Throws {@link InstallError} if the file of a project leads out of its folder by a symbolic link: a project that somebody
+ * downloaded must not choose what is written elsewhere.
+ */
+export function refuseOutside({ path, target }: Pick<ConfigFile, 'path' | 'target'>, folder: string): void {
+  const way = relative(targetOf(folder), target)
+  if (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return
+  throw new InstallError(
+    'outside',
+    `${path} leads out of the project by a symbolic link, to ${target}.`,
+    'Replace the link by a file, or leave out --project.',
+  )
 }
 
 /**
@@ -39,19 +58,30 @@ export function readConfigFile(path: string): ConfigFile {
   }
 }
 
-/** Links are followed, also one to a file that is not there yet: dotfiles kept in git are often linked. */
-function targetOf(path: string): string {
+/**
+ * Where the bytes of a path are. Links are followed, also one to a file that is not there yet: dotfiles kept in git are often
+ * linked.
+ */
+function targetOf(path: string, linksLeft = 40): string {
   try {
     return realpathSync(path)
   } catch (error) {
     if (!isMissing(error)) return path
   }
+  const folder = dirname(path)
+  if (folder === path || linksLeft === 0) return path
+  const inFolder = join(targetOf(folder, linksLeft), basename(path))
+  const link = linkIn(inFolder)
+  return link === undefined ? inFolder : targetOf(resolve(dirname(inFolder), link), linksLeft - 1)
+}
+
+function linkIn(path: string): string | undefined {
   try {
-    if (lstatSync(path).isSymbolicLink()) return resolve(dirname(path), readlinkSync(path))
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined
   } catch (error) {
-    if (!isMissing(error)) throw error
+    if (isMissing(error)) return undefined
+    throw error
   }
-  return path
 }
 
 function isMissing(error: unknown): boolean {

@@ -16,6 +16,8 @@ export type InstallFault =
   | 'missing'
   /** The file or its folder cannot be written. */
   | 'not_writable'
+  /** The file of a project is somewhere else. */
+  | 'outside'
   /** Somebody else wrote the file after it was read. */
   | 'changed'
 

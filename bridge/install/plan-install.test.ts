@@ -98,11 +98,29 @@ describe.each(everyClient)('install for %s', (_, client) => {
     expect(backup).toMatch(backupName)
     expect(dirname(backup)).toBe(dirname(path))
     expect(readFileSync(backup, 'utf8')).toBe(before)
-    expect([statSync(path), statSync(backup)].map(({ mode }) => mode % 0o1000)).toEqual([0o660, 0o660])
+    expect([statSync(path), statSync(backup)].map(({ mode }) => mode % 0o1000)).toEqual([0o660, 0o600])
     expect(entryIn(client, path)).toEqual(wanted)
     const applied = applyPlan(uninstallPlan(client), now)
     expect(readFileSync(path, 'utf8')).toBe(before)
     expect(applied.backup).toMatch(/-2$/)
+  })
+
+  it('keeps one copy of the file, the newest, and no file that is none of ours', () => {
+    const path = fixture.file(client, filledFile(client))
+    const others = ['.drawbridge-backup-mine', '.bak', '.drawbridge-backup-20270101-000000.txt'].map(
+      (end) => path + end,
+    )
+    for (const other of [
+      ...others,
+      `${path}.drawbridge-backup-20260101-000000`,
+      `${path}.drawbridge-backup-20260101-000000-2`,
+    ])
+      writeFileSync(other, 'x')
+    applyPlan(fixture.plan(client), now)
+    const { backup = '' } = applyPlan(uninstallPlan(client), now + 60)
+    expect(new Set(readdirSync(dirname(path)).map((name) => join(dirname(path), name)))).toEqual(
+      new Set([path, backup, ...others]),
+    )
   })
 
   it('keeps CRLF and the byte order mark', () => {

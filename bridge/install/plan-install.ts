@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Client, Launch } from './client.ts'
-import { type ConfigFile, readConfigFile } from './config-file.ts'
+import { type ConfigFile, readConfigFile, refuseOutside } from './config-file.ts'
 import { decodeConfigText, encodeConfigText } from './config-text.ts'
 import { readEntries, setEntry } from './entry-edit.ts'
 import { InstallError } from './install-error.ts'
@@ -18,6 +18,8 @@ export interface InstallRequest {
   client: Client
   /** The file, as `clientFile` finds it. */
   path: string
+  /** The folder that the file must be in; undefined: anywhere. */
+  within?: string | undefined
   name: string
   launch: Launch
 }
@@ -34,12 +36,13 @@ const serverKeys: ReadonlySet<string> = new Set(
  * Decides what to write. Throws {@link InstallError} with the snippet to paste when the file cannot be edited safely; it is
  * never touched then. Whether somebody agrees to a `replace` is for the caller to find out.
  */
-export function planInstall({ client, path, name, launch }: InstallRequest): Plan {
+export function planInstall({ client, path, within, name, launch }: InstallRequest): Plan {
   checkServerName(name)
   const wanted = client.entry(launch)
   const snippet = snippetOf(client, name, wanted)
   return withSnippet(path, snippet, () => {
     const file = readConfigFile(path)
+    if (within !== undefined) refuseOutside(file, within)
     const { text, mark } = textOf(file)
     const present = readEntries(text, client)
     const existing = present.get(name)

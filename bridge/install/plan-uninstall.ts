@@ -1,5 +1,5 @@
 import type { Client } from './client.ts'
-import { readConfigFile } from './config-file.ts'
+import { readConfigFile, refuseOutside } from './config-file.ts'
 import { encodeConfigText } from './config-text.ts'
 import { readEntries, removeEntry } from './entry-edit.ts'
 import { InstallError } from './install-error.ts'
@@ -12,6 +12,8 @@ import { textOf, withSnippet } from './plan-install.ts'
 export interface UninstallRequest {
   client: Client
   path: string
+  /** The folder that the file must be in; undefined: anywhere. */
+  within?: string | undefined
   name: string | undefined
   serverUrl: string | undefined
   /** The launcher that runs now. */
@@ -28,9 +30,10 @@ export interface UninstallPlan extends Plan {
  * or more than one. Objects that get empty stay.
  */
 export function planUninstall(request: UninstallRequest): UninstallPlan {
-  const { client, path } = request
+  const { client, path, within } = request
   return withSnippet(path, undefined, () => {
     const file = readConfigFile(path)
+    if (within !== undefined) refuseOutside(file, within)
     const { text, mark } = textOf(file)
     const { name, own } = choose(request, readEntries(text, client))
     const after = removeEntry(text, client, name)

@@ -26,14 +26,19 @@ async function serveOnce(seen: string[], atSecond: 'reset' | 'close'): Promise<T
   )
 }
 
-/** Answers, and resets the connection 20 ms later. */
+/** Answers, resets the connection 20 ms later, and then wakes whoever waits for its `workerData`. */
 const resettingServer = `
 const { createServer } = require('node:net')
+const { parentPort, workerData: isReset } = require('node:worker_threads')
 const server = createServer((socket) => socket.once('data', () => {
   socket.write(${JSON.stringify(answer)})
-  setTimeout(() => socket.resetAndDestroy(), 20)
+  setTimeout(() => {
+    socket.resetAndDestroy()
+    Atomics.store(isReset, 0, 1)
+    Atomics.notify(isReset, 0)
+  }, 20)
 }))
-server.listen(0, '127.0.0.1', () => require('node:worker_threads').parentPort.postMessage(server.address().port))`
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
 
 describe('a kept connection that the server has closed', () => {
   it.each(['reset', 'close'] as const)('is replaced for what may be sent twice: %s', async (atSecond) => {
@@ -65,13 +70,14 @@ describe('a kept connection that the server has closed', () => {
 
   it('is replaced for a POST that the system did not take at all', async () => {
     // In a thread: it closes while this one does nothing else, so that nobody here can have seen it.
-    const server = new Worker(resettingServer, { eval: true })
+    const isReset = new Int32Array(new SharedArrayBuffer(4))
+    const server = new Worker(resettingServer, { eval: true, workerData: isReset })
     try {
       const port = await new Promise<number>((resolve) => server.once('message', resolve))
       const client = testClient()
       const origin = `http://127.0.0.1:${port}`
       await exchange(client, origin)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      expect(Atomics.wait(isReset, 0, 0, 20_000)).not.toBe('timed-out')
       expect((await exchange(client, origin)).status).toBe(200)
     } finally {
       await server.terminate()

@@ -12,6 +12,7 @@ import { type LoopbackListener, openLoopbackListener } from './loopback-listener
 import type { OAuthConfig } from './oauth-config.ts'
 import { sendWithQuirks } from './quirk.ts'
 import type { OAuthPorts } from './server-exchange.ts'
+import { checkSignInPage } from './sign-in-page.ts'
 import { beforeTimeout } from './sign-in-flow-limit.ts'
 import { type GrantedTokens, grantedTokens, type GrantRequest } from './sign-in-flow-grant.ts'
 import type { AnnounceSignIn } from './sign-in-request.ts'
@@ -21,8 +22,8 @@ import { requestTokens } from './token-endpoint-request.ts'
 const retryMs = 500
 
 /**
- * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3). The listener
- * is open before anything else happens, is the only one that knows `state`, and is closed when this resolves or rejects. The
+ * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3). Nothing is
+ * registered or asked for before the page is known to be the issuer's, or to be told of. The listener is open before there is a link, is the only one that knows `state`, and is closed when this resolves or rejects. The
  * browser gets its page after the code was redeemed. A person is told of one link only: where the server refuses the client
  * after all, another one is registered, and the browser that came back is sent on.
  */
@@ -33,6 +34,9 @@ export async function signInWithCode(
   announce: AnnounceSignIn,
   signal: AbortSignal,
 ): Promise<GrantedTokens> {
+  const url = request.server.metadata.authorization_endpoint ?? ''
+  const foreign = await checkSignInPage({ kind: 'authorization', url }, request, config, ports, signal)
+  const unconfirmed = foreign?.unconfirmed
   const secrets = await createAuthorizationSecrets(ports.runtime)
   const listener = await openLoopbackListener({
     callback: config.callback,
@@ -42,9 +46,11 @@ export async function signInWithCode(
   })
   const begun = { request, listener, config, ports, signal }
   try {
-    const granted = await askOnceOrTwice(begun, secrets, announce)
+    const granted = await askOnceOrTwice(begun, secrets, (link) =>
+      announce({ kind: 'browser', url: link, ...(unconfirmed && { unconfirmed }) }),
+    )
     await listener.finish({ kind: 'signed_in' })
-    return granted
+    return { ...granted, ...(foreign && { acceptedPage: foreign.origin }) }
   } catch (error) {
     await listener.finish({ kind: 'failed', fault: error instanceof OAuthFailure ? error.fault : undefined })
     throw error
@@ -71,11 +77,11 @@ interface Attempt extends ReplacedClient {
 async function askOnceOrTwice(
   begun: BegunSignIn,
   secrets: AuthorizationSecrets,
-  announce: AnnounceSignIn,
+  announce: (url: string) => void,
 ): Promise<GrantedTokens> {
   const { listener, config, ports } = begun
   const { first, replace } = await prepare(begun, secrets)
-  announce({ kind: 'browser', url: first.url })
+  announce(first.url)
   const endsAt = performance.now() + config.signInTimeoutMs
   try {
     return await complete(first, listener.response, endsAt, begun)

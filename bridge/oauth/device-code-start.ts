@@ -52,7 +52,11 @@ export async function startDevice(
     )
   }
   const { completeUrl } = device
-  const isCompleteUsable = completeUrl !== undefined && isSafeUrl(completeUrl, issuer, allowHttp)
+  // Of the host that is shown, or the person would be sent to another one than they are told.
+  const isCompleteUsable =
+    completeUrl !== undefined &&
+    isSafeUrl(completeUrl, issuer, allowHttp) &&
+    new URL(completeUrl).origin === new URL(device.url).origin
   return isCompleteUsable ? device : { ...device, completeUrl: undefined }
 }
 

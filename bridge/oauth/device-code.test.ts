@@ -11,21 +11,21 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()))
 })
 
-const started = {
+const startedAt = (origin: string): object => ({
   device_code: 'd3vice',
   user_code: 'ABCD-EFGH',
-  verification_uri: 'https://as.example/device',
-  verification_uri_complete: 'https://as.example/device?code=ABCD-EFGH',
+  verification_uri: `${origin}/enter`,
+  verification_uri_complete: `${origin}/enter?code=ABCD-EFGH`,
   expires_in: 600,
   interval: 5,
-}
+})
 
-/** A server for devices; the polls get these answers, one after the other, and then tokens. */
-async function start(polls: Reply[] = [], device: object = started): Promise<OAuthServer> {
+/** A server for devices; the polls get these answers, one after the other, and then tokens. `device` is put over what starts one. */
+async function start(polls: Reply[] = [], device: object = {}): Promise<OAuthServer> {
   const server = await startOAuthServer()
   servers.push(server)
   server.metadata = { device_authorization_endpoint: `${server.origin}/device` }
-  server.answers.set('/device', () => ({ body: device }))
+  server.answers.set('/device', () => ({ body: { ...startedAt(server.origin), ...device } }))
   server.answers.set('/token', () => polls.shift())
   return server
 }
@@ -49,9 +49,10 @@ describe('a device', () => {
     const trial = begin(server, { runtime })
     expect(await trial.prompt).toMatchObject({
       kind: 'device',
-      url: 'https://as.example/device',
-      completeUrl: 'https://as.example/device?code=ABCD-EFGH',
+      url: `${server.origin}/enter`,
+      completeUrl: `${server.origin}/enter?code=ABCD-EFGH`,
       userCode: 'ABCD-EFGH',
+      askedBy: new URL(server.origin).host,
     })
     const credential = await trial.done
     expect(runtime.slept).toEqual([5000, 5000, 5000])
@@ -89,13 +90,13 @@ describe('a device', () => {
   })
 
   it('ends when its code has', async () => {
-    const server = await start(Array<Reply>(100).fill(pending), { ...started, expires_in: 12 })
+    const server = await start(Array<Reply>(100).fill(pending), { expires_in: 12 })
     await expect(begin(server).done).rejects.toMatchObject({ fault: 'expired' })
     expect(server.requests('/token').length).toBeLessThanOrEqual(2)
   })
 
   it('ends when the person gives up', async () => {
-    const server = await start(Array<Reply>(100_000).fill(pending), { ...started, expires_in: 86_000 })
+    const server = await start(Array<Reply>(100_000).fill(pending), { expires_in: 86_000 })
     const trial = begin(server)
     await trial.prompt
     trial.cancel()
@@ -112,12 +113,12 @@ describe('a device', () => {
 
 describe('what starts a device', () => {
   it.each<[name: string, device: object, fault: string]>([
-    ['no code', { ...started, device_code: undefined }, 'refused'],
-    ['no place', { ...started, verification_uri: undefined }, 'refused'],
-    ['a place that is no web page', { ...started, verification_uri: 'file:///etc/passwd' }, 'bad_metadata'],
-    ['a place in plain text', { ...started, verification_uri: 'http://as.example/' }, 'bad_metadata'],
-    ['a code that moves the cursor', { ...started, user_code: '\u001B[2J' }, 'bad_metadata'],
-    ['an error', { error: 'unauthorized_client' }, 'client_refused'],
+    ['no code', { device_code: undefined }, 'refused'],
+    ['no place', { verification_uri: undefined }, 'refused'],
+    ['a place that is no web page', { verification_uri: 'file:///etc/passwd' }, 'bad_metadata'],
+    ['a place in plain text', { verification_uri: 'http://as.example/' }, 'bad_metadata'],
+    ['a code that moves the cursor', { user_code: '\u001B[2J' }, 'bad_metadata'],
+    ['an error', { device_code: undefined, error: 'unauthorized_client' }, 'client_refused'],
   ])('%s is no start', async (_name, device, fault) => {
     const server = await start([], device)
     const trial = begin(server)
@@ -144,16 +145,19 @@ describe('what starts a device', () => {
   it('may be said the old way, with times as text or none', async () => {
     const runtime = createTestRuntime()
     const device = {
-      ...started,
       verification_uri: undefined,
-      verification_url: 'https://g.example/d',
       interval: '7',
+      expires_in: undefined,
+      verification_uri_complete: 'data:,',
     }
-    const server = await start([], { ...device, expires_in: undefined, verification_uri_complete: 'data:,' })
+    const server = await start([], device)
+    server.answers.set('/device', () => ({
+      body: { ...startedAt(server.origin), ...device, verification_url: `${server.origin}/d` },
+    }))
     const trial = begin(server, { runtime })
     const before = runtime.now()
     const prompt = await trial.prompt
-    expect(prompt).toMatchObject({ url: 'https://g.example/d' })
+    expect(prompt).toMatchObject({ url: `${server.origin}/d` })
     expect(prompt).not.toHaveProperty('completeUrl')
     expect(prompt.kind === 'device' && prompt.expiresAt - before).toBeGreaterThanOrEqual(599)
     await trial.done
@@ -175,7 +179,7 @@ describe('what starts a device', () => {
   it('is registered again when the server has forgotten it', async () => {
     const server = await start()
     server.answers.set('/device', ({ form }) =>
-      form.get('client_id') === 'before' ? error('invalid_client', 401) : { body: started },
+      form.get('client_id') === 'before' ? error('invalid_client', 401) : { body: startedAt(server.origin) },
     )
     const previous: Credential = {
       generation: 1,

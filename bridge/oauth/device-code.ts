@@ -6,6 +6,7 @@ import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { sendWithQuirks } from './quirk.ts'
 import type { OAuthPorts } from './server-exchange.ts'
+import { checkSignInPage } from './sign-in-page.ts'
 import { beforeTimeout } from './sign-in-flow-limit.ts'
 import { type GrantedTokens, grantedTokens, type GrantRequest } from './sign-in-flow-grant.ts'
 import type { AnnounceSignIn } from './sign-in-request.ts'
@@ -29,12 +30,16 @@ export async function signInWithDevice(
 ): Promise<GrantedTokens> {
   const { client, quirks, device } = await start(request, config, ports, signal)
   const { userCode, url, completeUrl, expiresAt } = device
+  const foreign = await checkSignInPage({ kind: 'device', url }, request, config, ports, signal)
+  const unconfirmed = foreign?.unconfirmed
   announce({
     kind: 'device',
     url,
     userCode,
     expiresAt,
-    ...(completeUrl === undefined ? {} : { completeUrl }),
+    askedBy: new URL(config.serverUrl).host,
+    ...(completeUrl && { completeUrl }),
+    ...(unconfirmed && { unconfirmed }),
   })
   const asking = new AbortController()
   const stop = (): void => asking.abort()
@@ -42,7 +47,8 @@ export async function signInWithDevice(
   try {
     const polled = poll(request, { client, device }, config, ports, asking.signal)
     const answered = await beforeTimeout(polled, config.signInTimeoutMs, signal)
-    return grantedTokens({ client, quirks }, answered, request.server.metadata.issuer, config)
+    const granted = grantedTokens({ client, quirks }, answered, request.server.metadata.issuer, config)
+    return { ...granted, ...(foreign && { acceptedPage: foreign.origin }) }
   } finally {
     signal.removeEventListener('abort', stop)
     stop()

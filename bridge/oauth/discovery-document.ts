@@ -5,13 +5,16 @@ import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-excha
 
 const mostRedirects = 3
 
-/** A document, or why it could not be had. */
-export type DocumentAttempt = { place: string; document: unknown } | { place: string; failure: OAuthFailure }
+/** A document, what is wrong with one that is there, or why it could not be had. */
+export type DocumentAttempt =
+  | { place: string; document: unknown }
+  | { place: string; fault: string }
+  | { place: string; failure: OAuthFailure }
 
 /**
  * The metadata documents at `places`, asked for one by one as far as the caller goes on. Left out are those that are not
  * there, which is what any answer below 500 means but JSON with status 200: web apps answer every path with a page, and
- * gateways with 401. For 429 and 5xx there is a failure `unavailable`, because a server that is ill for a moment must not
+ * gateways with 401. What claims to be JSON and cannot be read has a `fault`. For 429 and 5xx there is a failure `unavailable`, because a server that is ill for a moment must not
  * look like one of another kind. Rejects with `NetworkError`. Not checked: what is in a document.
  */
 export async function* fetchDocuments(
@@ -21,8 +24,8 @@ export async function* fetchDocuments(
 ): AsyncGenerator<DocumentAttempt, void, undefined> {
   for (const place of places) {
     try {
-      const document = await fetchDocument(place, options, ports)
-      if (document !== undefined) yield { place, document }
+      const found = await fetchDocument(place, options, ports)
+      if (found !== undefined) yield { place, ...found }
     } catch (error) {
       if (!(error instanceof OAuthFailure)) throw error
       yield { place, failure: error }
@@ -34,7 +37,7 @@ async function fetchDocument(
   url: string,
   options: { allowHttp: boolean; signal: AbortSignal },
   { http, runtime }: OAuthPorts,
-): Promise<unknown> {
+): Promise<{ document: unknown } | { fault: string } | undefined> {
   let place = url
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const headers = { accept: 'application/json' }
@@ -45,12 +48,18 @@ async function fetchDocument(
         ...pauseOf(answer, runtime.now()),
       })
     }
-    if (answer.status === 200) return answer.json
+    if (answer.status === 200) return documentOf(answer)
     const next = redirectTarget(answer.status, answer.headers['location'], place)
     if (next === undefined || !isSafeUrl(next, place, options.allowHttp)) return undefined
     place = next
   }
   return undefined
+}
+
+function documentOf({ json, headers }: ServerAnswer): { document: unknown } | { fault: string } | undefined {
+  if (json !== undefined) return { document: json }
+  const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(String(headers['content-type'] ?? ''))
+  return isJson ? { fault: 'it is no valid JSON, or larger than 256 KB' } : undefined
 }
 
 function redirectTarget(

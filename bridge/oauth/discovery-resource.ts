@@ -41,12 +41,17 @@ export async function findProtectedResource(
       failure ??= attempt.failure
       continue
     }
+    const at = `the protected resource metadata at ${new URL(attempt.place).pathname}`
+    if ('fault' in attempt) {
+      fault = `${at}: ${attempt.fault}`
+      continue
+    }
     const parsed = parseProtectedResourceMetadata(attempt.document)
     if (parsed.kind === 'parsed') {
       if (config.resource === undefined) checkResource(parsed.metadata.resource, serverUrl)
       return { metadata: parsed.metadata, fault: undefined }
     }
-    fault = `the protected resource metadata at ${new URL(attempt.place).pathname}: ${parsed.reason}`
+    fault = `${at}: ${parsed.reason}`
   }
   if (failure !== undefined) throw failure
   return { metadata: undefined, fault }

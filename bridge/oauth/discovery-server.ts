@@ -32,6 +32,11 @@ export async function findAuthorizationServer(
       failure ??= attempt.failure
       continue
     }
+    const at = `the authorization server metadata at ${new URL(attempt.place).pathname}`
+    if ('fault' in attempt) {
+      fault = `${at}: ${attempt.fault}`
+      continue
+    }
     const parsed = parseAuthorizationServerMetadata(attempt.document)
     if (parsed.kind === 'parsed') {
       const { metadata } = parsed
@@ -44,7 +49,7 @@ export async function findAuthorizationServer(
         { issuer },
       )
     }
-    fault = `the authorization server metadata at ${new URL(attempt.place).pathname}: ${parsed.reason}`
+    fault = `${at}: ${parsed.reason}`
   }
   if (failure !== undefined) throw failure
   return { metadata: undefined, fault }

@@ -14,6 +14,13 @@ export function isSafeUrl(url: string, from: string, allowHttp: boolean): boolea
   return allowHttp || (isLoopbackHostname(hostname) && isLoopbackHostname(new URL(from).hostname))
 }
 
+/** Whether a resource that {@link coversServer} covers more than that server: a path above its own, or any query. */
+export function coversMore(resource: string, serverUrl: string): boolean {
+  const [covered, server] = [new URL(resource), new URL(serverUrl)]
+  const pathOf = ({ pathname }: URL): string => pathname.replace(/\/$/, '')
+  return pathOf(covered) !== pathOf(server) || covered.search !== server.search
+}
+
 /**
  * Whether tokens for `resource` are meant for the server that was asked: the same URL, or the origin or a whole part of
  * the path of it (RFC 9728 section 3.3, MCP 2026-07-28 authorization; the conformance suite takes the prefix too). A final

@@ -119,10 +119,25 @@ describe('what is asked for, and in which order', () => {
     expect(server.paths()).toEqual([pathForm, pathForm, pathForm, pathForm, rootForm, oauthRoot])
   })
 
-  it('takes a document that is larger than any for nothing', async () => {
+  it('says that a document is faulty, whatever is wrong with it', async () => {
     const server = await start()
     server.metadata = { filler: 'x'.repeat(300_000) }
-    await expect(find(server)).rejects.toMatchObject({ fault: 'no_metadata' })
+    const fault = {
+      fault: 'bad_metadata',
+      message: expect.stringMatching(
+        /oauth-authorization-server: it is no valid JSON, or larger than/,
+      ) as string,
+    }
+    await expect(find(server)).rejects.toMatchObject(fault)
+    const headers = { 'content-type': 'application/json; charset=utf-8' }
+    server.answers.set(oauthRoot, () => ({ headers, body: '{"issuer": "https://cut' }))
+    await expect(find(server)).rejects.toMatchObject(fault)
+    server.answers.set(pathForm, () => ({ headers, body: '{,}' }))
+    server.answers.set(oauthRoot, () => ({ status: 404 }))
+    await expect(find(server)).rejects.toMatchObject({
+      fault: 'bad_metadata',
+      message: expect.stringContaining('protected-resource/mcp: it is no valid JSON') as string,
+    })
   })
 
   it('takes nothing from what a document calls its prototype', async () => {

@@ -14,17 +14,28 @@ export interface TokenSource {
   refused(refusal: Refusal): Promise<RefusalOutcome>
 }
 
+/** A sign-in page on another host than that of the authorization server which names it, as hosts. */
+export interface UnconfirmedPage {
+  page: string
+  namedBy: string
+}
+
 /**
- * How a person signs in. `followed`: another process asked for it and shows it, so this one opens no second tab.
+ * How a person signs in. `unconfirmed`: nothing at the host of the page confirms that it belongs to whoever sends people there,
+ * so the person is told both names, and the page is not opened by itself. `followed`: another process asked for it and shows it,
+ * so this one opens no second tab.
  */
 export type SignInPrompt =
-  | { kind: 'browser'; url: string; followed?: true }
+  | { kind: 'browser'; url: string; unconfirmed?: UnconfirmedPage; followed?: true }
   | {
       kind: 'device'
       url: string
       completeUrl?: string
       userCode: string
       expiresAt: number
+      /** The host of the MCP server. */
+      askedBy: string
+      unconfirmed?: UnconfirmedPage
       followed?: true
     }
 

@@ -20,6 +20,8 @@ export interface GrantedTokens {
   client: ClientIdentity
   tokens: IssuedTokens
   quirks: IssuerQuirks
+  /** See `Credential`. */
+  acceptedPage?: string
 }
 
 /**

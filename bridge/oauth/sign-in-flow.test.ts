@@ -43,6 +43,34 @@ it('signs in at a server that nothing is known about, asking nothing twice', asy
   expect(credential.tokens?.accessToken).toMatch(/^access-/)
 })
 
+describe('a resource above the server', () => {
+  const resource = (origin: string): Record<string, unknown> => ({ resource: origin })
+
+  it('is told by its name, with what settles it', async () => {
+    const server = await start({ resource })
+    const { credential, lines } = await signIn(server.serverUrl)
+    expect(credential.resource).toBe(server.origin)
+    expect(lines).toEqual([
+      `The login will be good for all of "${server.origin}", not only for ${server.serverUrl}. Set --resource to the one that you mean.`,
+    ])
+  })
+
+  it.each<[how: string, changes: (origin: string) => object]>([
+    ['is the one of the configuration', (origin) => ({ resource: origin })],
+    ['is not the one of the configuration', (origin) => ({ resource: `${origin}/mcp` })],
+    ['is not sent', () => ({ sendResource: false })],
+  ])('is not told of when it %s', async (_how, changes) => {
+    const server = await start({ resource })
+    const { lines } = await signIn(server.serverUrl, changes(server.origin))
+    expect(lines).toEqual([])
+  })
+
+  it('is none when it is the server itself, with a slash or without', async () => {
+    const server = await start({ resource: (origin) => ({ resource: `${origin}/mcp/` }) })
+    expect((await signIn(server.serverUrl)).lines).toEqual([])
+  })
+})
+
 describe('where no browser can be opened', () => {
   const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
   const prefersDevice = true

@@ -3,12 +3,13 @@ import { signInWithCode } from './authorization-code.ts'
 import { serverAtTokenEndpoint, signInAsClient } from './client-credentials.ts'
 import { signInWithDevice } from './device-code.ts'
 import { discover, type DiscoveredServer } from './discovery.ts'
-import { isSafeUrl } from './discovery-url.ts'
+import { coversMore, isSafeUrl } from './discovery-url.ts'
 import { grantAt, whyUnusable } from './discovery-usable.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { chooseScope } from './scope-choice.ts'
 import type { OAuthPorts } from './server-exchange.ts'
+import { quoteServerText } from './server-text.ts'
 import type { GrantedTokens, GrantRequest } from './sign-in-flow-grant.ts'
 import { cancelled } from './sign-in-flow-limit.ts'
 import type { AnnounceSignIn, SignInFlow, SignInRequest } from './sign-in-request.ts'
@@ -17,12 +18,19 @@ import type { AnnounceSignIn, SignInFlow, SignInRequest } from './sign-in-reques
  * The way from a refusal to tokens: discovery, scope, client, grant. Stores nothing. What it sends goes to the server for
  * its metadata and to the authorization server; neither sees a header or a token that is meant for the other.
  *
+ * `tell` gets a line for the person when the login is good for more than the server.
+ *
  * The flow rejects with {@link OAuthFailure}, `cancelled` whenever its signal is aborted, or with `NetworkError`.
  */
-export function createSignInFlow(config: OAuthConfig, ports: OAuthPorts): SignInFlow {
+export function createSignInFlow(
+  config: OAuthConfig,
+  ports: OAuthPorts,
+  tell: (line: string) => void = () => {},
+): SignInFlow {
   return async (request, announce, signal) => {
     try {
       const server = await findServer(request, config, ports, signal)
+      tellWiderResource(server, config, tell)
       const scope = chooseScope(request, server, config)
       const granted = await askForGrant(
         { server, scope, previous: request.previous, isForced: request.isForced === true },
@@ -37,6 +45,20 @@ export function createSignInFlow(config: OAuthConfig, ports: OAuthPorts): SignIn
       throw cancelled(error)
     }
   }
+}
+
+/** On a host with several tenants a token for all of it is one for the other tenants. Whoever set the resource knows it. */
+function tellWiderResource(
+  { resource }: DiscoveredServer,
+  config: OAuthConfig,
+  tell: (line: string) => void,
+): void {
+  if (resource === undefined || config.resource !== undefined) return
+  if (!coversMore(resource, config.serverUrl)) return
+  const { origin, pathname } = new URL(config.serverUrl)
+  tell(
+    `The login will be good for all of ${quoteServerText(resource)}, not only for ${origin}${pathname}. Set --resource to the one that you mean.`,
+  )
 }
 
 async function findServer(
@@ -71,7 +93,7 @@ function askForGrant(
   }
 }
 
-/** With a device where nobody asked for one: what the server says against that is no reason to end. */
+/** With a device where nobody asked for one: what the server says against that is no reason to end, unless it is a mix-up. */
 async function signInWithDeviceOrCode(
   request: GrantRequest,
   config: OAuthConfig,
@@ -89,14 +111,15 @@ async function signInWithDeviceOrCode(
     return await signInWithDevice(request, byDevice, ports, announceDevice, signal)
   } catch (error) {
     const byBrowser = { ...config, prefersDevice: false }
-    const isOver = isAnnounced || signal.aborted || !(error instanceof OAuthFailure)
+    const isRefused = error instanceof OAuthFailure && error.fault !== 'issuer_mismatch'
+    const isOver = isAnnounced || signal.aborted || !isRefused
     if (isOver || whyUnusable(request.server.metadata, byBrowser) !== undefined) throw error
     return await signInWithCode(request, byBrowser, ports, announce, signal)
   }
 }
 
 function credentialOf(
-  { client, tokens, quirks }: GrantedTokens,
+  { client, tokens, quirks, acceptedPage }: GrantedTokens,
   { metadata, resource }: DiscoveredServer,
   config: OAuthConfig,
   { runtime }: OAuthPorts,
@@ -115,6 +138,7 @@ function credentialOf(
     client,
     tokens,
     ...(Object.keys(quirks).length === 0 ? {} : { quirks }),
+    ...(acceptedPage === undefined ? {} : { acceptedPage }),
     signedInAt: runtime.now(),
   }
 }

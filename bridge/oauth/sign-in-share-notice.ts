@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { oauthFaults, type OAuthFault, type SignInPrompt } from './login-port.ts'
+import { oauthFaults, type OAuthFault, type SignInPrompt, type UnconfirmedPage } from './login-port.ts'
 
 /**
  * What the process that signs in tells those who follow. `owner` is random and names one sign-in, `lease` the lock that it
@@ -30,9 +30,26 @@ export function parseSignInNotice(text: string): SignInNotice | undefined {
 }
 
 function parsePrompt(value: JsonObject): SignInPrompt | undefined {
-  const { kind, url, completeUrl, userCode, expiresAt } = value
+  const { kind, url, completeUrl, userCode, expiresAt, askedBy } = value
   if (typeof url !== 'string') return undefined
-  if (kind === 'browser') return { kind, url }
+  const unconfirmed = parseUnconfirmed(value['unconfirmed'])
+  const more = unconfirmed === undefined ? {} : { unconfirmed }
+  if (kind === 'browser') return { kind, url, ...more }
   if (kind !== 'device' || typeof userCode !== 'string' || typeof expiresAt !== 'number') return undefined
-  return { kind, url, userCode, expiresAt, ...(typeof completeUrl === 'string' ? { completeUrl } : {}) }
+  return {
+    kind,
+    url,
+    userCode,
+    expiresAt,
+    // Of another version: it may not say.
+    askedBy: typeof askedBy === 'string' ? askedBy : 'This server',
+    ...(typeof completeUrl === 'string' ? { completeUrl } : {}),
+    ...more,
+  }
+}
+
+function parseUnconfirmed(value: unknown): UnconfirmedPage | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { page, namedBy } = value
+  return typeof page === 'string' && typeof namedBy === 'string' ? { page, namedBy } : undefined
 }

@@ -291,11 +291,18 @@ describe('who follows a sign-in', () => {
 })
 
 describe('a notice', () => {
-  const device = { kind: 'device', url: 'u', userCode: 'c', expiresAt: 1 } as const
+  const device = { kind: 'device', url: 'u', userCode: 'c', expiresAt: 1, askedBy: 's.test' } as const
+  const unconfirmed = { page: 'p.test', namedBy: 'n.test' }
   it.each<Parameters<typeof writeSignInNotice>[0]>([
     { owner: 'o', lease: 'l', kind: 'prompt', prompt: { kind: 'browser', url: 'https://a.test' } },
     { owner: 'o', lease: 'l', kind: 'prompt', prompt: device },
-    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { ...device, completeUrl: 'v' } },
+    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { ...device, completeUrl: 'v', unconfirmed } },
+    {
+      owner: 'o',
+      lease: 'l',
+      kind: 'prompt',
+      prompt: { kind: 'browser', url: 'https://a.test', unconfirmed },
+    },
     { owner: 'o', kind: 'failed', fault: 'access_denied', message: 'm' },
   ])('is read as it was written: %o', (written) => {
     expect(parseSignInNotice(writeSignInNotice(written))).toEqual(written)

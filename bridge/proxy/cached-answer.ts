@@ -2,7 +2,9 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { ServerMemory } from './server-memory.ts'
+import { inEra } from './sign-in-message.ts'
 
 /**
  * What a client is told about the server before the server was reached: what the last connection saw, in either era, else
@@ -14,13 +16,38 @@ export function cachedOpening(request: JsonRpcRequest, memory: ServerMemory | un
     : cachedDiscoverResult(memory)
 }
 
+/** The capabilities that {@link cachedOpening} tells a client of that era. */
+function announcedCapabilities(era: McpEra, memory: ServerMemory | undefined): JsonObject {
+  const own = era === 'legacy' ? memory?.initializeResult : memory?.discoverResult
+  const known = own ?? memory?.initializeResult ?? memory?.discoverResult
+  return withToolNotices(known, known === own)
+}
+
+/** The empty result of a list that {@link cachedOpening} does not announce; undefined for every other request. */
+export function emptyList(
+  method: string,
+  era: McpEra,
+  memory: ServerMemory | undefined,
+): JsonObject | undefined {
+  const list = lists.get(method)
+  if (list === undefined || list.capability in announcedCapabilities(era, memory)) return undefined
+  return inEra({ [list.member]: [] }, era, true)
+}
+
+/** Lists that a client may ask for though the opening did not announce them. */
+const lists: ReadonlyMap<string, { capability: string; member: string }> = new Map([
+  ['resources/list', { capability: 'resources', member: 'resources' }],
+  ['resources/templates/list', { capability: 'resources', member: 'resourceTemplates' }],
+  ['prompts/list', { capability: 'prompts', member: 'prompts' }],
+])
+
 function cachedInitializeResult({ params }: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
   const asked = params?.['protocolVersion']
   const isKnown = (legacyRevisions as readonly unknown[]).includes(asked)
   const known = memory?.initializeResult ?? memory?.discoverResult
   return {
     protocolVersion: isKnown ? asked : legacyRevisions[0],
-    capabilities: withToolNotices(known, known === memory?.initializeResult),
+    capabilities: announcedCapabilities('legacy', memory),
     serverInfo: serverInfoOf(known),
     ...instructionsOf(known),
   }
@@ -31,7 +58,7 @@ function cachedDiscoverResult(memory: ServerMemory | undefined): JsonObject {
   return {
     resultType: 'complete',
     supportedVersions: [modernRevision],
-    capabilities: withToolNotices(known, known === memory?.discoverResult),
+    capabilities: announcedCapabilities('modern', memory),
     ...instructionsOf(known),
     ttlMs: 0,
     cacheScope: 'private',

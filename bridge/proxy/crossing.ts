@@ -1,9 +1,8 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
-import { eraByDiscoverAnswer, eraByModernFailure, mayBeModern } from './era-detection.ts'
+import { eraByModernAnswer, eraByModernFailure, mayBeModern } from './era-detection.ts'
 import type { InFlight } from './in-flight.ts'
 import { createLegacyToModern } from './legacy-to-modern.ts'
 import type { LocalClient } from './local-client.ts'
@@ -11,9 +10,11 @@ import type { LocalEnd } from './local-end.ts'
 import { createModernToLegacy } from './modern-to-legacy.ts'
 import { isNestedDeeply } from './nesting.ts'
 import type { RememberedServer } from './remembered-server.ts'
+import { RemoteError } from './remote-leg.ts'
+import type { RemoteLeg } from './remote-leg.ts'
 import type { RemoteLegs } from './remote-legs.ts'
 import { createModernServer, openLegacySession } from './translated-server.ts'
-import type { DescribeFailure, LegacyServer, LocalPeer, ModernServer, Translator } from './translator.ts'
+import type { DescribeFailure, LegacyServer, LocalPeer, Translator } from './translator.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** Carries the calls of one local era to a server of the other. */
@@ -29,6 +30,8 @@ export interface EraDoubt {
   proved(era: McpEra): void
   /** The server is of this era instead. False if that cannot be either. */
   refuted(as: McpEra): boolean
+  /** Asks the server whether it is of the modern era. Undefined is no evidence. */
+  ask(): Promise<McpEra | undefined>
   /** Nothing fits. */
   forget(): void
 }
@@ -57,7 +60,7 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
   /** A client that was told of a session before, by another way, does not open one again. */
   function toModern(): Translator {
     const discovered = remembered.known()?.discoverResult
-    const server = doubtedServer()
+    const server = createModernServer(doubtedModern(legs.modern().leg))
     const translator = createLegacyToModern({ ...shared, server, ...(discovered && { discovered }) })
     const { initialize, initialized } = client
     if (initialize === undefined || inFlight.get(initialize.id) !== undefined) return translator
@@ -84,36 +87,66 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
     else if (era === 'legacy' && !crossing.isVoid) doubt.refuted('legacy')
   }
 
-  function doubtedServer(): ModernServer {
-    const server = createModernServer(legs.modern().leg)
+  /** A leg of the modern era whose answers and failures are looked at while the era is in doubt. */
+  function doubtedModern(leg: RemoteLeg): RemoteLeg {
+    const judge = (method: string, answer: WireMessage): void => {
+      if (!doubt.isOpen() || answer.isStandIn || answer.envelope.kind !== 'response') return
+      seen(eraByModernAnswer(answer, method))
+    }
     return {
-      async request(message, options) {
+      async send(message, options) {
+        const { envelope } = message
+        const method = envelope.kind === 'request' ? envelope.method : ''
+        const deliver = (answer: WireMessage): void | Promise<void> => {
+          judge(method, answer)
+          return options.deliver(answer)
+        }
         try {
-          const response = await server.request(message, options)
-          if (!doubt.isOpen()) return response
-          if (message.method === 'server/discover') seen(eraByDiscoverAnswer(toWireMessage(response)))
-          else if ('result' in response && isJsonObject(response.result) && 'resultType' in response.result)
-            seen('modern')
-          return response
+          await leg.send(message, { ...options, deliver })
         } catch (error) {
-          if (doubt.isOpen()) seen(eraByModernFailure(error, message.method))
+          if (doubt.isOpen()) seen(eraByModernFailure(error, method))
           throw error
         }
       },
+      close: (graceMs) => leg.close(graceMs),
     }
+  }
+
+  /** A leg of the 2025 era. Its session may be opened only once somebody has signed in, by whatever request comes then. */
+  function doubtedLegacy(leg: RemoteLeg): RemoteLeg {
+    return {
+      async send(message, options) {
+        try {
+          await leg.send(message, options)
+        } catch (error) {
+          await doubtLegacy(error)
+          throw error
+        }
+      },
+      close: (graceMs) => leg.close(graceMs),
+    }
+  }
+
+  async function doubtLegacy(error: unknown): Promise<void> {
+    const isInDoubt = (): boolean => doubt.isOpen() && !crossing.isVoid
+    if (!isInDoubt() || !mayBeModern(error)) return
+    const found = await doubt.ask()
+    if (!isInDoubt()) return
+    if (found !== 'modern' || !doubt.refuted('modern')) doubt.forget()
   }
 
   async function open(
     ...[params, onMessage]: Parameters<LegacyServer['open']>
   ): ReturnType<LegacyServer['open']> {
-    const { leg } = legs.legacySession((message) => takeUnsolicited(message, onMessage))
+    const leg = doubtedLegacy(legs.legacySession((message) => takeUnsolicited(message, onMessage)).leg)
     const initialize = { jsonrpc: '2.0' as const, id: ports.randomId(), method: 'initialize', params }
     try {
       return await openLegacySession(leg, initialize)
     } catch (error) {
       await leg.close(0)
-      const isRefuted = doubt.isOpen() && mayBeModern(error) && !crossing.isVoid
-      if (isRefuted && !doubt.refuted('modern')) doubt.forget()
+      // What the leg itself failed with was looked at there; a JSON-RPC error with 200 is one only to `initialize`.
+      const isAnswered = error instanceof RemoteError && error.status === undefined
+      if (isAnswered && error.response !== undefined) await doubtLegacy(error)
       throw error
     }
   }

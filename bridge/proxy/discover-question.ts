@@ -5,32 +5,32 @@ import type { CallInFlight } from './in-flight.ts'
 import { claimsOf } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { RemoteLeg } from './remote-leg.ts'
-import { settledWithin } from './settled-within.ts'
 import { isSignInNeeded } from './sign-in-attempt.ts'
 import type { SignIns } from './sign-in-attempt.ts'
 
 /**
- * Asks the server for its era by a `server/discover` of our own, in the name of the client whose call this is about.
- * Undefined is no evidence. With `mayWait` a refusal leads to a sign-in and another try: an era that is judged by a refusal
- * would be judged wrongly for good.
+ * Asks the server for its era by a `server/discover` of our own, in the name of the client, as it says in the request that
+ * this is about. Undefined is no evidence. With `mayWait` a refusal leads to a sign-in and another try, within the time that
+ * answers wait for one.
  */
 export async function askDiscover(
-  call: CallInFlight,
+  about: Pick<CallInFlight, 'era' | 'wire' | 'abort'> | undefined,
   mayWait: boolean,
   ports: { leg: RemoteLeg; client: LocalClient; signIns: SignIns; randomId(): string },
 ): Promise<McpEra | undefined> {
   const { leg, client, signIns } = ports
+  const signal = about?.abort.signal
   const question = toWireMessage({
     jsonrpc: '2.0',
     id: ports.randomId(),
     method: 'server/discover',
-    params: { _meta: claimsOf(client, call.era === 'modern' ? call.wire : undefined) },
+    params: { _meta: claimsOf(client, about?.era === 'modern' ? about.wire : undefined) },
   })
   let found: McpEra | undefined
   for (;;) {
     try {
       await leg.send(question, {
-        signal: call.abort.signal,
+        ...(signal && { signal }),
         deliver(answer) {
           if (answer.envelope.kind === 'response') found = eraByDiscoverAnswer(answer)
         },
@@ -39,8 +39,7 @@ export async function askDiscover(
     } catch (error) {
       const attempt = mayWait && isSignInNeeded(error) ? signIns.begin(false) : undefined
       if (attempt === undefined) return eraByModernFailure(error, 'server/discover')
-      const end = await settledWithin(attempt.done, Infinity, { signal: call.abort.signal })
-      if (end !== 'done') return undefined
+      if ((await attempt.settled(signal)) !== 'done') return undefined
     }
   }
 }

@@ -132,9 +132,9 @@ describe('scanJson', () => {
 
   it('needs no more time for each byte of a string full of backslashes', () => {
     const text = bytes(`["${`${'a'.repeat(300)}${String.raw`\n`}`.repeat(100_000)}"]`)
-    const started = performance.now()
+    const before = process.cpuUsage()
     expect(scanJson(text, () => true)).toBe(true)
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2000)
   })
 
   it('reads the members of an object, of a repeated one the last', () => {

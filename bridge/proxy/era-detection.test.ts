@@ -57,8 +57,8 @@ describe('the assumed era', () => {
     ['legacy', 'auto', modern, 'modern'],
     ['legacy', 'auto', legacy, 'legacy'],
     ['modern', 'auto', legacy, 'modern'],
-    ['modern', 'auto', { ...legacy, without: 'modern' }, 'legacy'],
-    ['modern', 'auto', { ...legacy, without: 'modern', at: -100_000 }, 'modern'],
+    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: 1000 } }, 'legacy'],
+    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: -100_000 } }, 'modern'],
   ] as const)('of a %s client, %s, memory %j is %s', (local, pin, memory, era) => {
     expect(assumedEra(local, pin, memory, 1100)).toBe(era)
   })

@@ -1,12 +1,12 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
-import { mcpErrorCode } from '@drawbridge/shared/mcp-protocol.ts'
+import { legacyRevisions, mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { ServerMemory } from './server-memory.ts'
 import type { WireMessage } from './wire-message.ts'
 
-/** A memory that a server lacks an era is believed for a day: servers are upgraded. */
+/** That a server lacks an era is believed for a day from when it was found out: servers are upgraded. */
 const believedSeconds = 86_400
 
 /**
@@ -23,8 +23,8 @@ export function assumedEra(
   if (pin !== 'auto') return pin
   if (memory === undefined) return local
   if (memory.era === 'modern' || local === 'legacy') return memory.era
-  const isKnownToLackModern = memory.without === 'modern' && now - memory.at < believedSeconds
-  return isKnownToLackModern ? 'legacy' : 'modern'
+  const { lacks } = memory
+  return lacks?.era === 'modern' && now - lacks.at < believedSeconds ? 'legacy' : 'modern'
 }
 
 /**
@@ -34,22 +34,73 @@ export function assumedEra(
  */
 export function eraByModernFailure(failure: unknown, method: string): McpEra | undefined {
   if (!(failure instanceof RemoteError)) return undefined
-  const code = errorCode(failure.response)
-  if (code !== undefined && isModernCode(code)) return 'modern'
-  // An unknown method is a 404 with this code in the modern era. `server/discover` is known to all of that era.
-  if (code === jsonRpcCode.methodNotFound && failure.status === 404 && method !== 'server/discover')
-    return 'modern'
+  const { fault, status } = failure
+  const byCode = eraByCode(failure, method)
+  if (byCode !== undefined) return byCode
+  // A JSON-RPC error with 200 is about the request. A call that got some other 200 may have been executed.
+  const mayBeDone = status === undefined || (fault === 'no_mcp' && method === 'tools/call')
+  if (mayBeDone && method !== 'server/discover') return undefined
   return isAnswerOfAnotherKind(failure) ? 'legacy' : undefined
+}
+
+function eraByCode({ status, response }: RemoteError, method: string): McpEra | undefined {
+  const code = errorCode(response)
+  switch (code) {
+    case undefined:
+      return undefined
+    case mcpErrorCode.unsupportedProtocolVersion:
+      return eraByVersions(supportedVersions(response) ?? [])
+    case jsonRpcCode.methodNotFound:
+      // An unknown method is a 404 with this code in the modern era. `server/discover` is known to all of that era.
+      return status === 404 && method !== 'server/discover' ? 'modern' : undefined
+    case jsonRpcCode.invalidParams:
+      // With 200, this is how either era answers a request that it does not like.
+      return status === undefined ? undefined : 'modern'
+    default:
+      return isModernCode(code) ? 'modern' : undefined
+  }
+}
+
+/** What a response says about the server of which the modern era was assumed. */
+export function eraByModernAnswer(answer: WireMessage, method: string): McpEra | undefined {
+  if (method === 'server/discover') return eraByDiscoverAnswer(answer)
+  const body = parseJsonObject(answer.bytes.toString('utf8'))
+  const result = body?.['result']
+  if (isJsonObject(result)) return 'resultType' in result ? 'modern' : undefined
+  return eraByModernFailure(answeredError(answer), method)
+}
+
+/** A JSON-RPC error that came as a response, as the failure that it is. */
+export function answeredError(answer: WireMessage): RemoteError {
+  const { status } = answer
+  const known = { response: answer, ...(status !== undefined && { status }) }
+  return new RemoteError('refused', 'The server answered with an error.', known)
 }
 
 /** What the answer to `server/discover` says about the server. */
 export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
   const body = parseJsonObject(answer.bytes.toString('utf8'))
   const result = body?.['result']
-  if (isJsonObject(result)) return Array.isArray(result['supportedVersions']) ? 'modern' : 'legacy'
+  if (isJsonObject(result)) return isModernDiscovery(result) ? 'modern' : 'legacy'
   const code = errorCode(answer)
+  if (code === mcpErrorCode.unsupportedProtocolVersion) return eraByVersions(supportedVersions(answer) ?? [])
   // With 200, -32602 is how the Python SDK of the 2025 era answers a method that it does not know.
   return code !== undefined && code !== jsonRpcCode.invalidParams && isModernCode(code) ? 'modern' : 'legacy'
+}
+
+/**
+ * Whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
+ * earlier revisions only.
+ */
+export function isModernDiscovery(result: unknown): boolean {
+  const versions = isJsonObject(result) ? result['supportedVersions'] : undefined
+  return Array.isArray(versions) && versions.includes(modernRevision)
+}
+
+/** By the versions in a -32022. A server that names none of ours still knows the code, which is of the modern era. */
+function eraByVersions(supported: readonly unknown[]): McpEra {
+  if (supported.includes(modernRevision)) return 'modern'
+  return legacyRevisions.some((revision) => supported.includes(revision)) ? 'legacy' : 'modern'
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import { isModernDiscovery } from './era-detection.ts'
 import { isNestedDeeply } from './nesting.ts'
 import type { RememberedServer } from './remembered-server.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
@@ -25,8 +26,7 @@ export function createObservedLeg(
 
   function learnOpening(result: JsonObject): void {
     const { era } = ports
-    const isModern = Array.isArray(result['supportedVersions'])
-    if (isModern !== (era === 'modern')) return
+    if (era === 'modern' && !isModernDiscovery(result)) return
     ports.proved(era)
     const transport = ports.transport()
     ports.remembered.learn(
@@ -65,8 +65,7 @@ export function createObservedLeg(
       const { envelope } = message
       if (envelope.kind !== 'request') return leg.send(message, options)
       switch (envelope.method) {
-        case 'initialize':
-        case 'server/discover':
+        case ports.era === 'modern' ? 'server/discover' : 'initialize':
           return leg.send(
             message,
             watch(options, (answer) => learnOpening(resultOf(answer) ?? {})),

@@ -33,7 +33,7 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
   const said = { status: response.status, bytes, answer: undefined, error: undefined }
   if (message.envelope.kind !== 'request') return said
   const { id } = message.envelope
-  const answer = readMessage(bytes)
+  const answer = { ...readMessage(bytes), status: response.status }
   if (answer.envelope.kind === 'response' && answer.envelope.isError && answer.envelope.id === id)
     return { ...said, answer, error: answer }
   return { ...said, error: errorIn(bytes, id) }

@@ -1,5 +1,6 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { until } from './testing/condition.ts'
 import { claims, initialize, startRelay } from './testing/relay-rig.ts'
 import type { Rig, RigOptions } from './testing/relay-rig.ts'
 import { legacyServer, modernServer, reply, startServer } from './testing/scripted-server.ts'
@@ -20,10 +21,6 @@ function relay(to: TestServer, options?: RigOptions): Rig {
   const rig = startRelay(to.url, options)
   cleanups.push(rig.stop)
   return rig
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => void setTimeout(resolve, 2))
 }
 
 /** A server of either era whose tool calls a test answers. */

@@ -14,7 +14,7 @@ export interface RelayConfig {
   watchdogMs: number
   /** Between pings of an idle connection; 0 never. */
   pingMs: number
-  /** How long the first answer to a client waits for a sign-in. */
+  /** How long answers to a client wait for a sign-in. */
   signInWaitMs: number
   /** Whether cookies of the server are kept and sent back, for balancers that stick. */
   cookies: boolean

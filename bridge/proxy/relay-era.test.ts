@@ -70,7 +70,7 @@ describe('the four pairs', () => {
     expect((await initialize(rig))['result'].serverInfo.name).toBe('modern')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect(to.methods().slice(0, 2)).toEqual(['initialize', 'server/discover'])
-    expect(rig.memory()).toMatchObject({ era: 'modern', without: 'legacy' })
+    expect(rig.memory()).toMatchObject({ era: 'modern', lacks: { era: 'legacy' } })
   })
 
   it('translates for a modern client when server/discover is refused by a legacy server', async () => {
@@ -79,7 +79,7 @@ describe('the four pairs', () => {
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
     expect((await rig.ask('tools/list', claims()))['result']).toMatchObject({ resultType: 'complete' })
     expect(to.methods()[0]).toBe('server/discover')
-    expect(rig.memory()).toMatchObject({ era: 'legacy', without: 'modern' })
+    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
   })
 
   it('passes each message on in its own era to a server that has both', async () => {
@@ -107,14 +107,14 @@ describe('the memory', () => {
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect((await rig.ask('tools/call', { name: 'echo', arguments: 1 }))['result'].content).toHaveLength(1)
-    expect(rig.memory()).toMatchObject({ era: 'legacy', without: 'modern' })
+    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
   })
 
   it('is given up when the server is of 2026-07-28 now', async () => {
     const to = await server(modernServer())
     const legacy = relay(to, { memory: legacyMemory })
     expect((await initialize(legacy))['result'].serverInfo.name).toBe('modern')
-    const modern = relay(to, { memory: { ...legacyMemory, without: 'modern' } })
+    const modern = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
     await modern.ask('server/discover', claims())
     expect((await modern.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
     expect(modern.memory()?.era).toBe('modern')
@@ -130,11 +130,11 @@ describe('the memory', () => {
 
   it('that a server lacks the newer era saves the question for a day', async () => {
     const to = await server(legacyServer())
-    const fresh = relay(to, { memory: { ...legacyMemory, without: 'modern' } })
+    const fresh = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
     await fresh.ask('tools/list', claims())
     expect(to.methods()[0]).toBe('initialize')
     to.received.length = 0
-    const stale = relay(to, { memory: { ...legacyMemory, at: now - 100_000, without: 'modern' } })
+    const stale = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now - 100_000 } } })
     await stale.ask('server/discover', claims())
     expect(to.methods()[0]).toBe('server/discover')
   })
@@ -158,6 +158,100 @@ describe('evidence', () => {
     expect(to.methods()).toEqual(['server/discover'])
     isIll = false
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toHaveLength(1)
+  })
+
+  it.each([
+    ['legacy', false],
+    ['legacy', true],
+    ['modern', false],
+    ['modern', true],
+  ] as const)(
+    'a 400 is the 2025 era for a %s client, under the id of the request: %s',
+    async (client, isNamed) => {
+      const legacy = legacyServer()
+      const to = await server((request) => {
+        const { headers, body, response } = request
+        if (headers['mcp-protocol-version'] !== '2026-07-28') return legacy(request)
+        const error = { code: -32_600, message: 'Unsupported protocol version' }
+        reply(response, { jsonrpc: '2.0', id: isNamed ? body['id'] : null, error }, 400)
+      })
+      const rig = relay(to, { memory: modernMemory })
+      if (client === 'legacy') await initialize(rig)
+      const own = client === 'modern' ? claims() : {}
+      expect((await rig.ask('tools/list', own))['result'].tools).toHaveLength(1)
+      const called = await rig.ask('tools/call', { ...own, name: 'echo', arguments: { a: 1 } })
+      expect(called['result'].content[0].text).toBe('{"a":1}')
+      expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+    },
+  )
+
+  it('an error with 200 says nothing about the era, and its call is not made again in the other', async () => {
+    const to = await server(
+      dualServer({
+        handle({ body, response }) {
+          if (body['method'] !== 'tools/call') return false
+          reply(response, { jsonrpc: '2.0', id: body['id'], error: { code: -32_603, message: 'broken' } })
+          return true
+        },
+      }),
+    )
+    for (const own of [claims(), {}]) {
+      to.received.length = 0
+      const rig = relay(to, { memory: modernMemory })
+      if (!('_meta' in own)) await initialize(rig)
+      const called = await rig.ask('tools/call', { ...own, name: 'echo', arguments: {} })
+      expect(called['error'].message).toBe('broken')
+      expect(to.methods().filter((method) => method === 'tools/call')).toHaveLength(1)
+    }
+  })
+
+  it.each(['legacy', 'modern'] as const)(
+    'a web page in place of a result does not make a call twice, %s client',
+    async (client) => {
+      const to = await server(
+        dualServer({
+          handle({ body, response }) {
+            if (body['method'] !== 'tools/call') return false
+            response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>Done.</p>')
+            return true
+          },
+        }),
+      )
+      const rig = relay(to, { memory: modernMemory })
+      if (client === 'legacy') await initialize(rig)
+      const own = client === 'modern' ? claims() : {}
+      const called = await rig.ask('tools/call', { ...own, name: 'echo', arguments: {} })
+      expect(called['error'].data.fault).toBe('no_mcp')
+      expect(to.methods().filter((method) => method === 'tools/call')).toHaveLength(1)
+    },
+  )
+
+  it('-32022 that names only earlier revisions is the 2025 era', async () => {
+    const legacy = legacyServer()
+    const to = await server((request) => {
+      const { headers, body, response } = request
+      if (headers['mcp-protocol-version'] !== '2026-07-28') return legacy(request)
+      const data = { supported: ['2025-11-25', '2025-06-18'], requested: '2026-07-28' }
+      reply(response, { jsonrpc: '2.0', id: body['id'], error: { code: -32_022, message: 'no', data } }, 400)
+    })
+    const rig = relay(to)
+    expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
+    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
+    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+  })
+
+  it('a refusal that passes does not bind the bridge to an era', async () => {
+    let isIll = true
+    const legacy = legacyServer()
+    const to = await server((request) => {
+      if (isIll) return void request.response.writeHead(404).end('restarting')
+      legacy(request)
+    })
+    const memory = { ...legacyMemory, lacks: { era: 'modern' as const, at: now } }
+    const rig = relay(to, { memory })
+    expect(await rig.ask('tools/list', claims())).toHaveProperty('error')
+    isIll = false
+    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
   })
 
   it('-32602 with 200, as the Python SDK answers an unknown method, is the 2025 era', async () => {

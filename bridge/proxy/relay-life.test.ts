@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
+import { until } from './testing/condition.ts'
 import { pendingSignIn } from './testing/pending-sign-in.ts'
 import { claims, initialize, startRelay } from './testing/relay-rig.ts'
 import type { Rig, RigOptions } from './testing/relay-rig.ts'
@@ -23,10 +24,6 @@ function relay(url: string, options?: RigOptions): Rig {
   const rig = startRelay(url, options)
   cleanups.push(rig.stop)
   return rig
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => void setTimeout(resolve, 2))
 }
 
 /** Accepts connections and never says a word. */
@@ -141,12 +138,12 @@ describe.each(phases)('%s', (_, reach) => {
     ['stdin ends', (rig: Rig) => void rig.input.end()],
     ['it is stopped', (rig: Rig) => rig.relay.stop('SIGTERM')],
     ['stdout is closed', (rig: Rig) => void rig.output.destroy(new Error('EPIPE'))],
-  ])('it is over within a second when %s', async (_, end) => {
+  ])('it is over soon when %s', async (_, end) => {
     const rig = await reach()
     const start = performance.now()
     end(rig)
     expect(await rig.over).toBe(0)
-    expect(performance.now() - start).toBeLessThan(1000)
+    expect(performance.now() - start).toBeLessThan(5000)
   })
 })
 
@@ -164,7 +161,7 @@ it('ends each session at the server once', async () => {
   }
 })
 
-it('is over within a second though the server does not answer the DELETE', async () => {
+it('is over soon though the server does not answer the DELETE', async () => {
   const to = await server(legacyServer({ handle: ({ method }) => method === 'DELETE' }))
   const rig = relay(to.url)
   await initialize(rig)
@@ -172,7 +169,7 @@ it('is over within a second though the server does not answer the DELETE', async
   const start = performance.now()
   rig.input.end()
   await rig.over
-  expect(performance.now() - start).toBeLessThan(1000)
+  expect(performance.now() - start).toBeLessThan(5000)
 })
 
 it('cancels a pending sign-in at the end', async () => {
@@ -289,7 +286,7 @@ describe('pressure', () => {
     const counts: number[] = []
     await until(() => {
       counts.push(written)
-      return written > 0 && counts.at(-100) === written
+      return written > 0 && counts.at(-40) === written
     })
     expect(written).toBeLessThan(500)
     rig.output.resume()

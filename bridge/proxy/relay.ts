@@ -112,6 +112,7 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       },
     })
     const signIns = createSignIns({
+      waitMs: config.signInWaitMs,
       signIn: ports.signIn,
       openBrowser: (url) => ports.openBrowser(url),
       say,

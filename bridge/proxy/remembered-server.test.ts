@@ -48,7 +48,7 @@ it('does not write what is known, except for its date after an hour', async () =
 })
 
 it('forgets that an era is lacking when it is seen', async () => {
-  const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, without: 'modern' })
+  const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, lacks: { era: 'modern', at: 1 } })
   remembered.learn({ era: 'modern' })
   expect(remembered.known()).toEqual({ era: 'modern', transport: 'http', at: 1000 })
 })

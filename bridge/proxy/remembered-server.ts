@@ -56,10 +56,10 @@ export function createRememberedServer(ports: {
       )
       const isOld = ports.now() - (before.at ?? 0) > refreshAfterSeconds
       if (!isNew && !isOld) return
-      const { without, ...rest } = { ...before, ...news }
+      const { lacks, ...rest } = { ...before, ...news }
       // What has just been seen to work is not lacking, whatever was found before.
-      const lacks = without === undefined || without === rest.era ? {} : { without }
-      held = { memory: { ...rest, ...lacks, at: ports.now() } }
+      const kept = lacks === undefined || lacks.era === rest.era ? {} : { lacks }
+      held = { memory: { ...rest, ...kept, at: ports.now() } }
       if (isWriting) return
       isWriting = true
       setImmediate(write)

@@ -6,7 +6,13 @@ import { createCrossing } from './crossing.ts'
 import type { Crossing } from './crossing.ts'
 import { askDiscover } from './discover-question.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
-import { assumedEra, eraByDiscoverAnswer, eraByModernFailure, mayBeModern } from './era-detection.ts'
+import {
+  answeredError,
+  assumedEra,
+  eraByDiscoverAnswer,
+  eraByModernFailure,
+  mayBeModern,
+} from './era-detection.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
 import { isSubscription } from './listen-filter.ts'
 import { claimsOf } from './local-client.ts'
@@ -131,27 +137,31 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       const found = await ask(call, false)
       if (found === 'legacy' && turnTo('legacy')) return request(call)
     }
-    let error: WireMessage | undefined
+    let withheld: WireMessage | undefined
+    let isServers = false
     try {
       await legFor(to).leg.send(call.wire, {
         signal: call.abort.signal,
         deliver(message) {
-          const { envelope } = message
-          if (envelope.kind !== 'response' || !envelope.isError) return local.forCall(call, message)
-          error = message
+          const { envelope, isStandIn } = message
+          if (envelope.kind !== 'response' || isStandIn) return local.forCall(call, message)
+          const isOld = call.method === 'server/discover' && eraByDiscoverAnswer(message) === 'legacy'
+          if (envelope.isError || (to === 'modern' && isOld)) withheld = message
+          else {
+            isServers = true
+            return local.forCall(call, message)
+          }
         },
       })
     } catch (failure) {
       return refuted(call, to, failure, () => local.fail(call, failure))
     }
-    if (error === undefined) {
-      // Unless it was us who answered: an answer that this era is understood in.
-      if (ports.signIns.pending() === undefined && ports.signIns.lastFailure() === undefined) proved(to)
+    if (withheld === undefined) {
+      if (isServers) proved(to)
       return unanswered(call)
     }
-    const answer = error
-    const failure = new RemoteError('refused', 'The server answered with an error.', { response: answer })
-    return refuted(call, to, failure, () => void local.forCall(call, answer))
+    const answer = withheld
+    return refuted(call, to, answeredError(answer), () => void local.forCall(call, answer))
   }
 
   /** Decides what a failure says about the era, and either carries the call in the other one or lets it fail. */
@@ -175,7 +185,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     return eraByDiscoverAnswer(answer) === 'modern' ? 'modern' : ask(call, true)
   }
 
-  function ask(call: CallInFlight, mayWait: boolean): Promise<McpEra | undefined> {
+  function ask(call: CallInFlight | undefined, mayWait: boolean): Promise<McpEra | undefined> {
     return askDiscover(call, mayWait, { ...ports, leg: legs.modern().bare })
   }
 
@@ -187,7 +197,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     isProven = to === 'modern'
     era = to
     lacking = to === 'modern' ? 'legacy' : 'modern'
-    if (isProven) remembered.learn({ without: lacking })
+    if (isProven) remembered.learn({ lacks: { era: lacking, at: ports.runtime.now() } })
     const left = crossing
     crossing = undefined
     if (to === 'legacy') replay()
@@ -232,7 +242,13 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   function cross(call: CallInFlight, to: McpEra): void {
     crossing ??= createCrossing(to, {
       ...ports,
-      doubt: { isOpen: () => !isProven, proved, refuted: (as) => turnTo(as), forget },
+      doubt: {
+        isOpen: () => !isProven,
+        proved,
+        refuted: (as) => turnTo(as),
+        ask: () => ask(undefined, true),
+        forget,
+      },
     })
     call.carrier = crossing
     void crossing.translator.take(withoutSignInState(parseWireMessage(call.wire)))
@@ -258,7 +274,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   function proved(seen: McpEra): void {
     if (era !== seen || isProven) return
     isProven = true
-    if (lacking !== undefined) remembered.learn({ era, without: lacking })
+    if (lacking !== undefined) remembered.learn({ era, lacks: { era: lacking, at: ports.runtime.now() } })
   }
 
   return {

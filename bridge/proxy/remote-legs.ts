@@ -46,8 +46,8 @@ export interface RemoteLegsPorts extends SignInBesidePorts {
   randomId(): string
 }
 
-/** Host limits for a start are 30 s and for a call 60 s and more. */
-const waits = { listWaitMs: 20_000, toolWaitMs: 20_000 }
+/** Host limits for a call are 60 s and more. */
+const toolWaitMs = 20_000
 
 /** Each leg, from the inside: HTTP; for the newer era headers of tools; what is remembered; the sign-in beside. */
 export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): RemoteLegs {
@@ -78,7 +78,7 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
   ): FullLeg {
     const { remembered, proved } = ports
     const bare = createObservedLeg(leg, { era, transport, remembered, proved })
-    const full = createSignInBeside(bare, { era, waitMs: config.signInWaitMs, ...waits }, ports)
+    const full = createSignInBeside(bare, { era, waitMs: config.signInWaitMs, toolWaitMs }, ports)
     let closing: Promise<void> | undefined
     const once: RemoteLeg = {
       send: full.send,

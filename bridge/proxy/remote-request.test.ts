@@ -1,6 +1,7 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { HttpClient } from '../network/http-client.ts'
 import { createModernLeg } from './modern-leg.ts'
 import type { RemoteLeg } from './remote-leg.ts'
@@ -152,10 +153,11 @@ describe('a server that is busy', () => {
 
 describe('a server that is away', () => {
   it('is tried until it is there, also for a call', async () => {
-    const port = await freePort()
-    leg = makeLeg(`http://127.0.0.1:${port}`, 5000)
+    const { port, release } = await refusingPort()
+    leg = makeLeg(`http://127.0.0.1:${port}`, 20_000)
     const sending = exchange(leg, call)
     await until(() => harness.sleeps.length > 2)
+    await release()
     const late = await startPeer(accept, port)
     expect(await sending).toHaveLength(1)
     expect(late.requests).toHaveLength(1)
@@ -163,7 +165,7 @@ describe('a server that is away', () => {
   })
 
   it('is given up with its name', async () => {
-    const port = await freePort()
+    const { port } = await refusingPort()
     leg = makeLeg(`http://127.0.0.1:${port}`, 300)
     await expect(exchange(leg, call)).rejects.toMatchObject({
       name: 'NetworkError',
@@ -174,7 +176,8 @@ describe('a server that is away', () => {
   })
 
   it('is not waited for once the client gave up', async () => {
-    leg = makeLeg(`http://127.0.0.1:${await freePort()}`, 60_000)
+    const { port } = await refusingPort()
+    leg = makeLeg(`http://127.0.0.1:${port}`, 60_000)
     const giveUp = new AbortController()
     const sending = exchange(leg, call, { signal: giveUp.signal })
     await until(() => harness.sleeps.length > 0)
@@ -195,10 +198,21 @@ describe('a server that is away', () => {
   })
 })
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
+/** A port that refuses every connection, and that the system gives to nobody else before it is released. */
+async function refusingPort(): Promise<{ port: number; release(): Promise<void> }> {
+  const listener = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  // The port of the near end of a connection is taken, and nobody listens on it.
+  const holder = connect((listener.address() as AddressInfo).port, '127.0.0.1')
+  await once(holder, 'connect')
+  let isReleased = false
+  async function release(): Promise<void> {
+    if (isReleased) return
+    isReleased = true
+    holder.resetAndDestroy()
+    await once(holder, 'close')
+    listener.close()
+  }
+  onTestFinished(release)
+  return { port: holder.localPort ?? 0, release }
 }

@@ -7,8 +7,8 @@ export interface ServerMemory {
   transport: 'http' | 'sse'
   /** When this was true, epoch seconds. */
   at: number
-  /** An era that the server was asked for and did not speak. Not set: nobody asked. */
-  without?: McpEra
+  /** An era that the server was asked for and did not speak, and when, in epoch seconds. Not set: nobody asked. */
+  lacks?: { era: McpEra; at: number }
   initializeResult?: JsonObject
   discoverResult?: JsonObject
   /** Tools as the server lists them, without those that no client may use. */

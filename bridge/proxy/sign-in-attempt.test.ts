@@ -26,6 +26,7 @@ function create(hasSignIn = true) {
     return { prompt, done, cancel: () => (control.isCancelled = true) }
   }
   const signIns: SignIns = createSignIns({
+    waitMs: 1000,
     signIn: hasSignIn ? signIn : undefined,
     openBrowser: (url) => void opened.push(url),
     say: (line) => void said.push(line),
@@ -70,10 +71,23 @@ it('opens the link with the code in it, and says the code', async () => {
     completeUrl: 'https://as.example/device?c=AB-CD',
     userCode: 'AB-CD',
     expiresAt: 1,
+    askedBy: 'mcp.example',
   })
   await settle()
   expect(opened).toEqual(['https://as.example/device?c=AB-CD'])
-  expect(said[0]).toContain('AB-CD')
+  expect(said).toEqual(['mcp.example asks you to open https://as.example/device and enter the code AB-CD'])
+})
+
+it('names both hosts of a page that nothing confirms, and does not open it', async () => {
+  const { signIns, begun, said, opened, settle } = create()
+  signIns.begin(false)
+  const unconfirmed = { page: 'bank.example', namedBy: 'mcp.example' }
+  begun[0]?.tell({ kind: 'browser', url: 'https://bank.example/a', unconfirmed })
+  await settle()
+  expect(opened).toEqual([])
+  expect(said).toEqual([
+    'mcp.example sends you to bank.example to sign in. Nothing at bank.example confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. Sign in: https://bank.example/a',
+  ])
 })
 
 it('waits 30 s after a failure, unless a person asks', async () => {

@@ -1,7 +1,21 @@
-/** Where a person has to go to sign in. Holds no secret beyond what the link itself needs. */
-export type SignInPlace =
+import { settledWithin } from './settled-within.ts'
+import type { Settled } from './settled-within.ts'
+
+/**
+ * Where a person has to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
+ * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there.
+ */
+export type SignInPlace = { unconfirmed?: { page: string; namedBy: string } } & (
   | { kind: 'browser'; url: string }
-  | { kind: 'device'; url: string; completeUrl?: string; userCode: string; expiresAt: number }
+  | {
+      kind: 'device'
+      url: string
+      completeUrl?: string
+      userCode: string
+      expiresAt: number
+      askedBy: string
+    }
+)
 
 /** A sign-in as the relay is given it. */
 export interface PendingSignIn {
@@ -16,8 +30,12 @@ export interface SignInAttempt {
   readonly place: Promise<SignInPlace>
   /** Rejects with what the sign-in failed with. */
   readonly done: Promise<void>
-  /** Monotonic milliseconds: how long somebody has waited for it already. */
-  readonly startedMs: number
+  /**
+   * Waits until somebody has signed in, but not longer than a request may be held: `waitMs` from the beginning of the attempt
+   * or, if that is earlier, from `askedMs` (monotonic milliseconds), and not at all once a device code is shown, which nobody
+   * enters that fast.
+   */
+  settled(signal: AbortSignal | undefined, askedMs?: number): Promise<Settled>
   /** Random: names the attempt to clients. */
   readonly id: string
   /** Whether some client was asked to open the link by elicitation. */
@@ -47,6 +65,8 @@ export interface SignIns {
 
 /** What sign-ins need from outside. */
 export interface SignInsPorts {
+  /** How long requests wait for a sign-in, in milliseconds. */
+  waitMs: number
   signIn: (() => PendingSignIn) | undefined
   openBrowser(url: string): void
   /** For the person at the terminal. */
@@ -60,7 +80,10 @@ export interface SignInsPorts {
 
 const pauseSeconds = 30
 
-/** Each begun sign-in opens the browser once, and says the link too: the browser may be on another computer. */
+/**
+ * Each begun sign-in opens the browser once, and says the link too: the browser may be on another computer. A page that is not
+ * confirmed is not opened.
+ */
 export function createSignIns(ports: SignInsPorts): SignIns {
   let current: { attempt: SignInAttempt; cancel(): void } | undefined
   let failure: unknown
@@ -89,7 +112,7 @@ export function createSignIns(ports: SignInsPorts): SignIns {
     const where = await place
     if (isClosed) return
     ports.say(signInLine(where))
-    ports.openBrowser(linkOf(where))
+    if (where.unconfirmed === undefined) ports.openBrowser(linkOf(where))
   }
 
   function start(signIn: () => PendingSignIn): SignInAttempt {
@@ -99,11 +122,18 @@ export function createSignIns(ports: SignInsPorts): SignIns {
     done.catch(() => {})
     const place = begun.prompt.catch(() => new Promise<SignInPlace>(() => {}))
     announce(place).catch(() => ports.say('The browser could not be opened.'))
+    const deviceCode = createSignal()
+    void place.then(({ kind }) => kind === 'device' && deviceCode.give())
+    const startedMs = performance.now()
     const refusal = createSignal()
     const attempt: SignInAttempt = {
       place,
       done,
-      startedMs: performance.now(),
+      settled(signal, askedMs = startedMs) {
+        const endMs = Math.min(startedMs, askedMs) + ports.waitMs
+        const leftMs = Math.max(0, endMs - performance.now())
+        return settledWithin(done, leftMs, { signal, when: deviceCode.given })
+      },
       id: ports.randomId(),
       isElicited: false,
       declined: refusal.given,
@@ -145,11 +175,20 @@ export function linkOf(place: SignInPlace): string {
   return place.kind === 'device' ? (place.completeUrl ?? place.url) : place.url
 }
 
-/** One line for a person: where to go, and what to type there. */
+/** One line for a person: where to go, and what to type there; first what they should know about the page. */
 export function signInLine(place: SignInPlace): string {
-  return place.kind === 'browser'
-    ? `Sign in: ${place.url}`
-    : `Sign in: open ${place.url} and enter the code ${place.userCode}`
+  const line =
+    place.kind === 'browser'
+      ? `Sign in: ${place.url}`
+      : `${place.askedBy} asks you to open ${place.url} and enter the code ${place.userCode}`
+  return `${unconfirmedText(place)}${line}`
+}
+
+/** What a person should know about a page before they go there, with a space behind it; empty for a page that is confirmed. */
+export function unconfirmedText({ unconfirmed }: Pick<SignInPlace, 'unconfirmed'>): string {
+  if (unconfirmed === undefined) return ''
+  const { page, namedBy } = unconfirmed
+  return `${namedBy} sends you to ${page} to sign in. Nothing at ${page} confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. `
 }
 
 /** Whether the only way on is a person. Errors of the token source look like those of the legs. */

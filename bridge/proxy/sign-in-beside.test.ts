@@ -8,10 +8,7 @@ import { pendingSignIn } from './testing/pending-sign-in.ts'
 import type { Json } from './testing/scripted-server.ts'
 
 /** A leg of the 2025 era whose server refuses some methods until somebody signs in. */
-function create(
-  refused: (method: string) => boolean,
-  times: { listWaitMs?: number; toolWaitMs?: number } = {},
-) {
+function create(refused: (method: string) => boolean, times: { toolWaitMs?: number } = {}) {
   let isOpen = false
   const sent: string[] = []
   const pending = pendingSignIn()
@@ -29,6 +26,7 @@ function create(
     close: () => Promise.resolve(),
   }
   const signIns = createSignIns({
+    waitMs: 20,
     signIn: pending.signIn,
     openBrowser() {},
     say() {},
@@ -38,7 +36,7 @@ function create(
   })
   const beside = createSignInBeside(
     leg,
-    { era: 'legacy', waitMs: 20, listWaitMs: 60, toolWaitMs: 60, ...times },
+    { era: 'legacy', waitMs: 20, toolWaitMs: 60, ...times },
     {
       signIns,
       canSignIn: true,
@@ -85,7 +83,7 @@ it('serves a server that lets initialize through and nothing else', async () => 
   ])
 })
 
-it('holds a list for a person only as long as a host may wait for its start', async () => {
+it('does not hold a list for a person who is asked to open the link', async () => {
   const { ask } = create((method) => method !== 'initialize')
   await ask('initialize', { capabilities: { elicitation: { url: {} } } })
   expect((await ask('tools/list'))['result'].tools[0].name).toBe('sign_in')
@@ -104,11 +102,12 @@ it('waits longer when the tool to sign in is called again, and says so when it i
   expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('Signed in')
 })
 
-it('answers a ping itself, and everything else with an error that has the link', async () => {
+it('answers a ping itself, a list that was not announced empty, and the rest with an error that has the link', async () => {
   const { ask } = create(() => true)
   await ask('initialize')
   expect((await ask('ping'))['result']).toEqual({})
-  const error = (await ask('prompts/list'))['error']
+  expect((await ask('prompts/list'))['result']).toEqual({ prompts: [] })
+  const error = (await ask('prompts/get'))['error']
   expect(error.message).toContain('https://as.example')
   expect(error.data.signIn.url).toContain('https://as.example')
 })
@@ -120,6 +119,7 @@ it('tells the client when sign-ins do not help', async () => {
     close: () => Promise.resolve(),
   }
   const signIns = createSignIns({
+    waitMs: 20,
     signIn: () => {
       begun += 1
       return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
@@ -130,7 +130,7 @@ it('tells the client when sign-ins do not help', async () => {
     randomId: () => 'r',
     now: () => 1000,
   })
-  const times = { waitMs: 50, listWaitMs: 50, toolWaitMs: 50 }
+  const times = { waitMs: 50, toolWaitMs: 50 }
   const beside = createSignInBeside(
     leg,
     { era: 'legacy', ...times },

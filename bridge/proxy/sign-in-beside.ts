@@ -3,7 +3,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
-import { cachedOpening } from './cached-answer.ts'
+import { cachedOpening, emptyList } from './cached-answer.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import { RemoteError } from './remote-leg.ts'
@@ -33,10 +33,8 @@ import type { WireMessage } from './wire-message.ts'
 export interface SignInBesideConfig {
   /** The era that this leg speaks. */
   era: McpEra
-  /** How long answers wait for a sign-in, from its beginning, before the client gets the link instead. */
+  /** How long a silent server that is known may take for the first answer. */
   waitMs: number
-  /** How long a list of tools waits for a person whom the client has shown the link: hosts give a start 30 s. */
-  listWaitMs: number
   /** How long the tool to sign in waits when it is called again. */
   toolWaitMs: number
 }
@@ -58,13 +56,14 @@ const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 
 /** So many sign-ins in a row may not have satisfied the server; then the client is told. */
 const mostRounds = 2
 
-/** The link is known after discovery and registration; a client that can open it is worth that wait. */
+/** The link is known after discovery and registration: worth that wait to calls that hand it to a person. */
 const placeWaitMs = 10_000
 
 /**
  * A leg that does not fail when the server wants a sign-in. As a server itself might, it asks the client to open the link
- * (URL elicitation) and holds the request, or else answers with the link; requests go on when somebody has signed in. The
- * opening request is answered in time from memory, and is made up for afterwards without the client.
+ * (URL elicitation), or else answers with the link; requests go on when somebody has signed in. No request is held longer than
+ * {@link SignInAttempt.settled} says, except a call for which the client has asked the person to open the link. The opening
+ * request is answered in time from memory, and is made up for afterwards without the client.
  */
 export function createSignInBeside(
   leg: RemoteLeg,
@@ -112,6 +111,8 @@ export function createSignInBeside(
     if (request.method === 'tools/call' && request.params?.['name'] === toolName())
       return callOwnTool(message, options, true)
     if (request.method === 'subscriptions/listen') return listenLater(request, message, options)
+    const empty = emptyList(request.method, era, ports.memory())
+    if (empty !== undefined) return deliver(options, answerTo(message, empty))
     return wait(request, message, options, round)
   }
 
@@ -125,18 +126,17 @@ export function createSignInBeside(
     const attempt = signIns.begin(false)
     if (attempt === undefined) return refuse(message, options, undefined)
     const { signal } = options
-    // Several answers in a row must not each wait that long: hosts limit a start as a whole.
-    const leftMs = Math.max(0, config.waitMs - (performance.now() - attempt.startedMs))
-    if ((await settledWithin(attempt.done, leftMs, { signal })) === 'done')
-      return pass(message, options, round + 1)
+    if ((await attempt.settled(signal)) === 'done') return pass(message, options, round + 1)
     if (signIns.pending() !== attempt) return refuse(message, options, undefined)
     const canElicit = era === 'legacy' ? isUrlCapable : offersUrlElicitation(request)
-    const place = await placeOf(attempt, canElicit ? placeWaitMs : config.waitMs, signal)
+    // A call that is going to be held for a person anyway waits for the link, too.
+    const placeMs = canElicit && inputMethods.has(request.method) ? placeWaitMs : 0
+    const place = await placeOf(attempt, placeMs, signal)
     if (!canElicit || place === undefined) return refuse(message, options, place)
     return elicit(request, options, { attempt, place, round, message })
   }
 
-  /** Asks the client to open the link, once for all requests, and holds this one. */
+  /** Asks the client to open the link, once for all requests, and holds this one if a person is behind it. */
   async function elicit(
     request: JsonRpcRequest,
     options: SendOptions,
@@ -155,8 +155,9 @@ export function createSignInBeside(
       await deliver(options, toWireMessage(elicitationRequest(key, key, place)))
       attempt.done.then(() => deliver(options, toWireMessage(elicitationComplete(key)))).catch(() => {})
     }
-    const waitMs = request.method === 'tools/list' ? config.listWaitMs : Infinity
-    const end = await settledWithin(attempt.done, waitMs, {
+    // Clients list at their start, often before they can show anything to a person.
+    if (!inputMethods.has(request.method)) return refuse(message, options, place)
+    const end = await settledWithin(attempt.done, Infinity, {
       signal: options.signal,
       when: attempt.declined,
     })
@@ -189,7 +190,7 @@ export function createSignInBeside(
     const bare = toWireMessage(withoutSignInState(request))
     if (!isAccepted(isJsonObject(inputResponses) ? inputResponses[String(requestState)] : undefined)) {
       attempt.decline()
-      return refuse(bare, options, await placeOf(attempt, config.waitMs, options.signal))
+      return refuse(bare, options, await placeOf(attempt, 0, options.signal))
     }
     const end = await settledWithin(attempt.done, Infinity, { signal: options.signal })
     return end === 'done' ? pass(bare, options, 1) : refuse(bare, options, undefined)
@@ -220,7 +221,7 @@ export function createSignInBeside(
       text,
       place === undefined ? data : { ...data, signIn: place },
     )
-    return deliver(options, toWireMessage(error))
+    return deliver(options, { ...toWireMessage(error), isStandIn: true })
   }
 
   /** From now on a call of that name is for us: the client was told of it, if only in the text of a failure. */
@@ -237,10 +238,11 @@ export function createSignInBeside(
     const attempt =
       signIns.pending() ?? (isRefused || (await isRefusedNow()) ? signIns.begin(true) : undefined)
     if (attempt === undefined) return say('Signed in. The tools of the server can be used.', false)
-    const waitMs = attempt.isHandedOut ? config.toolWaitMs : config.waitMs
     const { signal } = options
-    if ((await settledWithin(attempt.done, waitMs, { signal })) === 'done')
-      return say('Signed in. The tools of the server can be used now.', false)
+    const settling = attempt.isHandedOut
+      ? settledWithin(attempt.done, config.toolWaitMs, { signal })
+      : attempt.settled(signal)
+    if ((await settling) === 'done') return say('Signed in. The tools of the server can be used now.', false)
     if (signIns.pending() !== attempt) {
       const { message: failure } = ports.describeFailure(signIns.lastFailure())
       return say(signInText(undefined, failure, toolName()), true)
@@ -330,7 +332,7 @@ async function deliver(options: SendOptions, message: WireMessage): Promise<void
 function answerTo(message: WireMessage, result: JsonObject): WireMessage {
   const { envelope } = message
   const id = envelope.kind === 'request' ? envelope.id : ''
-  return toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage)
+  return { ...toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage), isStandIn: true }
 }
 
 async function placeOf(

@@ -7,7 +7,7 @@ import type {
 } from '@drawbridge/shared/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
-import { linkOf, signInLine } from './sign-in-attempt.ts'
+import { linkOf, signInLine, unconfirmedText } from './sign-in-attempt.ts'
 import type { SignInPlace } from './sign-in-attempt.ts'
 
 /** The name of the tool that hands out the link, unless the server has one of that name. */
@@ -94,17 +94,23 @@ export function signInText(
 }
 
 function urlElicitation(place: SignInPlace, elicitationId: string | undefined): JsonObject {
-  const code =
-    place.kind === 'device' && place.completeUrl === undefined ? ` The code is ${place.userCode}.` : ''
   return {
     mode: 'url',
-    message: `This server needs a sign-in.${code}`,
+    message: elicitationText(place),
     url: linkOf(place),
     ...(elicitationId === undefined ? {} : { elicitationId }),
   }
 }
 
-function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
+function elicitationText(place: SignInPlace): string {
+  const warning = unconfirmedText(place)
+  if (place.kind === 'browser') return `${warning}This server needs a sign-in.`
+  const code = place.completeUrl === undefined ? ` The code is ${place.userCode}.` : ''
+  return `${warning}${place.askedBy} asks you to sign in.${code}`
+}
+
+/** A result with the members that the revision of the server wants; `isCacheable` of a list. */
+export function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
   if (era === 'legacy') return result
   return {
     resultType: 'complete',

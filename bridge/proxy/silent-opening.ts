@@ -2,7 +2,7 @@ import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import { settledWithin } from './settled-within.ts'
 import { createSignal, isSignInNeeded } from './sign-in-attempt.ts'
-import type { SignIns } from './sign-in-attempt.ts'
+import type { SignInAttempt, SignIns } from './sign-in-attempt.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** The first request of a client, `initialize` or `server/discover`, and what makes up for it when it was answered from memory. */
@@ -49,29 +49,35 @@ export function createSilentOpening(
   let making: Promise<void> | undefined
   let isMissing = false
   let kept: WireMessage[] = []
+  /** The JSON-RPC error with which the server has answered last. */
+  let refusal: WireMessage | undefined
   /** Resolved while the exchange waits for a person. */
   let asking = createSignal()
 
   /** The exchange with the server, over all the sign-ins that it takes. */
-  async function exchange(first: WireMessage, options: SendOptions, began: () => void): Promise<void> {
-    let isRefused = false
+  async function exchange(
+    first: WireMessage,
+    options: SendOptions,
+    began: (attempt: SignInAttempt) => void,
+  ): Promise<void> {
+    refusal = undefined
     const watched: SendOptions = {
       ...options,
       deliver(answer) {
-        isRefused = answer.envelope.kind === 'response' && answer.envelope.isError
+        if (answer.envelope.kind === 'response' && answer.envelope.isError) refusal = answer
         return options.deliver(answer)
       },
     }
     for (let round = 0; ; round++) {
       try {
         await leg.send(first, watched)
-        if (!isRefused) await opened()
+        if (refusal === undefined) await opened()
         return
       } catch (error) {
         if (!isSignInNeeded(error) || round >= mostRounds) throw error
         const attempt = ports.signIns.begin(false)
         if (attempt === undefined) throw error
-        began()
+        began(attempt)
         asking.give()
         const end = await settledWithin(attempt.done, Infinity, { signal: options.signal })
         asking = createSignal()
@@ -104,8 +110,8 @@ export function createSilentOpening(
   return {
     async open(first, options) {
       message = first
+      const askedMs = performance.now()
       let isAnswered = false
-      let isLate = false
       const answer = (standIn: WireMessage): Promise<void> => {
         isAnswered = true
         isMissing = config.era === 'legacy'
@@ -118,20 +124,18 @@ export function createSilentOpening(
           return options.deliver(real)
         },
       }
-      const exchanged = exchange(first, watched, () => {
-        if (isLate && !isAnswered) void answer(ports.standIn(first))
-      })
-      watch(exchanged)
       const { signal } = options
+      const exchanged = exchange(first, watched, (attempt) => void standInAfter(attempt))
+      async function standInAfter(attempt: SignInAttempt): Promise<void> {
+        const end = await attempt.settled(signal, askedMs)
+        if (end === 'waiting' && isSilent()) await answer(ports.standIn(first))
+      }
+      watch(exchanged)
       const isSilent = (): boolean => !isAnswered && making === exchanged && signal?.aborted !== true
       // Who chose to wait longer chose it for the person, not for the server.
-      const quickMs = Math.min(config.waitMs, silentWaitMs)
-      await settledWithin(exchanged, quickMs, { signal })
+      await settledWithin(exchanged, Math.min(config.waitMs, silentWaitMs), { signal })
       const isAsking = ports.signIns.pending() !== undefined
       if (isSilent() && !isAsking && ports.hasMemory()) await answer(ports.standIn(first))
-      await settledWithin(exchanged, config.waitMs - quickMs, { signal })
-      isLate = true
-      if (isSilent() && ports.signIns.pending() !== undefined) await answer(ports.standIn(first))
       await exchanged.catch((error: unknown) => {
         if (isAnswered || !isSignInNeeded(error) || !ports.canSignIn) throw error
         return answer(ports.standIn(first))
@@ -142,6 +146,8 @@ export function createSilentOpening(
       if (message === undefined) return
       if (making === undefined) watch(exchange(message, { signal: closed.signal, deliver() {} }, () => {}))
       if (making !== undefined) await madeOrAsking(making)
+      if (refusal !== undefined)
+        throw new RemoteError('refused', 'The server did not open a session.', { response: refusal })
       if (isMissing) throw new RemoteError('unavailable', 'The server did not open a session.')
     },
     later(notification) {

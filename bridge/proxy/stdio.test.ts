@@ -84,7 +84,7 @@ describe('createLineSplitter', () => {
     const splitter = createLineSplitter(64 * 1024 * 1024)
     const chunk = Buffer.alloc(512, 'x')
     let length = 0
-    const started = performance.now()
+    const before = process.cpuUsage()
     for (let index = 0; index < 20_000; index += 1)
       splitter.push(
         chunk,
@@ -97,7 +97,7 @@ describe('createLineSplitter', () => {
       () => {},
     )
     expect(length).toBe(10_240_000)
-    expect(performance.now() - started).toBeLessThan(1500)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1500)
   })
 })
 

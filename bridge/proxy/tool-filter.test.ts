@@ -33,9 +33,9 @@ it('matches globs as a regular expression would', () => {
 
 it('takes a hostile name without much work', () => {
   const filter = createToolFilter({ allow: [], deny: ['*a*a*a*a*a*a*a*a*b'] })
-  const start = performance.now()
+  const before = process.cpuUsage()
   filter.reasonAgainst('a'.repeat(20_000))
-  expect(performance.now() - start).toBeLessThan(500)
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(500)
 })
 
 it('lets tools through that have no name, and the one of the bridge', () => {

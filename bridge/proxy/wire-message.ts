@@ -16,4 +16,8 @@ export type Envelope =
 export interface WireMessage {
   bytes: Buffer
   envelope: Envelope
+  /** The HTTP status of the refusal whose body this response was; undefined for whatever came with 2xx or without a status. */
+  status?: number
+  /** The bridge made it in place of a server that wants a sign-in: it says nothing about the server. */
+  isStandIn?: true
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { isSecretVariable, withoutSecrets } from './secret-variable.ts'
 
 /** Whether a browser came up, as far as its starter said. */
 export type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
@@ -8,6 +9,8 @@ export type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: stri
 export interface BrowserPorts {
   environment: Readonly<Record<string, string | undefined>>
   platform: NodeJS.Platform
+  /** Variables whose values are secret, whatever they are called. */
+  secretVariables?: ReadonlySet<string>
   /** How long a starter that still runs is watched; after that it counts as a browser. */
   watchMs?: number
 }
@@ -33,33 +36,41 @@ export function browserUrl(text: string): string | undefined {
 /**
  * Opens a URL in the browser of this user, without a shell. On Linux `BROWSER` decides, when set: commands between colons,
  * tried in turn, `%s` for the URL. Never rejects. That a starter succeeded does not prove that anybody sees the page.
+ *
+ * A browser outlives the bridge and hands its environment to all that it starts, so it gets none of our secrets. Where the
+ * platform decides which browser, they are taken out of the environment of this process for good: read what is needed before.
  */
 export async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
   const url = browserUrl(text)
   if (url === undefined) return { kind: 'failed', reason: 'the address is not one for a browser' }
   const chosen = ports.platform === 'linux' ? (ports.environment['BROWSER'] ?? '').trim() : ''
   const watchMs = ports.watchMs ?? 3000
-  if (chosen === '') return watch(() => openDefault(url), watchMs)
+  if (chosen === '') return watch(() => openDefault(url, ports), watchMs)
+  const environment = withoutSecrets(ports.environment, ports.secretVariables)
   let outcome: BrowserOutcome = { kind: 'failed', reason: 'BROWSER names no command' }
   for (const command of chosen.split(':').filter((entry) => entry.trim() !== '')) {
-    outcome = await watch(() => Promise.resolve(startCommand(command, url)), watchMs)
+    outcome = await watch(() => Promise.resolve(startCommand(command, url, environment)), watchMs)
     if (outcome.kind === 'opened') return outcome
   }
   return outcome
 }
 
-function startCommand(command: string, url: string): ChildProcess {
+function startCommand(command: string, url: string, env: Record<string, string>): ChildProcess {
   const [program = '', ...args] = command.trim().split(/\s+/)
   const withUrl = args.some((arg) => arg.includes('%s'))
     ? args.map((arg) => arg.replaceAll('%s', url))
     : [...args, url]
-  const child = spawn(program, withUrl, { detached: true, stdio: 'ignore', windowsHide: true })
+  const child = spawn(program, withUrl, { detached: true, env, stdio: 'ignore', windowsHide: true })
   child.unref()
   return child
 }
 
-async function openDefault(url: string): Promise<ChildProcess> {
+async function openDefault(url: string, { secretVariables }: BrowserPorts): Promise<ChildProcess> {
   const { default: open } = await import('open')
+  // It starts programs with the environment of this process, and takes no other.
+  for (const name of Object.keys(process.env)) {
+    if (isSecretVariable(name, secretVariables)) delete process.env[name]
+  }
   return open(url, { wait: false })
 }
 

@@ -77,12 +77,15 @@ export function removeProfile(settings: Settings, id: string): Settings {
   return { ...settings, profiles: settings.profiles.filter((profile) => profile.id !== id) }
 }
 
-/** Reads one profile of a file; undefined when a member is unusable. Members that are not known are dropped. */
-export function parseProfile(value: unknown): Profile | undefined {
+/**
+ * Reads one profile of a file, which gets the id `id`; undefined when a member is unusable. Members that are not known are
+ * dropped, and so is the id of the file.
+ */
+export function parseProfile(value: unknown, id: string): Profile | undefined {
   if (!isJsonObject(value)) return undefined
-  const { id, label = '', appUrl, baseUrl = '', cookieName = '' } = value
-  const isDraft = [id, label, appUrl, baseUrl, cookieName].every((member) => typeof member === 'string')
-  if (!isDraft || !/^[\w-]{1,64}$/.test(id as string)) return undefined
+  const { label = '', appUrl, baseUrl = '', cookieName = '' } = value
+  const isDraft = [label, appUrl, baseUrl, cookieName].every((member) => typeof member === 'string')
+  if (!isDraft) return undefined
   const checked = checkProfile({ id, label, appUrl, baseUrl, cookieName } as ProfileDraft)
   return checked.kind === 'valid' ? checked.profile : undefined
 }

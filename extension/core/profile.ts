@@ -5,10 +5,14 @@ import { isWebPage } from './site.ts'
 export function chooseProfile(profiles: readonly Profile[], url: string | undefined): Profile | undefined {
   if (!isWebPage(url)) return undefined
   const { origin, pathname } = new URL(url)
-  const page = `${origin}${pathname}/`
   return profiles
-    .filter(({ appUrl }) => page.startsWith(`${appUrl}/`))
+    .filter(({ appUrl }) => isAppWithin(`${origin}${pathname}`, appUrl))
     .toSorted((one, other) => other.appUrl.length - one.appUrl.length)[0]
+}
+
+/** Whether a page or app is at or below the URL of an app; both without query. */
+export function isAppWithin(url: string, appUrl: string): boolean {
+  return `${url}/`.startsWith(`${appUrl}/`)
 }
 
 /** All profiles: those of the settings, then the one that the build brought along, unless one has its id. */

@@ -318,8 +318,44 @@ describe('settings as a file', () => {
     const { page } = await open('')
     const other = await open('', { settings: { version: 1, profiles: [] } })
     await other.page.act({ kind: 'import', file: await page.exported() })
-    expect(other.memory.world.settings.profiles).toEqual([notes])
-    expect(other.profiles().notice).toEqual({ kind: 'imported', count: 1 })
+    const after = { ...notes, id: expect.stringMatching(/./) as string }
+    expect(other.profiles().importing).toEqual({ changes: [{ before: undefined, after }], kept: [] })
+    expect(other.memory.world.settings.profiles).toEqual([])
+    await other.page.act({ kind: 'confirm-import' })
+    expect(other.memory.world.settings.profiles).toEqual([after])
+    expect(other.profiles()).toMatchObject({ notice: { kind: 'imported', count: 1 }, importing: undefined })
+    await other.page.act({ kind: 'import', file: await page.exported() })
+    expect(other.profiles()).toMatchObject({
+      notice: { kind: 'not-imported', reason: 'nothing-new' },
+      importing: undefined,
+    })
+  })
+
+  it('change nothing when the person says no', async () => {
+    const { page, profiles, memory } = await open('')
+    const file = (await page.exported()).replace('https://mcp.', 'https://evil.')
+    await page.act({ kind: 'import', file })
+    expect(profiles().importing?.changes).toMatchObject([{ before: notes, after: { id: notes.id } }])
+    await page.act({ kind: 'cancel' })
+    expect(profiles().importing).toBeUndefined()
+    await page.act({ kind: 'confirm-import' })
+    expect(memory.world.settings.profiles).toEqual([notes])
+  })
+
+  it('never replace the profile of the build, and say so', async () => {
+    const team = { ...notes, id: 'team', label: 'Team', appUrl: 'https://team.example.com' }
+    const { page, profiles, memory } = await open('', { builtInProfile: team })
+    const hostile = { ...team, baseUrl: 'https://evil.example' }
+    const more = { ...notes, id: 'more', appUrl: 'https://more.example.com' }
+    const file = JSON.stringify({ format: 'drawbridge-extension', version: 1, profiles: [hostile, more] })
+    await page.act({ kind: 'import', file })
+    expect(profiles().importing).toMatchObject({
+      changes: [{ after: { appUrl: more.appUrl } }],
+      kept: ['Team'],
+    })
+    await page.act({ kind: 'confirm-import' })
+    expect(JSON.stringify(memory.world.settings)).not.toContain('evil.example')
+    expect(profiles().profiles.find(({ builtIn }) => builtIn)).toMatchObject({ baseUrl: team.baseUrl })
   })
 
   it('stay as they are when the file is none of ours', async () => {

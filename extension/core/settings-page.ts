@@ -3,10 +3,11 @@ import type { SettingsBrowser } from './ports.ts'
 import { allProfiles } from './profile.ts'
 import { parseSettingsHash } from './settings-hash.ts'
 import type { SettingsRequest } from './settings-hash.ts'
-import { exportSettings, importSettings } from './settings-file.ts'
+import { applyImport, exportSettings, planImport } from './settings-file.ts'
 import type {
   AllowOutcome,
   ProfileForm,
+  ProfilesView,
   ProfileView,
   Purpose,
   SettingsAction,
@@ -43,6 +44,7 @@ export function createSettingsPage(
   let asked: AllowRequest | undefined
   let form: ProfileForm | undefined
   let deleting: Profile | undefined
+  let importing: ProfilesView['importing']
   let profiles: readonly Profile[] = []
 
   const load = async (): Promise<Settings> => {
@@ -64,6 +66,7 @@ export function createSettingsPage(
       otherSites: sitesBeside(profiles, allowed),
       form,
       deleting: deleting && { id: deleting.id, label: deleting.label },
+      importing,
       notice,
       shortcut,
     })
@@ -79,6 +82,7 @@ export function createSettingsPage(
   const closeForms = (): void => {
     form = undefined
     deleting = undefined
+    importing = undefined
   }
 
   const save = async (draft: ProfileDraft): Promise<void> => {
@@ -175,13 +179,23 @@ export function createSettingsPage(
       )
     },
     async import({ file }) {
-      const imported = importSettings(await load(), file)
-      if (imported.kind === 'refused') {
-        const position = 'position' in imported ? imported.position : 0
-        return showProfiles({ kind: 'not-imported', reason: imported.reason, position })
+      const plan = planImport(await load(), browser.builtInProfile, file, newId)
+      if (plan.kind === 'refused') {
+        const position = 'position' in plan ? plan.position : 0
+        return showProfiles({ kind: 'not-imported', reason: plan.reason, position })
       }
-      await browser.saveSettings(imported.settings)
-      await showProfiles({ kind: 'imported', count: imported.count })
+      const { changes, kept } = plan
+      if (changes.length === 0)
+        return showProfiles({ kind: 'not-imported', reason: 'nothing-new', position: 0 })
+      importing = { changes, kept: kept.map(({ label }) => label) }
+      await showProfiles()
+    },
+    async 'confirm-import'() {
+      if (importing === undefined) return
+      const { changes } = importing
+      await browser.saveSettings(applyImport(await load(), changes))
+      closeForms()
+      await showProfiles({ kind: 'imported', count: changes.length })
     },
     'allow-asked': () => asked && answer(asked),
     async return() {

@@ -1,5 +1,5 @@
 import type { Discovery } from './endpoint-discovery.ts'
-import type { ImportedSettings } from './settings-file.ts'
+import type { ImportPlan, ProfileChange } from './settings-file.ts'
 import type { ProfileDraft, ProfileFault, ProfileField } from './profile-form.ts'
 
 /** What a site is allowed for: to be read, or to get tokens in tests. */
@@ -35,8 +35,8 @@ export interface ProfileForm {
   lookup: Discovery | { kind: 'none' | 'running' }
 }
 
-/** Why a file was refused. */
-export type ImportFault = Extract<ImportedSettings, { kind: 'refused' }>['reason']
+/** Why a file was not imported. `nothing-new`: all that it may change is so already. */
+export type ImportFault = Extract<ImportPlan, { kind: 'refused' }>['reason'] | 'nothing-new'
 
 /** What has just happened. Said once, and gone with the next action. */
 export type SettingsNotice =
@@ -71,6 +71,8 @@ export interface ProfilesView {
   form: ProfileForm | undefined
   /** The profile that is about to be deleted. */
   deleting: { id: string; label: string } | undefined
+  /** The import that is about to happen, and the labels of what it leaves out for the sake of the build's own profile. */
+  importing: { changes: readonly ProfileChange[]; kept: readonly string[] } | undefined
   notice: SettingsNotice
   /** What opens the popup. */
   shortcut: string | undefined
@@ -78,7 +80,7 @@ export interface ProfilesView {
 
 /** What a person can do there. */
 export type SettingsAction =
-  | { kind: 'add' | 'cancel' | 'return' | 'allow-asked' | 'confirm-delete' }
+  | { kind: 'add' | 'cancel' | 'return' | 'allow-asked' | 'confirm-delete' | 'confirm-import' }
   | { kind: 'edit' | 'delete'; id: string }
   | { kind: 'save' | 'look-up' | 'allow-look-up'; draft: ProfileDraft }
   | { kind: 'allow' | 'take-back'; purpose: Purpose; id: string }

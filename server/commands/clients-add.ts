@@ -10,7 +10,7 @@ import {
 import { newSecret } from '../core/client-registration.ts'
 import type { Client } from '../core/client.ts'
 import { hashSecret } from '../core/seal.ts'
-import { clientPolicy } from '../open-clients.ts'
+import { clientPolicy } from '../client-file.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { withStore } from './key-store.ts'
 
@@ -31,7 +31,7 @@ export interface ClientsAddOptions {
  * the hash is stored.
  */
 export async function addClient(input: CommandInput, options: ClientsAddOptions): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store'])
   const { runtime, terminal } = input
   if (config.store.kind === 'memory') {
     throw new CommandFailure(

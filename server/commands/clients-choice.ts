@@ -1,3 +1,4 @@
+import { editDistance } from '@drawbridge/shared/nearest-name.ts'
 import type { Client, ClientStore } from '../core/client.ts'
 
 const pageSize = 500
@@ -30,20 +31,4 @@ export function nearest(text: string, candidates: readonly string[]): string | u
     .toSorted((one, other) => one.distance - other.distance)
   const [first, second] = measured
   return first && first.distance !== second?.distance ? first.candidate : undefined
-}
-
-/** How many letters must be put in, taken out or changed to get from one text to the other. */
-function editDistance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let line = 0; line < one.length; line += 1) {
-    const next = [line + 1]
-    for (let column = 1; column <= other.length; column += 1) {
-      const change = one[line] === other[column - 1] ? 0 : 1
-      const above = row[column] ?? 0
-      const left = next[column - 1] ?? 0
-      next.push(Math.min(above + 1, left + 1, (row[column - 1] ?? 0) + change))
-    }
-    row = next
-  }
-  return row[other.length] ?? 0
 }

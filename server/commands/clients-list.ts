@@ -1,6 +1,6 @@
 import { isExpired, isInUse } from '../core/client-life.ts'
 import type { Client } from '../core/client.ts'
-import { readConfiguredClients } from '../open-clients.ts'
+import { readConfiguredClients } from '../client-file.ts'
 import { listStoredClients } from './clients-choice.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { withStore } from './key-store.ts'
@@ -14,7 +14,7 @@ const mostListed = 10_000
  * left out unless `all` says otherwise: anybody can make them.
  */
 export async function listClients(input: CommandInput, options: { all: boolean }): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store', 'clients'])
   const now = input.runtime.now()
   const stored = await withStore(config, async (store) =>
     store ? listStoredClients(store, mostListed + 1) : [],

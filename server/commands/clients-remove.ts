@@ -2,7 +2,7 @@ import { removeClientWithGrants } from '../core/client-removal.ts'
 import { looksLikeDocumentUrl } from '../core/client-id-metadata-document.ts'
 import type { ClientStore } from '../core/client.ts'
 import type { ServerConfig } from '../setting.ts'
-import { readConfiguredClients } from '../open-clients.ts'
+import { readConfiguredClients } from '../client-file.ts'
 import { listStoredClients, nearest } from './clients-choice.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { withStore } from './key-store.ts'
@@ -14,7 +14,7 @@ const mostCompared = 5000
  * request on; what they have in memory of a metadata document they use until it has to be fetched again.
  */
 export async function removeClient(input: CommandInput, clientId: string): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store', 'clients'])
   const { runtime, terminal } = input
   if (readConfiguredClients(config, runtime.now()).has(clientId)) {
     throw new CommandFailure(

@@ -1,7 +1,8 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createConfig } from '../config.ts'
-import { readSettings } from '../configuration-source.ts'
+import { type CheckedSettings, checkSettings, ConfigError } from '../config.ts'
+import { isProduction, readSettings } from '../configuration-source.ts'
 import type { ServerConfig } from '../setting.ts'
+import { faultTexts, type FileField, fileFaults } from '../setting-file.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Exit codes are stable, so that scripts can tell them apart. */
@@ -34,11 +35,26 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The configuration of flags and environment, as for `serve`. Throws `ConfigError` with every fault. */
-export function readConfig({
+/** The settings of flags and environment, as for `serve`, with every fault of the settings themselves. */
+export function checkInput({
   flags,
   environment,
-}: Pick<CommandInput, 'flags' | 'environment'>): ServerConfig {
+}: Pick<CommandInput, 'flags' | 'environment'>): CheckedSettings {
   const { given, name, problems } = readSettings(flags, environment)
-  return createConfig(given, { production: environment['NODE_ENV'] === 'production', problems }, name)
+  return checkSettings(given, { production: isProduction(environment), problems }, name)
+}
+
+/**
+ * The configuration of flags and environment, as for `serve`. Throws `ConfigError` with every fault of all settings and of
+ * the files that `uses` names, which are those that the command is going to open.
+ */
+export function readConfig(
+  input: Pick<CommandInput, 'flags' | 'environment' | 'runtime'>,
+  uses: readonly FileField[],
+): ServerConfig {
+  const checked = checkInput(input)
+  const faults = fileFaults(checked, uses, input.runtime.now())
+  const problems = [...checked.problems, ...faultTexts(faults, checked.nameOf)]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return checked.config
 }

@@ -1,12 +1,12 @@
-import { ConfigError } from '../config.ts'
 import { readSettings } from '../configuration-source.ts'
 import { examine } from '../doctor/doctor.ts'
 import { type Finding, warn } from '../doctor/finding.ts'
+import { fileFinding, findFileFaults } from '../doctor/file-check.ts'
 import { checkConfiguration, checkNode, type SettingSource } from '../doctor/own-check.ts'
 import { findingText, summary } from '../doctor/report.ts'
-import { flagOf, type ServerConfig, type Setting, variablePrefix } from '../setting.ts'
+import { flagOf, type Setting, variablePrefix } from '../setting.ts'
 import { settings } from '../setting-table.ts'
-import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { checkInput, type CommandInput, type ExitCode, exitCode } from './command.ts'
 
 /**
  * Looks at everything that serving depends on, changes nothing, and says what to do about what is not right. Fails when
@@ -21,23 +21,21 @@ export async function doctor(input: CommandInput, token: string | undefined): Pr
     for (const finding of findings) terminal.print(findingText(finding, terminal))
   }
   say([checkNode(process.versions.node)])
-  const { config, problems } = tryConfig(input)
+  const checked = checkInput(input)
+  const { config, problems, nameOf } = checked
   const sources = sourcesOf(input)
   say(checkConfiguration(problems, namesBySource(sources)))
-  if (config) for await (const findings of examine(config, runtime, token)) say(findings)
-  else say([warn('everything-else', 'It is looked at once the configuration has no faults.')])
+  const faults = await findFileFaults(checked, runtime.now())
+  say(faults.map((fault) => fileFinding(fault, nameOf)))
+  if (problems.length === 0) {
+    const faulty = new Set(faults.map(({ field }) => field))
+    for await (const findings of examine(config, runtime, { faulty, token })) say(findings)
+  } else {
+    say([warn('everything-else', 'It is looked at once the configuration has no faults.')])
+  }
   const isSound = all.every(({ state }) => state !== 'fail')
   terminal.print(json ? JSON.stringify({ ok: isSound, checks: all, settings: sources }) : `\n${summary(all)}`)
   return isSound ? exitCode.ok : exitCode.failed
-}
-
-function tryConfig(input: CommandInput): { config: ServerConfig | undefined; problems: readonly string[] } {
-  try {
-    return { config: readConfig(input), problems: [] }
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return { config: undefined, problems: error.problems }
-  }
 }
 
 /** Where each setting came from, by field name. Never what it is. */

@@ -1,5 +1,4 @@
 import { ConfigError } from '../config.ts'
-import { ToolModuleError } from '../tool-module-file.ts'
 import { CommandFailure, type ExitCode, exitCode } from './command.ts'
 
 const everySetting = 'Every setting: drawbridge-server serve --help, or docs/configuration.md'
@@ -22,10 +21,6 @@ export function failureJson(error: unknown): string {
 function partsOf(error: unknown): { messages: readonly string[]; nextStep: string; code: ExitCode } {
   if (error instanceof ConfigError) {
     return { messages: error.problems, nextStep: everySetting, code: exitCode.usage }
-  }
-  if (error instanceof ToolModuleError) {
-    const nextStep = 'How a file of tools is written: docs/tools.md'
-    return { messages: error.faults, nextStep, code: exitCode.usage }
   }
   if (error instanceof CommandFailure) {
     return { messages: [error.message], nextStep: error.nextStep, code: error.code }

@@ -1,5 +1,5 @@
 import type { ClientStore } from '../core/client.ts'
-import type { GrantRecord } from '../core/grant.ts'
+import type { AuthorizationCodeRecord, GrantRecord } from '../core/grant.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { collectGrants, grantsOfUser, isLive } from './grant-choice.ts'
 import { withStore } from './key-store.ts'
@@ -17,12 +17,15 @@ export interface GrantsListOptions {
   all: boolean
 }
 
-/** Prints grants: whose, of which client, when they were made and last used and from where, and when and why they end. */
+/**
+ * Prints grants, and what would become one as soon as its tokens are fetched (`waiting`): whose, of which client, when they were made and last used and from where,
+ * and when and why they end.
+ */
 export async function listGrants(
   input: CommandInput,
   { user, client, all }: GrantsListOptions,
 ): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store'])
   const now = input.runtime.now()
   const of =
     user !== undefined ? grantsOfUser(user, config) : client !== undefined ? { clientId: client } : undefined
@@ -30,8 +33,11 @@ export async function listGrants(
     (all || isLive(record, now)) && (client === undefined || record.grant.clientId === client)
   const { rows, isCut } = await withStore(config, async (store) => {
     if (!store) return { rows: [], isCut: false }
+    const waiting = await store.listUnredeemedCodes(of, { now, limit: mostListed })
     const found = await collectGrants(store, of, { keep, most: mostListed })
-    return { rows: await describe(found.records, now, store), isCut: found.isCut }
+    const ofClient = waiting.filter(({ grant }) => client === undefined || grant.clientId === client)
+    const rows = await describe([...ofClient.map(waitingRecord), ...found.records], now, store)
+    return { rows, isCut: found.isCut }
   })
   const { terminal } = input
   if (input.json) terminal.print(JSON.stringify({ ok: true, grants: rows, truncated: isCut }))
@@ -52,13 +58,27 @@ interface GrantRow {
   last_used_at: number | undefined
   last_address: string | undefined
   expires_at: number
-  state: 'live' | 'expired' | 'ended'
+  /** Of a `waiting` one, `expires_at` is when it can be fetched no more. */
+  state: 'live' | 'waiting' | 'expired' | 'ended'
   ended_at: number | undefined
   end_reason: string | undefined
 }
 
+/** A {@link GrantRecord}, or what is not a grant before its tokens are fetched. */
+type ListedRecord = GrantRecord & { isWaiting?: true }
+
+function waitingRecord({ grant, expiresAt }: AuthorizationCodeRecord): ListedRecord {
+  return {
+    grant: { ...grant, expiresAt },
+    lastUse: undefined,
+    replays: undefined,
+    end: undefined,
+    isWaiting: true,
+  }
+}
+
 async function describe(
-  records: readonly GrantRecord[],
+  records: readonly ListedRecord[],
   now: number,
   clients: Pick<ClientStore, 'findClient'>,
 ): Promise<GrantRow[]> {
@@ -78,10 +98,16 @@ async function describe(
     last_used_at: record.lastUse?.usedAt,
     last_address: record.lastUse?.address,
     expires_at: record.grant.expiresAt,
-    state: isLive(record, now) ? 'live' : record.end ? 'ended' : 'expired',
+    state: stateOf(record, now),
     ended_at: record.end?.at,
     end_reason: record.end?.reason,
   }))
+}
+
+function stateOf(record: ListedRecord, now: number): GrantRow['state'] {
+  if (record.isWaiting) return 'waiting'
+  if (isLive(record, now)) return 'live'
+  return record.end ? 'ended' : 'expired'
 }
 
 function grantTable(rows: readonly GrantRow[]): string {
@@ -95,7 +121,7 @@ function grantTable(rows: readonly GrantRow[]): string {
       row.last_used_at === undefined ? '-' : timeText(row.last_used_at),
       row.last_address ?? '-',
       timeText(row.ended_at ?? row.expires_at),
-      row.state === 'live' ? '' : (row.end_reason ?? 'expired'),
+      row.state === 'live' ? '' : (row.end_reason ?? row.state),
     ]),
   )
 }

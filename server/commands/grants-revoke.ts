@@ -7,6 +7,8 @@ const reason = 'revoked_by_operator'
 const batchSize = 100
 /** How far is counted before anybody has said yes. */
 const mostCounted = 1000
+/** Far more than people allow within two minutes. */
+const mostWaiting = 10_000
 
 /** What to revoke: exactly one of the three. */
 export interface GrantsRevokeOptions {
@@ -19,11 +21,11 @@ export interface GrantsRevokeOptions {
 }
 
 /**
- * Ends grants with the reason `revoked_by_operator`. Their tokens are refused from the next request on, by every running
+ * Ends grants, and what would become one when its tokens are fetched, with the reason `revoked_by_operator`. Their tokens are refused from the next request on, by every running
  * server; their provider sessions are signed out by those. More than one only with `yes`.
  */
 export async function revokeGrants(input: CommandInput, options: GrantsRevokeOptions): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store'])
   const { grantId, user, client } = options
   if ([grantId, user, client].filter((choice) => choice !== undefined).length !== 1) {
     throw new CommandFailure(
@@ -47,6 +49,7 @@ export async function revokeGrants(input: CommandInput, options: GrantsRevokeOpt
 }
 
 async function revokeOne(grantId: string, store: GrantStore | undefined, now: number): Promise<string[]> {
+  if (await revokeWaiting(grantId, store, now)) return [grantId]
   const record = await store?.findGrant(grantId)
   if (!store || !record) {
     throw new CommandFailure(`There is no grant ${JSON.stringify(grantId)}.`, 'drawbridge-server grants list')
@@ -54,6 +57,12 @@ async function revokeOne(grantId: string, store: GrantStore | undefined, now: nu
   if (!isLive(record, now)) return []
   await store.endGrant(grantId, reason, now)
   return [grantId]
+}
+
+async function revokeWaiting(grantId: string, store: GrantStore | undefined, now: number): Promise<boolean> {
+  const waiting = (await store?.listUnredeemedCodes(undefined, { now, limit: mostWaiting })) ?? []
+  const code = waiting.find(({ grant }) => grant.id === grantId)
+  return code !== undefined && store !== undefined && (await store.expireCode(code.codeHash, now))
 }
 
 async function revokeAll(
@@ -76,9 +85,11 @@ async function refuseSeveral(
 ): Promise<void> {
   const keep = (record: Parameters<typeof isLive>[0]): boolean => isLive(record, now)
   const { records, isCut } = await collectGrants(store, of, { keep, most: mostCounted })
-  if (records.length < 2) return
+  const waiting = await store.listUnredeemedCodes(of, { now, limit: mostCounted })
+  const count = records.length + waiting.length
+  if (count < 2) return
   throw new CommandFailure(
-    `This ends ${isCut ? `more than ${mostCounted}` : records.length} grants: those people have to sign in again.`,
+    `This ends ${isCut ? `more than ${mostCounted}` : count} grants: those people have to sign in again.`,
     'To go on, give --yes. To see them first: drawbridge-server grants list with the same choice.',
     { code: exitCode.usage },
   )

@@ -154,6 +154,35 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     expect(await revoked({ user: 'ada' })).toMatchObject({ revoked: 0 })
   })
 
+  it('lists what was allowed and not fetched as waiting, and revokes it like a grant', async () => {
+    const waiting = grantSample('w', { ...person('ada'), clientId: 'two' })
+    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
+    expect(await listed({ user: 'ada' })).toMatchObject([
+      { id: 'grant w', client_id: 'two', state: 'waiting', expires_at: start + 120 },
+    ])
+    expect(await listed({ user: 'ada', client: 'one' })).toEqual([])
+    const { input, said } = line(false)
+    await listGrants(input, everything)
+    expect(said().stdout).toMatch(/grant w .*waiting/)
+    expect(await revoked({ grantId: 'grant w' })).toEqual({ ok: true, revoked: 1, grants: ['grant w'] })
+    expect(await store.redeemAuthorizationCode('code w', waiting.tokens, start + 60)).toEqual({
+      kind: 'expired',
+    })
+    expect(await listed()).toEqual([])
+  })
+
+  it.each([
+    ['a person', { user: 'ada' }],
+    ['a client', { client: 'two' }],
+  ])('revokes what waits of %s together with the grants, several only with --yes', async (_, choice) => {
+    await addGrant(store, grantSample('a', { ...person('ada'), clientId: 'two' }))
+    const waiting = grantSample('w', { ...person('ada'), clientId: 'two' })
+    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
+    await expect(revoked(choice)).rejects.toMatchObject({ message: expect.stringContaining('2 grants') })
+    expect(await revoked({ ...choice, yes: true })).toMatchObject({ revoked: 2 })
+    expect(await listed()).toEqual([])
+  })
+
   it('fails for a grant that is not there', async () => {
     await expect(revoked({ grantId: 'grant x' })).rejects.toMatchObject({
       message: 'There is no grant "grant x".',

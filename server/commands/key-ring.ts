@@ -19,26 +19,17 @@ export function keptKeySource(config: ServerConfig): KeySource & { kind: 'ring' 
   return source
 }
 
-/** The ring as it is now. Throws a {@link CommandFailure} when its file is not there or holds none. */
+/** The ring as it is now. Throws a {@link CommandFailure} when the server has not made its file yet. */
 export function openRing(source: KeySource & { kind: 'ring' | 'file' }, now: () => number): KeyRing {
   if (source.kind === 'ring') return fixedKeyRing(source.keys)
-  const { path, generated } = source
+  const { path } = source
   try {
     return openKeyFile(path, { parse: parseSecretKeys, now })
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT') {
-      throw new CommandFailure(
-        `There is no key file ${path}.`,
-        generated
-          ? 'The first start of the server makes it: drawbridge-server serve'
-          : `Make it: umask 077; drawbridge-server keys generate > ${path}`,
-        { cause },
-      )
-    }
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
     throw new CommandFailure(
-      `The key file ${path} cannot be used: ${message}.`,
-      'drawbridge-server doctor says more.',
+      `There is no key file ${path}.`,
+      'The first start of the server makes it: drawbridge-server serve',
       { cause },
     )
   }

@@ -5,7 +5,7 @@ import { keyTable, listKeyUse } from './key-use.ts'
 
 /** Prints the keys, and what depends on each. Fails when the store needs one that is not there. */
 export async function listKeys(input: CommandInput): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store', 'secretKeys'])
   const ring = openRing(keptKeySource(config), input.runtime.now)
   const keys = await withStore(config, (store) => listKeyUse(ring, store))
   const isMissing = keys.some(({ role }) => role === 'missing')

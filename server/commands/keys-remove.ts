@@ -13,7 +13,7 @@ export async function removeKeys(
   kids: readonly string[],
   options: { now: boolean },
 ): Promise<ExitCode> {
-  const config = readConfig(input)
+  const config = readConfig(input, ['store', 'secretKeys'])
   const source = keptKeySource(config)
   if (source.kind === 'ring') {
     throw new CommandFailure(

@@ -15,7 +15,7 @@ export async function rotateKeys(
   options: { resealOnly: boolean; isStopped?: () => boolean },
 ): Promise<ExitCode> {
   const { runtime, json, terminal } = input
-  const config = readConfig(input)
+  const config = readConfig(input, ['store', 'secretKeys'])
   const source = keptKeySource(config)
   const ring = openRing(source, runtime.now)
   let added: string | undefined

@@ -10,7 +10,7 @@ import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig 
 
 /** Brings the schema of the store up to date, as the start of a server does. Says what it was before. */
 export async function migrate(input: CommandInput): Promise<ExitCode> {
-  const { store } = readConfig(input)
+  const { store } = readConfig(input, ['store'])
   const name = storeName(store)
   const done = (from: number, to: number, text: string): ExitCode => {
     input.terminal.print(input.json ? JSON.stringify({ ok: true, store: name, from, to }) : text)

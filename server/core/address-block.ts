@@ -1,16 +1,53 @@
 import ipaddr from 'ipaddr.js'
 
-const ipv6GroupsOfBlock = 4
+/** A block of addresses that limits count as one source; what it may do is `factor` times as much as a single address. */
+export interface AddressBlock {
+  name: string
+  factor: number
+}
+
+// A home line has a /56 or a /48, a tunnel often a /48 (RFC 6177 section 2 asks for more than a /64 for every site). A mobile
+// network or a hosting company gives many people addresses from one block, so wider blocks may do more.
+const countedPrefixes = [
+  { bits: 64, factor: 1 },
+  { bits: 56, factor: 4 },
+  { bits: 48, factor: 16 },
+]
+
+const networkBits = { ipv4: 24, ipv6: 48 }
 
 /**
- * Who counts as one source in limits per address: an IPv4 address itself, of an IPv6 address the /64 that a household or
- * machine is given as a whole (RFC 6177 section 2). Whatever is no address stands for itself.
+ * The blocks that an attempt from `address` counts for, the narrowest first: an IPv4 address itself; of an IPv6 address its
+ * /64, its /56 and its /48. Whatever is not an IP address stands for itself.
  */
-export function addressBlock(address: string): string {
-  // Nearly every address: nothing to parse.
-  if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address
-  const parsed = ipaddr.IPv6.parse(address)
-  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString()
-  const groups = parsed.parts.slice(0, ipv6GroupsOfBlock).map((group) => group.toString(16))
-  return `${groups.join(':')}::/64`
+export function addressBlocks(address: string): readonly AddressBlock[] {
+  const parsed = address.includes(':') ? parse(address) : undefined
+  if (parsed instanceof ipaddr.IPv6) {
+    return countedPrefixes.map(({ bits, factor }) => ({ name: prefixOf(parsed, bits), factor }))
+  }
+  return [{ name: String(parsed ?? address), factor: 1 }]
+}
+
+/** Whether two addresses are of one household or machine: the same IPv4 address, or the same /64. */
+export function isSameSource(first: string, second: string): boolean {
+  return addressBlocks(first)[0]?.name === addressBlocks(second)[0]?.name
+}
+
+/**
+ * The network that `address` belongs to, for what is kept longer than a limit: the /24 of an IPv4 address, the /48 of an
+ * IPv6 address. It names a provider's customers, not one of them. Empty for what is not an IP address.
+ */
+export function addressNetwork(address: string): string {
+  const parsed = parse(address)
+  return parsed === undefined ? '' : prefixOf(parsed, networkBits[parsed.kind()])
+}
+
+function parse(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const isAddress = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
+  return isAddress ? ipaddr.process(address) : undefined
+}
+
+function prefixOf(address: ipaddr.IPv4 | ipaddr.IPv6, bits: number): string {
+  const bytes = address.toByteArray().map((byte, index) => (index < bits / 8 ? byte : 0))
+  return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`
 }

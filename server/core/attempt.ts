@@ -9,4 +9,9 @@ export interface AttemptStore {
     windowSeconds: number,
     now: number,
   ): Promise<{ count: number; windowEndsAt: number }>
+  /**
+   * Takes one attempt back that was counted under `key` in the window that ends at `windowEndsAt`. Does nothing when another
+   * window has begun since, or when the count is 0.
+   */
+  returnAttempt(key: string, windowEndsAt: number): Promise<void>
 }

@@ -119,7 +119,7 @@ describe('redeemAuthorizationCode', () => {
     expect(tokens).toEqual({
       access_token: tokens.access_token,
       token_type: 'Bearer',
-      expires_in: 3600,
+      expires_in: 3590,
       scope: 'mcp offline_access',
       refresh_token: tokens.refresh_token,
     })

@@ -17,7 +17,7 @@ import type { ScopeCatalogue } from './scope.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { SignIn } from './session-provider.ts'
 import { sealProviderSession } from './session-seal.ts'
-import { mintTokens, type TokenResponse, tokenResponse } from './token-issue.ts'
+import { createFamily, mintTokens, type TokenResponse, tokenResponse } from './token-issue.ts'
 import { accessTokenTtl, type TokenLife } from './token-life.ts'
 
 const codeTtlSeconds = 60
@@ -134,14 +134,16 @@ export async function redeemGrantCode(
   const { store, runtime } = ports
   const { grant } = record
   const now = runtime.now()
+  const family = client.grantTypes.includes('refresh_token') ? createFamily(runtime) : undefined
   const { pair, minted } = mintTokens(
     grant,
     grant.scope,
-    client.grantTypes.includes('refresh_token'),
+    family === undefined ? 'none' : { family },
     accessTokenTtl(client, ports),
     runtime,
   )
-  const redemption = await store.redeemAuthorizationCode(record.codeHash, minted, now)
+  const tokens = { ...minted, familyHash: family && hashSecret(family) }
+  const redemption = await store.redeemAuthorizationCode(record.codeHash, tokens, now)
   switch (redemption.kind) {
     case 'redeemed':
       return { grant, response: tokenResponse(pair, now) }
@@ -151,8 +153,13 @@ export async function redeemGrantCode(
       throw unusableCode('already used, so the connection was ended for safety')
     case 'expired':
     case 'unknown':
-      throw unusableCode('expired')
+      throw isDeviceCode(record) ? expiredApproval() : unusableCode('expired')
   }
+}
+
+/** Whether a code stands for the approval of a device: no client can redeem such a code, as no verifier fits it. */
+export function isDeviceCode({ codeChallenge }: Pick<AuthorizationCodeRecord, 'codeChallenge'>): boolean {
+  return codeChallenge === ''
 }
 
 /** Once: whoever has the code and its verifier could otherwise fill the log with the end of one grant. */
@@ -191,6 +198,11 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
   if (!areOurResources(request.resources, record.grant.resource)) {
     throw new OAuthError('invalid_target', `This code is for ${record.grant.resource}`)
   }
+}
+
+// RFC 8628 section 3.5: the session with the device is over, whether it came too late or the user took the approval back.
+function expiredApproval(): OAuthError {
+  return new OAuthError('expired_token', 'The approval of this device has ended. Start again.')
 }
 
 function unusableCode(why: string): OAuthError {

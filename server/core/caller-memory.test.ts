@@ -36,6 +36,7 @@ beforeEach(() => {
         lookedUp.push(hash)
         return store.findAccessToken(hash, now)
       },
+      recordFirstUse: store.recordFirstUse,
     },
     keeper: {
       keep: async (session) => ({ kind: 'live', session }),

@@ -76,6 +76,24 @@ function callerFromCookies(
   return createCallerReader(given).fromCookies(cookies)
 }
 
+it.each([
+  'https://other.example.com/mcp',
+  'https://mcp.example.com',
+  'https://mcp.example.com/mcp/',
+  'https://mcp.example.com/mcp2',
+  'https://mcp.example.com:8443/mcp',
+  'https://mcp.example.com.evil.example/mcp',
+  'http://mcp.example.com/mcp',
+  '',
+])('RFC 8707 2: a token that was issued for %j is no good here', async (resource) => {
+  const foreign = grantSample('foreign', { resource })
+  const accessHash = hashSecret('mcpa_foreign')
+  await addGrant(store, { ...foreign, tokens: { ...foreign.tokens, accessHash } })
+  const found = await callerFromAuthorization('Bearer mcpa_foreign', ports)
+  expect(found).toMatchObject({ kind: 'invalid', description: /unknown, expired or revoked/ })
+  expect((await callerFromAuthorization(`Bearer ${ours}`, ports)).kind).toBe('caller')
+})
+
 it('RFC 8707 2: a token for the resource of another server on the same store is no good here', async () => {
   const header = `Bearer ${ours}`
   expect((await callerFromAuthorization(header, ports)).kind).toBe('caller')

@@ -3,13 +3,15 @@ import { readJwt } from '@drawbridge/shared/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
 import { type BoundedMap, createBoundedMap } from './bounded-map.ts'
-import { type GrantStore, type User, userOf } from './grant.ts'
+import { type AccessTokenRecord, type GrantStore, type User, userOf } from './grant.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
+import { replaySeconds } from './refresh-token.ts'
 import type { ScopeCatalogue } from './scope.ts'
 import { hashSecret } from './seal.ts'
 import type { SessionKeeper } from './session-keeper.ts'
 import { ProviderError, type SessionProvider } from './session-provider.ts'
-import { accessTokenPrefix, tokenKey } from './token-issue.ts'
+import { StoreUnavailableError } from './store.ts'
+import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 
 /** By which of the three credentials a caller was recognised. */
 export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
@@ -42,7 +44,7 @@ export type CallerResult =
 
 /** What recognising a caller needs from outside. */
 export interface CallerPorts {
-  store: Pick<GrantStore, 'findAccessToken'>
+  store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
   keeper: Pick<SessionKeeper, 'keep' | 'accessToken'>
   /** Without `verify`, tokens of the provider prove nothing and are not accepted. */
   provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
@@ -170,6 +172,7 @@ async function callerFromAccessToken(
     case 'unavailable':
       return kept
     case 'live':
+      await noteFirstUse(token, record, ports)
       return {
         kind: 'caller',
         caller: {
@@ -183,6 +186,24 @@ async function callerFromAccessToken(
           isLive: async () => (await callerFromAccessToken(token, ports, memory)).kind !== 'invalid',
         },
       }
+  }
+}
+
+/**
+ * Says that the client has the tokens that its refresh brought: from now on the refresh token before is of little use. Written
+ * once for each token, and only while that matters. A store that cannot take it must not keep the client out.
+ */
+async function noteFirstUse(
+  token: string,
+  { awaitsFirstUse }: AccessTokenRecord,
+  { store, runtime }: CallerPorts,
+): Promise<void> {
+  const now = runtime.now()
+  if (!awaitsFirstUse || now - (issueTimeOf(token) ?? 0) > replaySeconds) return
+  try {
+    await store.recordFirstUse(tokenKey(token), now)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
   }
 }
 

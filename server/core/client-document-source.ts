@@ -2,7 +2,8 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import { freshnessOf } from './client-document-life.ts'
-import { type FetchFailure, fetchFailureText } from './client-fetch.ts'
+import type { AttemptSource } from './attempt-limit.ts'
+import { type FetchFailure, fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
 import { isExpired } from './client-life.ts'
@@ -32,8 +33,12 @@ interface Failure {
   text: string
   /** It was fetched, or its host says that there is none: trying again does not help. */
   permanent: boolean
+  /** The host was reached and gives nothing that can be used: only its makers can mend that. */
+  faulty: boolean
   /** The host says that there is none. */
   isGone: boolean
+  /** Whoever asked has asked for too many. */
+  limited?: boolean
   until: number
 }
 
@@ -57,17 +62,23 @@ interface Entry {
  */
 export function createDocumentSource(
   ports: DocumentSourcePorts,
-): (url: string, purpose: ClientPurpose) => Promise<Client> {
+): (url: string, purpose: ClientPurpose, source?: AttemptSource) => Promise<Client> {
   const { store, fetch, runtime, policy, copies, report } = ports
   const entries = createBoundedMap<Entry>(mostDocuments)
 
-  async function load(url: string, entry: Entry, stored: Client | undefined): Promise<void> {
+  async function load(
+    url: string,
+    entry: Entry,
+    stored: Client | undefined,
+    source: AttemptSource | undefined,
+  ): Promise<void> {
     const { client: last } = entry
     const outcome = await fetch({
       url,
       maxBytes,
       etag: last?.document?.etag,
       known: stored !== undefined || copies.has(url),
+      source,
     })
     switch (outcome.kind) {
       case 'failed':
@@ -92,7 +103,12 @@ export function createDocumentSource(
     const now = runtime.now()
     const reading = readClientDocument(url, parseJsonObject(text), policy)
     if (reading.kind === 'invalid') {
-      const failure = { text: `it is faulty: ${reading.reason}`, permanent: true, isGone: false }
+      const failure = {
+        text: `it is faulty: ${reading.reason}`,
+        permanent: true,
+        faulty: true,
+        isGone: false,
+      }
       return fail(url, entry, failure, `faulty: ${reading.reason}`)
     }
     const document = freshnessOf(headers, now)
@@ -102,9 +118,16 @@ export function createDocumentSource(
   function failFetch(url: string, entry: Entry, reason: FetchFailure): void {
     const isGone = reason === 'not_found'
     const { failure: before } = entry
-    fail(url, entry, { text: fetchFailureText[reason], permanent: isGone, isGone }, reason)
+    const failure = {
+      text: fetchFailureText[reason],
+      faulty: isFaultyAnswer(reason),
+      permanent: isGone,
+      isGone,
+      limited: reason === 'too_many_of_address',
+    }
+    fail(url, entry, failure, reason)
     // Our own limit says nothing about the host: what it said stays, and the next one who asks may have more luck.
-    if (reason === 'too_many_fetches' && entry.failure) {
+    if (isOwnLimit(reason) && entry.failure) {
       entry.failure = { ...(before ?? entry.failure), until: runtime.now() }
     }
   }
@@ -140,14 +163,14 @@ export function createDocumentSource(
     throw unavailable(failure, now)
   }
 
-  return async (url, purpose) => {
+  return async (url, purpose, source) => {
     const entry = entryOf(url)
     if (isFresh(entry.client, runtime.now())) return entry.client
     const stored = await findStored(store, url, runtime.now())
     entry.client = newest(entry.client, stored)
     if (isFresh(entry.client, runtime.now())) return entry.client
     if (entry.loading !== undefined || runtime.now() >= (entry.failure?.until ?? 0)) {
-      entry.loading ??= load(url, entry, stored).finally(() => (entry.loading = undefined))
+      entry.loading ??= load(url, entry, stored, source).finally(() => (entry.loading = undefined))
       await entry.loading
       if (isFresh(entry.client, runtime.now())) return entry.client
     }
@@ -169,12 +192,14 @@ function documentClient(described: DocumentClient, document: Client['document'],
 }
 
 function unavailable(failure: Failure | undefined, now: number): ClientUnavailableError {
-  const { text = '', permanent = false, until = now } = failure ?? {}
-  const nextStep = permanent
+  const { text = '', permanent = false, faulty = false, limited = false, until = now } = failure ?? {}
+  const nextStep = faulty
     ? 'Tell the people who make it.'
     : 'Try again in a minute; if it stays, tell whoever runs this server.'
   return new ClientUnavailableError(`The document of this client could not be used: ${text} ${nextStep}`, {
     permanent,
+    faulty,
+    limited,
     retryAfterSeconds: until > now ? until - now : undefined,
   })
 }

@@ -1,76 +1,131 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { FetchQuery, GuardedFetch } from './client-fetch.ts'
+import { addressBlocks } from './address-block.ts'
+import { type AttemptSource, knownShare, siteShare } from './attempt-limit.ts'
+import type { FetchFailure, FetchQuery, GuardedFetch } from './client-fetch.ts'
 
-/** How much is fetched for clients, by one process. */
-export interface FetchLimits {
-  /** At the same moment. */
+/** How many fetches there may be: at the same moment, in a minute, and in a minute to one host. */
+export interface FetchBudget {
   concurrent: number
   perMinute: number
-  /** To one host. */
   perHostPerMinute: number
 }
 
-// Enough for thousands of people signing in; far below what anybody would notice as an attack.
-const usualFetchLimits: FetchLimits = { concurrent: 16, perMinute: 240, perHostPerMinute: 30 }
+/** How much is fetched for clients by one process: for everybody together, and for one address. */
+export interface FetchLimits {
+  everyone: FetchBudget
+  perAddress: FetchBudget
+}
 
-/** A fetch for a client. `known`: somebody signed in with it before. */
+// Enough for thousands of people signing in; far below what anybody would notice as an attack.
+const usualFetchLimits: FetchLimits = {
+  everyone: { concurrent: 16, perMinute: 240, perHostPerMinute: 30 },
+  perAddress: { concurrent: 4, perMinute: 20, perHostPerMinute: 10 },
+}
+
+const anybody: AttemptSource = { address: undefined, known: false }
+
+/** A fetch for a client, and who caused it. `known`: somebody signed in with the client before. */
 export interface LimitedFetchQuery extends FetchQuery {
   known: boolean
+  source?: AttemptSource | undefined
 }
 
 /** {@link GuardedFetch} within limits. */
 export type LimitedFetch = (query: LimitedFetchQuery) => ReturnType<GuardedFetch>
 
-interface Minute {
-  endsAt: number
-  total: number
-  hosts: Map<string, number>
-}
-
 /**
  * Keeps strangers from using this server to flood somebody else: anybody may name any URL as a client id, without signing
- * in. What is over a limit fails with `too_many_fetches` at once.
+ * in. What is over a limit fails at once: with `too_many_of_address` over a share of the address that asks (of IPv6 its /64,
+ * /56 and /48), with `too_many_fetches` over what there is for everybody, of which a third is kept for browsers that have
+ * signed in before.
  *
- * Known and unknown clients are counted apart, so that a flood of new ids does not stop the clients people use.
+ * Clients that somebody uses are counted apart from all others, so that a flood of new ids does not stop them.
  */
 export function limitFetches(
   fetch: GuardedFetch,
   runtime: Pick<Runtime, 'now'>,
   limits: FetchLimits = usualFetchLimits,
 ): LimitedFetch {
-  const known = createLimit(limits, runtime)
-  const unknown = createLimit(limits, runtime)
-  return async ({ known: isKnown, ...query }) => {
-    const limit = isKnown ? known : unknown
-    if (!limit.enter(new URL(query.url).hostname)) return { kind: 'failed', reason: 'too_many_fetches' }
+  const inUse = createFetchCount(runtime)
+  const others = createFetchCount(runtime)
+  return async ({ known, source = anybody, ...query }) => {
+    const { hostname } = new URL(query.url)
+    const count = known ? inUse : others
+    const shares = known ? [everyoneShare(limits, true)] : sharesOf(source, limits)
+    const full = shares.find(({ name, budget }) => !count.hasRoom(name, hostname, budget))
+    if (full) return { kind: 'failed', reason: full.reason }
+    for (const { name } of shares) count.enter(name, hostname)
     try {
       return await fetch(query)
     } finally {
-      limit.leave()
+      for (const { name } of shares) count.leave(name)
     }
   }
 }
 
-function createLimit(
-  limits: FetchLimits,
-  runtime: Pick<Runtime, 'now'>,
-): { enter(host: string): boolean; leave(): void } {
-  let running = 0
-  let minute: Minute = { endsAt: 0, total: 0, hosts: new Map() }
+/** What one fetch counts for. */
+interface Share {
+  name: string
+  budget: FetchBudget
+  reason: Extract<FetchFailure, 'too_many_of_address' | 'too_many_fetches'>
+}
+
+function sharesOf({ address, known }: AttemptSource, limits: FetchLimits): Share[] {
+  const blocks = address === undefined ? [] : addressBlocks(address)
+  return [
+    ...blocks.map(({ name, factor }) => ({
+      name,
+      budget: scaled(limits, (ofAddress, ofEveryone) =>
+        Math.max(1, Math.min(ofAddress * factor, Math.floor(ofEveryone / siteShare))),
+      ),
+      reason: 'too_many_of_address' as const,
+    })),
+    everyoneShare(limits, known),
+  ]
+}
+
+function everyoneShare(limits: FetchLimits, known: boolean): Share {
+  const budget = scaled(limits, (_ofAddress, all) => (known ? all : all - Math.floor(all / knownShare)))
+  return { name: 'everyone', budget, reason: 'too_many_fetches' }
+}
+
+function scaled(
+  { perAddress, everyone }: FetchLimits,
+  amount: (ofAddress: number, ofEveryone: number) => number,
+): FetchBudget {
   return {
-    enter(host) {
+    concurrent: amount(perAddress.concurrent, everyone.concurrent),
+    perMinute: amount(perAddress.perMinute, everyone.perMinute),
+    perHostPerMinute: amount(perAddress.perHostPerMinute, everyone.perHostPerMinute),
+  }
+}
+
+/** Counts fetches under names, in windows of a minute. What is refused is not counted, so it takes no memory. */
+function createFetchCount(runtime: Pick<Runtime, 'now'>) {
+  const running = new Map<string, number>()
+  let minute = { endsAt: 0, counts: new Map<string, number>() }
+  const add = (counts: Map<string, number>, key: string, change: number): void => {
+    const count = (counts.get(key) ?? 0) + change
+    if (count === 0) counts.delete(key)
+    else counts.set(key, count)
+  }
+  const hostKey = (name: string, host: string): string => `${name} at ${host}`
+  const countOf = (counts: Map<string, number>, key: string): number => counts.get(key) ?? 0
+  return {
+    hasRoom(name: string, host: string, budget: FetchBudget): boolean {
       const now = runtime.now()
-      if (now >= minute.endsAt) minute = { endsAt: now + 60, total: 0, hosts: new Map() }
-      const atHost = minute.hosts.get(host) ?? 0
-      if (running >= limits.concurrent || minute.total >= limits.perMinute) return false
-      if (atHost >= limits.perHostPerMinute) return false
-      running += 1
-      minute.total += 1
-      minute.hosts.set(host, atHost + 1)
-      return true
+      if (now >= minute.endsAt) minute = { endsAt: now + 60, counts: new Map() }
+      return (
+        countOf(running, name) < budget.concurrent &&
+        countOf(minute.counts, name) < budget.perMinute &&
+        countOf(minute.counts, hostKey(name, host)) < budget.perHostPerMinute
+      )
     },
-    leave() {
-      running -= 1
+    enter(name: string, host: string): void {
+      add(running, name, 1)
+      add(minute.counts, name, 1)
+      add(minute.counts, hostKey(name, host), 1)
     },
+    leave: (name: string): void => add(running, name, -1),
   }
 }

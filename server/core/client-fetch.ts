@@ -11,6 +11,7 @@ export type FetchFailure =
   | 'wrong_type'
   | 'too_large'
   | 'too_many_fetches'
+  | 'too_many_of_address'
 
 /** What came of fetching a document. Headers are what the host says: unchecked. */
 export type FetchOutcome =
@@ -47,4 +48,22 @@ export const fetchFailureText: Readonly<Record<FetchFailure, string>> = {
   wrong_type: 'what the host sends is no JSON.',
   too_large: 'what the host sends is too large.',
   too_many_fetches: 'too many documents are being fetched right now.',
+  too_many_of_address: 'too many documents are being fetched for requests from your address.',
+}
+
+/** Whether nothing was asked of the host, because of our own limits: it says nothing about the document. */
+export function isOwnLimit(reason: FetchFailure): boolean {
+  return reason === 'too_many_fetches' || reason === 'too_many_of_address'
+}
+
+const faultyAnswers: ReadonlySet<FetchFailure> = new Set([
+  'redirected',
+  'not_found',
+  'wrong_type',
+  'too_large',
+])
+
+/** Whether a host was reached and answers wrongly: then waiting does not help, but telling those who run it. */
+export function isFaultyAnswer(reason: FetchFailure): boolean {
+  return faultyAnswers.has(reason)
 }

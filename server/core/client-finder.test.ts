@@ -235,6 +235,17 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     )
   })
 
+  it.each(['redirected', 'wrong_type', 'too_large'] as const)(
+    'a host that answers wrongly (%s) is not waited for, and yet no proof that there is no client',
+    async (reason) => {
+      await expect(createFixture({ answer: failed(reason) }).name()).rejects.toMatchObject({
+        faulty: true,
+        permanent: false,
+        message: expect.stringContaining('Tell the people who make it.'),
+      })
+    },
+  )
+
   it.each<[what: string, answer: FetchOutcome, permanent: boolean]>([
     ['the host says that there is none', failed('not_found'), true],
     ['it is faulty', { kind: 'fetched', text: '{}', headers: new Headers() }, true],

@@ -27,12 +27,14 @@ export function createClientFinder({
 }: ClientFinderPorts): ClientFinder {
   const findDocument = documents && createDocumentSource({ ...documents, runtime })
   return {
-    async findClient(id, purpose = 'sign_in') {
+    async findClient(id, purpose = 'sign_in', source?) {
       const known = configured.get(id)
       if (known) return known
       if (looksLikeDocumentUrl(id)) {
         if (!findDocument || !isDocumentUrl(id, documents.policy.allowLoopback)) return undefined
-        return isAcceptedHost(new URL(id).hostname, documents.hosts) ? findDocument(id, purpose) : undefined
+        return isAcceptedHost(new URL(id).hostname, documents.hosts)
+          ? findDocument(id, purpose, source)
+          : undefined
       }
       const client = await store.findClient(id)
       return client && !isExpired(client, runtime.now()) ? client : undefined

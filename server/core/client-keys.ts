@@ -1,7 +1,8 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from './bounded-map.ts'
-import { fetchFailureText } from './client-fetch.ts'
+import type { AttemptSource } from './attempt-limit.ts'
+import { fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { publicKeysOf } from './client-key-metadata.ts'
 import { ClientUnavailableError } from './client.ts'
@@ -20,6 +21,7 @@ export interface ClientKeyQuery {
   kid: string | undefined
   /** The client is in use, and its keys must be had however many strangers ask for theirs. */
   known: boolean
+  source?: AttemptSource
 }
 
 /** The public keys of a client, cached. Rejects with `ClientUnavailableError` when they cannot be fetched and were not lately. */
@@ -30,6 +32,8 @@ interface KeySet {
   fetchedAt: number
   triedAt: number
   failure: string
+  /** The host was reached and gives no keys. */
+  faulty: boolean
   loading: Promise<void> | undefined
 }
 
@@ -44,9 +48,9 @@ export function createClientKeySource(ports: {
   const { fetch, runtime } = ports
   const sets = createBoundedMap<KeySet>(mostKeySets)
 
-  async function load({ uri, known }: ClientKeyQuery, set: KeySet): Promise<void> {
+  async function load({ uri, known, source }: ClientKeyQuery, set: KeySet): Promise<void> {
     set.triedAt = runtime.now()
-    const outcome = await fetch({ url: uri, maxBytes, known })
+    const outcome = await fetch({ url: uri, maxBytes, known, source })
     if (outcome.kind === 'fetched') {
       const keys = publicKeysOf(parseJsonObject(outcome.text))
       if (keys) {
@@ -55,6 +59,9 @@ export function createClientKeySource(ports: {
         return
       }
     }
+    set.faulty = outcome.kind !== 'failed' || isFaultyAnswer(outcome.reason)
+    // Our own limit says nothing about the host: the next one who asks need not wait.
+    if (outcome.kind === 'failed' && isOwnLimit(outcome.reason)) set.triedAt = Number.NEGATIVE_INFINITY
     set.failure =
       outcome.kind === 'failed'
         ? fetchFailureText[outcome.reason]
@@ -68,6 +75,7 @@ export function createClientKeySource(ports: {
       fetchedAt: Number.NEGATIVE_INFINITY,
       triedAt: Number.NEGATIVE_INFINITY,
       failure: '',
+      faulty: false,
       loading: undefined,
     }
     sets.set(uri, set)
@@ -80,8 +88,11 @@ export function createClientKeySource(ports: {
     }
     if (set.keys && age() < staleSeconds) return set.keys
     throw new ClientUnavailableError(
-      `The keys of this client could not be fetched: ${set.failure} Try again in a minute.`,
-      { retryAfterSeconds: set.triedAt + refetchPauseSeconds - runtime.now() },
+      `The keys of this client could not be fetched: ${set.failure} ${set.faulty ? 'Tell the people who make it.' : 'Try again in a minute.'}`,
+      {
+        faulty: set.faulty,
+        retryAfterSeconds: Math.max(1, set.triedAt + refetchPauseSeconds - runtime.now()),
+      },
     )
   }
 }

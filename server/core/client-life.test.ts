@@ -38,7 +38,7 @@ describe('createClientKeeper', () => {
     await store.addClient(registered)
     await keep(registered, grantEnd)
     expect(await endOf(registered)).toBe(start + 120 * day)
-    expect(await store.trimClients(0, 10)).toBe(0)
+    expect(await store.trimClients(0, 10, start)).toBe(0)
   })
 
   it('a document is stored for as long', async () => {

@@ -26,6 +26,11 @@ export function isInUse({ kind, document, createdAt, expiresAt }: Client): boole
   }
 }
 
+/** Whether anybody may have registered this client, and nobody has signed in with it. */
+export function isUnusedRegistration(client: Client): boolean {
+  return client.kind === 'registered' && !isInUse(client)
+}
+
 /** Notes that `client` has a grant that lives until `grantEndsAt` (epoch seconds), unless that is known already. */
 export type KeepClient = (client: Client, grantEndsAt: number) => Promise<void>
 

@@ -36,11 +36,18 @@ describe('countRegistration', () => {
     expect(await count(loopback)).toEqual({ kind: 'allowed' })
   })
 
-  it('an IPv6 address counts with its /64', async () => {
+  it('an IPv6 address counts with its /64, four of them with their /56, sixteen with their /48', async () => {
     const { most } = createLimit()
     expect(await most(loopback, '2001:db8:1:2::1')).toBe(2)
     expect(await most(loopback, '2001:db8:1:2:ffff::9')).toBe(0)
-    expect(await most(loopback, '2001:db8:1:3::1')).toBe(2)
+    let others = 0
+    for (let link = 3; link < 60; link += 1)
+      others += await most(loopback, `2001:db8:1:${link.toString(16)}::1`)
+    expect(others).toBe(6)
+    for (let link = 1; link < 60; link += 1)
+      others += await most(loopback, `2001:db8:1:${link.toString(16)}00::1`)
+    expect(others).toBe(30)
+    expect(await most(loopback, '2001:db8:2:1::1')).toBe(2)
   })
 
   it('no address is in the store as such, and what is refused again is not written again', async () => {

@@ -1,4 +1,4 @@
-import { addressKey, type AttemptLimitPorts, countWithin } from './attempt-limit.ts'
+import { addressLimits, type AttemptLimitPorts, countWithin } from './attempt-limit.ts'
 
 const windowSeconds = 3600
 const hostedFactor = 10
@@ -42,11 +42,11 @@ export async function countRegistration(
   const assistant = hostedAssistantOf(redirectUris)
   const kind = assistant === undefined ? 'registration' : `registration ${assistant}`
   const factor = assistant === undefined ? 1 : hostedFactor
-  const limit =
+  const limits =
     address === undefined
-      ? { key: `${kind} unknown`, most: ports.limitPerHour * unknownFactor, windowSeconds }
-      : { key: addressKey(kind, address), most: ports.limitPerHour * factor, windowSeconds }
-  const retryAfterSeconds = await countWithin([limit], ports)
+      ? [{ key: `${kind} unknown`, most: ports.limitPerHour * unknownFactor, windowSeconds }]
+      : addressLimits(kind, { most: ports.limitPerHour * factor, windowSeconds }, address)
+  const { waitSeconds: retryAfterSeconds } = await countWithin(limits, ports)
   return retryAfterSeconds === 0 ? { kind: 'allowed' } : { kind: 'limited', retryAfterSeconds }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { AttemptSource } from './attempt-limit.ts'
 
 /** How a client proves itself at the token endpoint (RFC 7591 section 2). */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
@@ -73,33 +74,54 @@ export interface ClientFinder {
   /**
    * The client with that id: configured, registered and not expired, or described by the document that the id names. Undefined when there
    * is none. Rejects with {@link ClientUnavailableError} when nobody can say right now. Without `purpose` it is `sign_in`.
+   * What has to be fetched counts for `source`.
    */
-  findClient(id: string, purpose?: ClientPurpose): Promise<Client | undefined>
+  findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
+}
+
+/** `finder` for requests of one source. */
+export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFinder {
+  return { findClient: (id, purpose) => finder.findClient(id, purpose, source) }
 }
 
 /**
- * Whether there is such a client cannot be told right now, as its document cannot be fetched; with `permanent` it was, and
- * describes no client. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
+ * Whether there is such a client cannot be told, as its document or its keys cannot be had. With `faulty` that is because of
+ * what its host answers, and waiting is of no use until its makers mend that; otherwise it may pass. With `permanent` the
+ * document was seen, or its host says that there is none: it describes no client. With `limited` the address that asks has
+ * asked for too many. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
  * and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean
+  readonly faulty: boolean
+  readonly limited: boolean
   readonly retryAfterSeconds: number | undefined
 
   constructor(
     message: string,
-    options: { permanent?: boolean; retryAfterSeconds?: number | undefined } = {},
+    options: {
+      permanent?: boolean
+      faulty?: boolean
+      limited?: boolean
+      retryAfterSeconds?: number | undefined
+    } = {},
   ) {
     super(message)
     this.name = 'ClientUnavailableError'
     this.permanent = options.permanent ?? false
+    this.faulty = options.faulty ?? this.permanent
+    this.limited = options.limited ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
 
 /** Where clients live. Clients of the configuration are not in here. */
 export interface ClientStore {
-  addClient(client: Client): Promise<void>
+  /**
+   * `network` is the one that a registration comes from, as `addressNetwork` names it; empty when it is not known. Only
+   * {@link ClientStore.trimClients} reads it.
+   */
+  addClient(client: Client, network?: string): Promise<void>
   /** Also one that has expired and is not collected yet. */
   findClient(id: string): Promise<Client | undefined>
   /**
@@ -115,9 +137,12 @@ export interface ClientStore {
   keepClient(id: string, until: number): Promise<void>
   /** By id, those after `after`. */
   listClients(page: { after: string; limit: number }): Promise<Client[]>
+  /** Remembers to the minute that the login page of a registration was shown. Does nothing for one that is in use. */
+  noteClientOpened(id: string, now: number): Promise<void>
   /**
-   * Deletes the oldest registrations that nobody signed in with, as far as there are more than `most`, at most `limit` of
-   * them, and answers how many. One that was kept by {@link ClientStore.keepClient} is not among them.
+   * Deletes registrations that nobody signed in with, as far as there are more than `most`, at most `limit` of them, and
+   * answers how many. They go from the networks that have most of them, the oldest there first. Not deleted are those that
+   * {@link ClientStore.keepClient} kept, and those whose login page was shown at `openedBefore` or later.
    */
-  trimClients(most: number, limit: number): Promise<number>
+  trimClients(most: number, limit: number, openedBefore: number): Promise<number>
 }

@@ -6,7 +6,7 @@ import type { GrantEndReason, GrantRecord } from './grant.ts'
 const day = 86_400
 
 function record(name: string, part: Partial<GrantRecord> = {}): GrantRecord {
-  return { grant: grantSample(name).grant, lastUse: undefined, end: undefined, ...part }
+  return { grant: grantSample(name).grant, lastUse: undefined, replays: undefined, end: undefined, ...part }
 }
 
 function endedBy(reason: GrantEndReason, at = start): GrantRecord {
@@ -42,6 +42,7 @@ describe('connections that ended by themselves', () => {
     ['refresh_token_reuse', 'key_used_twice'],
     ['code_reuse', 'key_used_twice'],
     ['provider_session_ended', 'signed_out_elsewhere'],
+    ['provider_refresh_refused', 'renewal_refused'],
     ['revoked_by_user', undefined],
     ['revoked_by_client', undefined],
     ['revoked_by_operator', undefined],

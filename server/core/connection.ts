@@ -4,12 +4,13 @@ import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
 const noticeSeconds = 30 * 86_400
 
 /** Why a connection ended without its owner's doing, as far as the owner should hear of it. */
-export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere'
+export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused'
 
 const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> = {
   refresh_token_reuse: 'key_used_twice',
   code_reuse: 'key_used_twice',
   provider_session_ended: 'signed_out_elsewhere',
+  provider_refresh_refused: 'renewal_refused',
 }
 
 /** A connection that ended by itself: of which client, when (epoch seconds) and why. */

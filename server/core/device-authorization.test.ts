@@ -3,7 +3,7 @@ import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { dueSignOuts, grantSeconds, race, start } from '../testing/grant-sample.ts'
 import { publicClient, resource, signInSample } from '../testing/sign-in-sample.ts'
-import { type IssuedTokens, redeemAuthorizationCode } from './authorization-code.ts'
+import { isDeviceCode, type IssuedTokens, redeemAuthorizationCode } from './authorization-code.ts'
 import { deviceGrantType } from './client.ts'
 import type { PendingDevice } from './device-authorization-store.ts'
 import {
@@ -166,7 +166,7 @@ describe('redeemDeviceCode', () => {
       resource,
       expiresAt: start + 5 + grantSeconds,
     })
-    expect(response).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp offline_access' })
+    expect(response).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp offline_access' })
     expect(response.refresh_token).toMatch(/^mcpr_/)
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeDefined()
   })
@@ -263,6 +263,38 @@ describe('approveDevice', () => {
     runtime.advance(900)
     expect(await approveDevice(device, signInSample(), ports)).toBe(false)
     expect(await denyDevice(device, ports)).toBe(false)
+  })
+
+  it.each([
+    [119, undefined],
+    [120, 'expired_token'],
+  ])('RFC 8628 5.4: an approved device that fetches its tokens after %i s: %s', async (after, error) => {
+    await approve()
+    runtime.advance(after)
+    const outcome = await poll().then(
+      () => undefined,
+      (thrown: { code?: string }) => thrown.code,
+    )
+    expect(outcome).toBe(error)
+  })
+
+  it('approved in the last seconds of its code, it has no longer than that', async () => {
+    runtime.advance(890)
+    await approve()
+    runtime.advance(10)
+    await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
+  })
+
+  it('an approval that was taken back is expired_token, and its session signed out at the provider', async () => {
+    await approve()
+    const [waits] = await store.listUnredeemedCodes(undefined, { now: runtime.now(), limit: 5 })
+    expect(waits && isDeviceCode(waits)).toBe(true)
+    await store.endGrants({ userId: waits?.grant.user.id ?? '' }, 'revoked_by_user', {
+      now: runtime.now(),
+      limit: 5,
+    })
+    await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
+    expect(await dueSignOuts(store, runtime.now())).toHaveLength(1)
   })
 
   it('an approved device that never comes back is signed out at the provider', async () => {

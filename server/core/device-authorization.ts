@@ -20,6 +20,9 @@ const deviceCodeForm = /^mcpd_[A-Za-z0-9_-]{43}$/
 /** Time for a person to find a browser, sign in and look for the second factor. */
 const deviceTtlSeconds = 900
 
+/** Time for a device to fetch its tokens once it is approved: it asks every few seconds anyway. */
+const fetchTtlSeconds = 120
+
 const pollIntervalSeconds = 5
 
 /** Of 25 thousand million codes one that waits is met once in a while only if very many wait; five times never. */
@@ -124,7 +127,7 @@ export async function findDeviceByUserCode(
 }
 
 /**
- * Allows the device what it asked for, as the user who signed in. False when somebody decided before or it has expired:
+ * Allows the device what it asked for, as the user who signed in, if it fetches its tokens within two minutes. False when somebody decided before or it has expired:
  * then the session of `signIn` is nobody's, and whoever called signs it out, as when this rejects.
  *
  * What becomes the grant is stored like an authorization code, so an approval that the device never comes for is signed
@@ -135,7 +138,8 @@ export async function approveDevice(
   signIn: SignIn,
   ports: DevicePorts,
 ): Promise<boolean> {
-  const { deviceHash, expiresAt } = device
+  const { deviceHash } = device
+  const expiresAt = Math.min(device.expiresAt, ports.runtime.now() + fetchTtlSeconds)
   // Decided first: the code of a device can be stored only once. Between the two a poll is told to go on waiting.
   if (!(await ports.devices.decideDevice(deviceHash, 'approved', ports.runtime.now()))) return false
   // No code challenge: no verifier fits it, so this can never be redeemed as an authorization code.

@@ -8,10 +8,15 @@ export interface User {
   name: string | undefined
 }
 
+/** The id of the user that a provider names `sub`. */
+export function userIdOf(sub: string, providerIssuer: string): string {
+  return `${providerIssuer}#${sub}`
+}
+
 /** The {@link User} that a provider's verified identity stands for. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
-    id: `${providerIssuer}#${identity.sub}`,
+    id: userIdOf(identity.sub, providerIssuer),
     sub: identity.sub,
     email: identity.email,
     name: identity.name,
@@ -34,6 +39,7 @@ export type GrantEndReason =
   | 'refresh_token_reuse'
   | 'code_reuse'
   | 'provider_session_ended'
+  | 'provider_refresh_refused'
   | 'revoked_by_user'
   | 'revoked_by_client'
   | 'revoked_by_operator'
@@ -58,6 +64,8 @@ export interface AccessTokenRecord {
   grant: Grant
   scope: string
   expiresAt: number
+  /** It was issued by a refresh, and {@link GrantStore.recordFirstUse} has not been called for it. */
+  awaitsFirstUse: boolean
   providerSession: StoredProviderSession
 }
 
@@ -76,10 +84,20 @@ export interface GrantUse {
   address: string | undefined
 }
 
+/** How often a used refresh token of a grant was presented again and answered with its successor. */
+export interface GrantReplays {
+  count: number
+  lastAt: number
+  /** Where one token was first used and where it was presented again, the last time that the two differed. */
+  addresses: readonly [first: string, other: string] | undefined
+}
+
 /** A grant as people look at it, until it is collected: also one that has ended. */
 export interface GrantRecord {
   grant: Grant
   lastUse: Omit<GrantUse, 'grantId'> | undefined
+  /** Undefined: never. */
+  replays: GrantReplays | undefined
   end: { at: number; reason: GrantEndReason } | undefined
 }
 
@@ -89,6 +107,32 @@ export interface MintedTokens {
   accessHash: string
   accessExpiresAt: number
   refreshHash: string | undefined
+}
+
+/** The first {@link MintedTokens} of a grant. */
+export interface FirstTokens extends MintedTokens {
+  /** Hash of the part that all refresh tokens of the grant share; undefined: they share none. */
+  familyHash?: string | undefined
+}
+
+/** The {@link MintedTokens} that replace a refresh token. */
+export interface SuccessorTokens extends MintedTokens {
+  refreshHash: string
+  /** The pair in the clear, sealed under the token that it replaces. */
+  sealedTokens: string
+}
+
+/** What decides how a refresh token that was used before is answered; times are epoch seconds and seconds. */
+export interface RotationTerms {
+  now: number
+  /** How long after its use a token is answered with its successor, as long as nobody has used the successor. */
+  replaySeconds: number
+  /** The same from the first use of the successor on: of its access token or its refresh token, whichever comes first. */
+  usedReplaySeconds: number
+  /** Where the request came from; undefined: not known. */
+  address: string | undefined
+  /** Whether {@link GrantStore.findGrantByFamily} knows the presented token without its row, so that the row may be collected. */
+  isOfFamily: boolean
 }
 
 /** An authorization code and the grant that it becomes when it is redeemed. */
@@ -107,10 +151,13 @@ export type CodeRedemption =
   | { kind: 'expired' }
   | { kind: 'unknown' }
 
-/** How an attempt to rotate a refresh token ended. `sealedTokens` is what the winner of a race stored. */
+/**
+ * How an attempt to rotate a refresh token ended. `sealedTokens` is what the winner of a race stored, `firstUse` when and from
+ * where that was.
+ */
 export type RefreshRotation =
   | { kind: 'rotated' }
-  | { kind: 'replayed'; sealedTokens: string }
+  | { kind: 'replayed'; sealedTokens: string; firstUse: { at: number; address: string | undefined } }
   | { kind: 'reused' }
   | { kind: 'ended' }
 
@@ -120,26 +167,52 @@ export type RefreshRotation =
  */
 export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
+/** Whose grants are meant. */
+export type GrantOwner = { userId: string } | { clientId: string }
+
+/** Why a provider session is deleted at the word of its provider, and its grant ended. */
+export type RefusedSessionReason = Extract<
+  GrantEndReason,
+  'provider_session_ended' | 'provider_refresh_refused'
+>
+
 /** Where grants, their codes, tokens and provider sessions live. Every operation is atomic and durable when it resolves. */
 export interface GrantStore {
   addAuthorizationCode(code: AuthorizationCodeRecord, session: StoredProviderSession): Promise<void>
   /** Also one that is used or expired, for as long as its reuse must be noticed: a day past its end. */
   findAuthorizationCode(codeHash: string): Promise<AuthorizationCodeRecord | undefined>
   /** Uses the code up and creates its grant, provider session and tokens; exactly one caller gets `redeemed`. */
-  redeemAuthorizationCode(codeHash: string, tokens: MintedTokens, now: number): Promise<CodeRedemption>
+  redeemAuthorizationCode(codeHash: string, tokens: FirstTokens, now: number): Promise<CodeRedemption>
+  /**
+   * Codes that can still be redeemed, of one user, of one client or of all: what was allowed and has not been fetched. Those that
+   * expire first come first.
+   */
+  listUnredeemedCodes(
+    of: GrantOwner | undefined,
+    page: { now: number; limit: number },
+  ): Promise<AuthorizationCodeRecord[]>
+  /** Makes a code that can still be redeemed expire at once, and its session due for sign-out. True for the call that did. */
+  expireCode(codeHash: string, now: number): Promise<boolean>
 
   /** Only what is live at `now`: token not expired, grant neither ended nor expired. */
   findAccessToken(accessHash: string, now: number): Promise<AccessTokenRecord | undefined>
 
+  /** Notes that an access token that came of a refresh is in use; only the first call for a token changes anything. */
+  recordFirstUse(accessHash: string, now: number): Promise<void>
+
+  /** Undefined also for a token that was used and is collected, and for one whose grant has ended and is being collected. */
   findRefreshToken(refreshHash: string): Promise<RefreshTokenRecord | undefined>
+  /** The grant whose refresh tokens share what hashes to `familyHash`, until the grant itself is collected. */
+  findGrantByFamily(familyHash: string): Promise<GrantRecord | undefined>
   /**
-   * Gives the token its one successor. Presented again until `replaySeconds` after that: `replayed`.
-   * Later: the grant ends with `refresh_token_reuse` as by {@link GrantStore.endGrant}, and the answer is `reused`.
+   * Gives the token its one successor. Presented again within the time of `terms`: `replayed`, which is counted for
+   * {@link GrantRecord.replays}. Later: the grant ends with `refresh_token_reuse` as by {@link GrantStore.endGrant}, and the
+   * answer is `reused`.
    */
   rotateRefreshToken(
     refreshHash: string,
-    successor: MintedTokens & { refreshHash: string; sealedTokens: string },
-    options: { now: number; replaySeconds: number },
+    successor: SuccessorTokens,
+    terms: RotationTerms,
   ): Promise<RefreshRotation>
 
   /** Of a grant that has not ended. */
@@ -149,8 +222,17 @@ export interface GrantStore {
     lease: { grantId: string; version: number; owner: string; until: number },
     now: number,
   ): Promise<LeaseResult>
-  /** Gives the lease back without a new session. `outcomeKnown` false: the provider may have refreshed all the same. */
-  releaseProviderSession(lease: { grantId: string; owner: string; outcomeKnown: boolean }): Promise<void>
+  /**
+   * Gives the lease back without a new session. `outcomeKnown` false: the provider may have refreshed all the same.
+   * `refusedAt`: the provider refused this session then. Resolves to the time of the first such refusal since the session
+   * was issued; undefined when there was none, or the lease is another's.
+   */
+  releaseProviderSession(lease: {
+    grantId: string
+    owner: string
+    outcomeKnown: boolean
+    refusedAt?: number
+  }): Promise<number | undefined>
   /**
    * Compare-and-swap on `version - 1`; also ends the lease. False when a newer session is already stored or the grant
    * has ended; a session that waits for its sign-out is replaced all the same, so that the newest is signed out.
@@ -163,19 +245,13 @@ export interface GrantStore {
    */
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
   /**
-   * Ends at most `limit` of the live grants of a user or of a client, as by {@link GrantStore.endGrant}, and answers which.
-   * Whoever wants all of them asks until fewer come.
+   * Ends at most `limit` of the live grants of a user or of a client, as by {@link GrantStore.endGrant}, and of the codes
+   * that would become one, as by {@link GrantStore.expireCode}, and answers which grants. To end all of them, call it until
+   * fewer than `limit` are returned.
    */
-  endGrants(
-    of: { userId: string } | { clientId: string },
-    reason: GrantEndReason,
-    page: { now: number; limit: number },
-  ): Promise<Grant[]>
+  endGrants(of: GrantOwner, reason: GrantEndReason, page: { now: number; limit: number }): Promise<Grant[]>
   /** Grants of one user, of one client or of all, by id, those after `after`. */
-  listGrants(
-    of: { userId: string } | { clientId: string } | undefined,
-    page: { after: string; limit: number },
-  ): Promise<GrantRecord[]>
+  listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
   /** Undefined when it is unknown or collected. */
   findGrant(grantId: string): Promise<GrantRecord | undefined>
   /** Notes uses; of two of one grant the later one stays. Unknown grants are passed over. */
@@ -183,8 +259,17 @@ export interface GrantStore {
   /** Makes one access token useless; its grant goes on. */
   removeAccessToken(accessHash: string): Promise<void>
   /**
-   * Ends the grant with `provider_session_ended`, because the provider refused this very session: only while `version`
-   * is the stored one. True for the call that ended it. Nothing is left to sign out, and the sealed session is deleted.
+   * Ends the grant, because the provider refused this very session: only while `version` is the stored one. True for
+   * the call that ended it. Nothing is left to sign out, and the sealed session is deleted.
    */
-  endRefusedSession(session: { grantId: string; version: number }, now: number): Promise<boolean>
+  endRefusedSession(
+    session: { grantId: string; version: number },
+    reason: RefusedSessionReason,
+    now: number,
+  ): Promise<boolean>
+
+  /** Records that the provider `issuer` renewed a session at `renewedAt`. An earlier time than the stored one changes nothing. */
+  recordProviderRenewal(issuer: string, renewedAt: number): Promise<void>
+  /** When the provider `issuer` last renewed a session, of any grant at any instance, as far as it was recorded. */
+  findProviderRenewal(issuer: string): Promise<number | undefined>
 }

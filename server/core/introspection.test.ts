@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { addGrant, grantSample, grantSeconds, start, successorSample } from '../testing/grant-sample.ts'
+import {
+  addGrant,
+  grantSample,
+  grantSeconds,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../testing/grant-sample.ts'
 import { publicClient } from '../testing/sign-in-sample.ts'
 import type { Client } from './client.ts'
 import { type IntrospectionPorts, introspectToken } from './introspection.ts'
@@ -22,7 +29,7 @@ beforeEach(async () => {
   runtime = createFakeRuntime(start)
   store = createMemoryStore()
   ports = { store, runtime, issuer: 'https://mcp.example.com' }
-  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', true, 3600, runtime)
+  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
 })
@@ -57,7 +64,7 @@ describe('introspectToken', () => {
       clientId: owner.id,
       user: { id: 'https://provider#b', sub: 'b', email: undefined, name: undefined },
     })
-    const { pair: fresh, minted } = mintTokens(anonymous.grant, 'mcp', true, 3600, runtime)
+    const { pair: fresh, minted } = mintTokens(anonymous.grant, 'mcp', { family: undefined }, 3600, runtime)
     await addGrant(store, { ...anonymous, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
     const answer = await ask(resourceServer, fresh.accessToken)
     expect(answer).toMatchObject({ active: true, sub: 'b' })
@@ -87,7 +94,7 @@ describe('introspectToken', () => {
   })
 
   it.each(tokens)('RFC 7662 2.2: %s token when the provider ended the session', async (_kind, token) => {
-    await store.endRefusedSession({ grantId: sample.grant.id, version: 1 }, start)
+    await store.endRefusedSession({ grantId: sample.grant.id, version: 1 }, 'provider_session_ended', start)
     expect(await ask(resourceServer, token())).toEqual({ active: false })
   })
 
@@ -104,7 +111,7 @@ describe('introspectToken', () => {
   })
 
   it('a refresh token that was used, from its first use', async () => {
-    const options = { now: start, replaySeconds: 120 }
+    const options = rotationTerms(start)
     await store.rotateRefreshToken(tokenKey(pair.refreshToken ?? ''), successorSample('next'), options)
     expect(await ask(owner, pair.refreshToken ?? '')).toEqual({ active: false })
   })

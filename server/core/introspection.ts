@@ -37,7 +37,7 @@ export type IntrospectionResponse = ActiveToken | { active: false }
  *
  * An access token is active as long as `/mcp` would look at it: its grant lives, and so does the provider session as far
  * as is known here; the provider is not asked. A refresh token is active until it is used, although the same answer is given for
- * it for two minutes more. Provider tokens are not ours to tell about: they are inactive. Not checked: that `client` proved
+ * it for up to two minutes more. Provider tokens are not ours to tell about: they are inactive. Not checked: that `client` proved
  * itself, which the endpoint requires.
  */
 export async function introspectToken(

@@ -10,6 +10,10 @@ import { StoreUnavailableError } from './store.ts'
 const leaseSeconds = 15
 /** Whoever asks the provider later than this after reading the clock may share the lease with the next holder. */
 const longestDelaySeconds = 2
+/** A session that is refused for this long, while others of the provider are renewed, is over. */
+const refusedForGoodSeconds = 3600
+/** How often a process records that the provider renews sessions. */
+const renewalRecordSeconds = 60
 const pausesBetweenSavesMs = [100, 300]
 const mostUnsaved = 10_000
 
@@ -29,13 +33,19 @@ export type ProviderRefreshEvent =
   | 'provider_refreshed'
   | 'provider_session_ended' // the provider refused the session for good, and the grant with it is over
   | 'provider_refresh_lost' // the same, but an earlier answer got lost: it may have held the token that counts
+  | 'provider_refresh_refused' // refused for an hour while others were renewed, so the grant is over
   | 'provider_session_unsaved' // what the provider issued is kept in this process until the store can be written
 
 /** What an attempt needs from outside. `owner` names this process among the instances that share a store. */
 export interface ProviderRefreshPorts {
   store: Pick<
     GrantStore,
-    'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession' | 'endRefusedSession'
+    | 'leaseProviderSession'
+    | 'releaseProviderSession'
+    | 'saveProviderSession'
+    | 'endRefusedSession'
+    | 'recordProviderRenewal'
+    | 'findProviderRenewal'
   >
   provider: Pick<SessionProvider, 'refresh'>
   /** The issuer of `provider`. A session that says it is of another one is never sent. */
@@ -61,10 +71,14 @@ export interface ProviderRefresh {
  * overtaken changes nothing. A process that was paused between lease and request does not ask. What the provider issued
  * and the store could not take is kept here, sealed, and stored first by the next attempt: the provider may not say it
  * twice.
+ *
+ * A refusal that is neither final nor an outage ends the grant once the session has been refused for an hour, provided
+ * that the provider has renewed another session since the first refusal: then the fault is with this one alone.
  */
 export function createProviderRefresh(ports: ProviderRefreshPorts): ProviderRefresh {
   const { store, provider, providerIssuer, sealer, runtime, owner, report } = ports
   const unsaved = createBoundedMap<StoredProviderSession>(mostUnsaved)
+  let renewalRecordedAt = Number.NEGATIVE_INFINITY
 
   async function attempt(session: StoredProviderSession): Promise<RefreshOutcome> {
     const { grantId, version } = session
@@ -79,7 +93,7 @@ export function createProviderRefresh(ports: ProviderRefreshPorts): ProviderRefr
     )
     if (lease.kind === 'held') return { kind: 'held' }
     if (runtime.now() - now > longestDelaySeconds) {
-      await release(grantId, true)
+      await release({ grantId, outcomeKnown: true })
       return { kind: 'held' }
     }
     let refreshed: ProviderSession
@@ -98,24 +112,44 @@ export function createProviderRefresh(ports: ProviderRefreshPorts): ProviderRefr
     attempts: number,
   ): Promise<RefreshOutcome> {
     const { grantId } = session
-    if (error instanceof ProviderError && error.failure === 'terminal') {
+    if (!(error instanceof ProviderError)) {
+      await release({ grantId, outcomeKnown: false })
+      throw error
+    }
+    if (error.failure === 'terminal') {
       // It may be about a token that another instance has replaced meanwhile: the version decides.
-      const ended = await store.endRefusedSession(session, runtime.now())
+      const ended = await store.endRefusedSession(session, 'provider_session_ended', runtime.now())
       if (!ended) return { kind: 'superseded' }
       report(attempts > 1 ? 'provider_refresh_lost' : 'provider_session_ended', grantId, error)
       return { kind: 'ended' }
     }
-    await release(grantId, error instanceof ProviderError && error.outcomeKnown)
-    if (error instanceof ProviderError) return { kind: 'failed', error }
-    throw error
+    const refusedAt = error.refused ? { refusedAt: runtime.now() } : {}
+    const refusedSince = await release({ grantId, outcomeKnown: error.outcomeKnown, ...refusedAt })
+    if (!error.refused || !(await isRefusedForGood(refusedSince))) return { kind: 'failed', error }
+    if (await store.endRefusedSession(session, 'provider_refresh_refused', runtime.now())) {
+      report('provider_refresh_refused', grantId, error)
+      return { kind: 'ended' }
+    }
+    return { kind: 'superseded' }
   }
 
-  async function release(grantId: string, outcomeKnown: boolean): Promise<void> {
+  async function isRefusedForGood(refusedSince: number | undefined): Promise<boolean> {
+    if (refusedSince === undefined || runtime.now() - refusedSince < refusedForGoodSeconds) return false
+    const renewedAt = await store.findProviderRenewal(providerIssuer)
+    return renewedAt !== undefined && renewedAt > refusedSince
+  }
+
+  async function release(lease: {
+    grantId: string
+    outcomeKnown: boolean
+    refusedAt?: number
+  }): Promise<number | undefined> {
     try {
-      await store.releaseProviderSession({ grantId, owner, outcomeKnown })
+      return await store.releaseProviderSession({ ...lease, owner })
     } catch (error) {
       // The lease ends by itself.
       if (!(error instanceof StoreUnavailableError)) throw error
+      return undefined
     }
   }
 
@@ -143,8 +177,20 @@ export function createProviderRefresh(ports: ProviderRefreshPorts): ProviderRefr
     const saved = await store.saveProviderSession(session)
     // A later one may have taken its place meanwhile.
     if (unsaved.get(grantId) === session) unsaved.delete(grantId)
-    if (saved) report('provider_refreshed', grantId)
+    if (saved) {
+      report('provider_refreshed', grantId)
+      await recordRenewal()
+    }
     return saved
+  }
+
+  async function recordRenewal(): Promise<void> {
+    const now = runtime.now()
+    // A time that seems to be ahead was recorded before the clock was set back.
+    if (now >= renewalRecordedAt && now - renewalRecordedAt < renewalRecordSeconds) return
+    renewalRecordedAt = now
+    // The next renewal does as well, and the session itself is stored.
+    await store.recordProviderRenewal(providerIssuer, now).catch(() => undefined)
   }
 
   async function saveUnsaved(): Promise<number> {

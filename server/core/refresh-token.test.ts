@@ -4,12 +4,19 @@ import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, dueSignOuts, grantSample, grantSeconds, race, start } from '../testing/grant-sample.ts'
 import { publicClient, resource } from '../testing/sign-in-sample.ts'
-import { type RefreshRequest, type RefreshTokenPorts, rotateRefreshToken } from './refresh-token.ts'
+import {
+  createRefreshPace,
+  type RefreshRequest,
+  type RefreshTokenPorts,
+  rotateRefreshToken,
+} from './refresh-token.ts'
+import { hashSecret, openUnderSecret } from './seal.ts'
 import { tokenKey } from './token-issue.ts'
 import type { Store } from './store.ts'
 import type { TokenResponse } from './token-issue.ts'
 
-const first = 'mcpr_first'
+const family = 'f'.repeat(22)
+const first = `mcpr_${start.toString(36).padStart(7, '0')}${family}${'1'.repeat(43)}`
 const client = publicClient()
 
 let runtime: FakeRuntime
@@ -26,10 +33,12 @@ beforeEach(async () => {
     runtime,
     scopes: createScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
+    pace: createRefreshPace(3600),
     reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
   }
   const sample = grantSample('a', { clientId: client.id })
-  await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: tokenKey(first) } })
+  const tokens = { ...sample.tokens, refreshHash: tokenKey(first), familyHash: hashSecret(family) }
+  await addGrant(store, { ...sample, tokens })
 })
 
 async function refresh(refreshToken: string, changes: Partial<RefreshRequest> = {}): Promise<TokenResponse> {
@@ -44,8 +53,8 @@ const accessIsLive = async (token: string): Promise<boolean> =>
 describe('rotateRefreshToken', () => {
   it('RFC 6749 6, RFC 9700 4.14.2: a new pair, of which both work', async () => {
     const tokens = await refresh(first)
-    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp offline_access' })
-    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp offline_access' })
+    expect(tokens.refresh_token).toMatch(/^mcpr_[0-9a-z]{7}f{22}[A-Za-z0-9_-]{43}$/)
     expect(await accessIsLive(tokens.access_token)).toBe(true)
     expect((await refresh(tokens.refresh_token ?? '')).refresh_token).not.toBe(tokens.refresh_token)
   })
@@ -59,7 +68,7 @@ describe('rotateRefreshToken', () => {
   it.each([0, 1, 119, 120])('again after %i s: the same pair, its life counted from now', async (after) => {
     const tokens = await refresh(first)
     runtime.advance(after)
-    expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3600 - after })
+    expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3590 - after })
   })
 
   it('again with another scope: still the pair of the first time', async () => {
@@ -97,6 +106,45 @@ describe('rotateRefreshToken', () => {
     expect(bytes.length).toBeGreaterThan(100)
     expect(bytes.includes(tokens.access_token)).toBe(false)
     expect(bytes.includes('mcpa_')).toBe(false)
+    const context = 'drawbridge refresh token successor'
+    expect(openUnderSecret(sealed, first, context)).toContain(tokens.access_token)
+    const others = [
+      '',
+      first.slice(0, -1),
+      tokens.refresh_token ?? '',
+      tokens.access_token,
+      tokenKey(first),
+      context,
+    ]
+    for (const other of others) expect(openUnderSecret(sealed, other, context)).toBeUndefined()
+  })
+
+  it('a successor that was sealed for another token opens for nobody, even in its place in the store', async () => {
+    const other = `mcpr_${start.toString(36).padStart(7, '0')}${'g'.repeat(22)}${'2'.repeat(43)}`
+    const sample = grantSample('b', { clientId: client.id })
+    await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: tokenKey(other) } })
+    const swapped = new Map<string, string>()
+    const swapping: Store = {
+      ...store,
+      async rotateRefreshToken(hash, successor, terms) {
+        const rotation = await store.rotateRefreshToken(hash, successor, terms)
+        if (rotation.kind === 'rotated') swapped.set(hash, successor.sealedTokens)
+        return rotation.kind === 'replayed'
+          ? {
+              ...rotation,
+              sealedTokens: swapped.get(tokenKey(hash === tokenKey(first) ? other : first)) ?? '',
+            }
+          : rotation
+      },
+    }
+    const present = (refreshToken: string) =>
+      rotateRefreshToken(
+        { client, refreshToken, scope: undefined, resources: [] },
+        { ...ports, store: swapping },
+      )
+    await present(first)
+    await present(other)
+    for (const token of [first, other]) await expect(present(token)).rejects.toThrow('does not open')
   })
 
   it.each<[rule: string, scope: string | undefined, granted: string]>([
@@ -109,6 +157,17 @@ describe('rotateRefreshToken', () => {
     const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
     expect(found?.scope).toBe(granted)
   })
+
+  it.each(['mcp notes:write', 'notes:write', 'notes:write offline_access'])(
+    'RFC 6749 6: asked for %j, it has no scope that the grant does not have, in the answer and in the store',
+    async (scope) => {
+      ports.scopes = createScopeCatalogue({ 'notes:write': 'Change your notes' })
+      const tokens = await refresh(first, { scope })
+      const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
+      expect(tokens.scope).not.toContain('notes:write')
+      expect(found?.scope).toBe(tokens.scope)
+    },
+  )
 
   it('RFC 6749 6: a narrowed token does not narrow the refresh token', async () => {
     const { refresh_token: next = '' } = await refresh(first, { scope: 'mcp' })
@@ -152,7 +211,7 @@ describe('rotateRefreshToken', () => {
   it('no token outlives the grant, and none is issued after it', async () => {
     runtime.advance(grantSeconds - 10)
     const tokens = await refresh(first)
-    expect(tokens.expires_in).toBe(10)
+    expect(tokens.expires_in).toBe(9)
     runtime.advance(10)
     expect(await accessIsLive(tokens.access_token)).toBe(false)
     await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })

@@ -3,7 +3,7 @@ import { createMemoryStore } from '../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
 import { addGrant, dueSignOuts, grantSample, grantSeconds, start } from '../testing/grant-sample.ts'
 import { publicClient } from '../testing/sign-in-sample.ts'
-import { rotateRefreshToken } from './refresh-token.ts'
+import { createRefreshPace, rotateRefreshToken } from './refresh-token.ts'
 import { type RevocationPorts, revokeToken } from './revocation.ts'
 import { createScopeCatalogue } from './scope.ts'
 import type { Store } from './store.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
   store = createMemoryStore()
   ended = []
   ports = { store, runtime, reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]) }
-  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', true, 3600, runtime)
+  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
 })
@@ -36,7 +36,8 @@ const accessIsLive = async (token: string): Promise<boolean> =>
 
 async function refresh(): Promise<{ access_token: string; refresh_token?: string }> {
   const request = { client, refreshToken: refreshToken(), scope: undefined, resources: [] }
-  const rotation = { ...ports, store, runtime, scopes: createScopeCatalogue(), accessTokenTtlSeconds: 3600 }
+  const life = { accessTokenTtlSeconds: 3600, pace: createRefreshPace(3600) }
+  const rotation = { ...ports, ...life, store, runtime, scopes: createScopeCatalogue() }
   return (await rotateRefreshToken(request, rotation)).response
 }
 

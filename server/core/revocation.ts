@@ -2,11 +2,15 @@ import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Client } from './client.ts'
 import type { Grant, GrantStore, ReportGrantEnd } from './grant.ts'
+import { findByFamily } from './refresh-token.ts'
 import { accessTokenPrefix, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
 /** What revocation needs from outside. */
 export interface RevocationPorts {
-  store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'endGrant' | 'removeAccessToken'>
+  store: Pick<
+    GrantStore,
+    'findAccessToken' | 'findRefreshToken' | 'findGrantByFamily' | 'endGrant' | 'removeAccessToken'
+  >
   runtime: Pick<Runtime, 'now'>
   reportGrantEnd: ReportGrantEnd
 }
@@ -29,10 +33,21 @@ export async function revokeToken(client: Client, token: string, ports: Revocati
 }
 
 async function endGrantOf(client: Client, refreshToken: string, ports: RevocationPorts): Promise<void> {
-  const found = await ports.store.findRefreshToken(tokenKey(refreshToken))
-  if (!found || found.endReason !== undefined || found.grant.expiresAt <= ports.runtime.now()) return
-  requireOwner(client, found.grant)
-  await endGrant(found.grant, ports)
+  const grant = await findLiveGrant(refreshToken, ports)
+  if (!grant) return
+  requireOwner(client, grant)
+  await endGrant(grant, ports)
+}
+
+async function findLiveGrant(
+  refreshToken: string,
+  { store, runtime }: RevocationPorts,
+): Promise<Grant | undefined> {
+  const stored = await store.findRefreshToken(tokenKey(refreshToken))
+  const collected = stored ? undefined : await findByFamily(refreshToken, store)
+  const grant = (stored ?? collected)?.grant
+  const isEnded = stored?.endReason !== undefined || collected?.end !== undefined
+  return grant && !isEnded && grant.expiresAt > runtime.now() ? grant : undefined
 }
 
 async function endGrant(grant: Grant, { store, runtime, reportGrantEnd }: RevocationPorts): Promise<void> {

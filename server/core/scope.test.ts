@@ -51,6 +51,18 @@ describe('narrowing (RFC 6749 section 6)', () => {
 })
 
 describe('scopes of a tools module', () => {
+  it.each([
+    ['beside a granted one', 'mcp', 'mcp notes:write', 'mcp'],
+    ['alone', 'mcp', 'notes:write', 'mcp'],
+    ['beside one without effect', 'mcp offline_access', 'notes:write offline_access', 'mcp offline_access'],
+    ['in front of a part of the granted ones', 'mcp offline_access', 'notes:write mcp', 'mcp'],
+  ])(
+    'RFC 6749 6: one that was not granted, %s, does not come by a refresh',
+    (_how, granted, asked, scope) => {
+      expect(extended.narrow(granted, asked)).toBe(scope)
+    },
+  )
+
   it('are advertised behind the tool scope', () => {
     expect(extended.resource).toEqual(['mcp', 'notes:write'])
     expect(extended.authorizationServer).toEqual(['mcp', 'notes:write', 'offline_access'])

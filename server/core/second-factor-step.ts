@@ -11,7 +11,7 @@ import {
   type SignIn,
   type SignInStep,
 } from './session-provider.ts'
-import { countSignInAttempt, type SignInLimitPorts } from './sign-in-limit.ts'
+import { countSignInAttempt, judgeSignIn, type SignInLimitPorts } from './sign-in-limit.ts'
 import { keepOrSignOut } from './sign-in-orphan.ts'
 import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
 
@@ -164,8 +164,9 @@ async function verifyCode(
   if (opening.kind !== 'opened')
     throw new ProviderError('expired', `The half-way session is ${opening.kind}.`)
   if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
-  await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
-  return provider.verifySecondFactor({ session: opening.session, factorId, code })
+  const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
+  const given = { session: opening.session, factorId, code }
+  return judgeSignIn(counted, provider.verifySecondFactor.bind(provider, given), ports)
 }
 
 // After these the half-way session is as good as before.

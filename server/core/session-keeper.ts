@@ -193,7 +193,7 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
       case 'token_refused':
         return refresh(grantId)
       case 'ended':
-        if (await store.endRefusedSession(session, runtime.now())) {
+        if (await store.endRefusedSession(session, 'provider_session_ended', runtime.now())) {
           report('provider_session_ended', grantId)
           return { kind: 'ended' }
         }

@@ -62,10 +62,10 @@ export type ProviderFailure =
   | 'second_factor_missing' // the policy demands one, and the account has none
   | 'second_factor_unusable' // the account has one, of a kind that cannot be asked for here
   | 'rate_limited'
-  | 'disabled' // the sign-in method is switched off at the provider
+  | 'disabled' // the provider does not offer it: a sign-in method that is switched off, or signing out here
   | 'expired' // a sign-in that was begun is unknown, too old or already used
   | 'denied' // the user or the social provider said no
-  | 'terminal' // the session is gone for good: revoked, expired, banned
+  | 'terminal' // the session is gone for good: revoked, expired, banned; or the account may not sign in at all
   | 'invalid_token'
   | 'transient' // network, overload, 5xx: the same call may succeed later
   | 'protocol' // an answer nobody can read
@@ -76,17 +76,20 @@ export class ProviderError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** False when the provider may have done what was asked, as when its answer got lost. */
   readonly outcomeKnown: boolean
+  /** The provider refused this one call with an error code of its own: no outage, no limit, and our credentials are good. */
+  readonly refused: boolean
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: { cause?: unknown; retryAfterSeconds?: number; outcomeKnown?: boolean } = {},
+    options: { cause?: unknown; retryAfterSeconds?: number; outcomeKnown?: boolean; refused?: boolean } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.name = 'ProviderError'
     this.failure = failure
     this.retryAfterSeconds = options.retryAfterSeconds
     this.outcomeKnown = options.outcomeKnown ?? true
+    this.refused = options.refused ?? false
   }
 }
 
@@ -103,6 +106,11 @@ export type SessionLife = 'live' | 'token_refused' | 'ended'
 export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>
+  /**
+   * Asks for something that anybody may ask for, every time anew. Resolves when the provider answers, a limit included;
+   * rejects when it does not, or not in a way that can be used.
+   */
+  ping(): Promise<void>
   passwordSignIn?(input: {
     email: string
     password: string
@@ -124,7 +132,8 @@ export interface SessionProvider {
   probe?(accessToken: string): Promise<SessionLife>
   /**
    * Ends this one session, no other of the user's; also resolves when it was over before. Rejects with
-   * `invalid_token` when the access token has to be refreshed first.
+   * `invalid_token` when the access token has to be refreshed first, and with `disabled` when the provider has no way to
+   * end a session from here.
    */
   signOut(session: ProviderSession): Promise<void>
 }

@@ -45,6 +45,12 @@ it('a provider that does not answer now: the outbox has it, sealed, and ends it 
   expect(out).toEqual([session])
 })
 
+it('a provider that cannot be asked to: nothing is tried again later', async () => {
+  const ports = portsWith(() => Promise.reject(new ProviderError('disabled', 'no way')))
+  await endUnusedSession(session, ports)
+  expect(await ports.store.listSealingKeys()).toEqual([])
+})
+
 it('a store that fails as well is said so', async () => {
   const ports = portsWith(() => Promise.reject(down))
   const failed = new StoreUnavailableError('down', { cause: undefined })

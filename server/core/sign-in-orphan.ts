@@ -32,7 +32,7 @@ export interface UnusedSessionPorts {
 
 /**
  * Ends the session of a sign-in that nothing came of: at once at the provider, or by the outbox of sign-outs when the
- * provider does not answer now. Rejects when the store fails as well; then the session ends by the provider's own rules.
+ * provider does not answer now. Does nothing at a provider that cannot be asked to. Rejects when the store fails as well; then the session ends by the provider's own rules.
  */
 export async function endUnusedSession(session: ProviderSession, ports: UnusedSessionPorts): Promise<void> {
   const { store, provider, sealer, runtime } = ports
@@ -40,6 +40,7 @@ export async function endUnusedSession(session: ProviderSession, ports: UnusedSe
     await provider.signOut(session)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
+    if (error.failure === 'disabled') return
     const now = runtime.now()
     const id = encodeBase64url(runtime.randomBytes(16))
     const row = { grantId: id, version: 1, issuedAt: now }

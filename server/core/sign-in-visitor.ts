@@ -20,7 +20,8 @@ export function attemptAt(
   { address, knownAccounts }: SignInVisitor,
   issuer: string,
 ): SignInAttempt {
-  const mark = account === undefined ? undefined : markOfAccount(knownAccounts, account, issuer)
+  if (account === undefined) return { address, account, trusted: knownAccounts.length > 0 }
+  const mark = markOfAccount(knownAccounts, account, issuer)
   return mark === undefined
     ? { address, account, trusted: false }
     : { address, account: `${account} ${mark}`, trusted: true }

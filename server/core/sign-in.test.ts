@@ -100,6 +100,7 @@ describe('signing in with a password', () => {
       capabilities: async () => ({ password, social: [], captcha: wanted }),
       async passwordSignIn(input) {
         sent.push(input)
+        if (input.password === 'wrong') throw new ProviderError('invalid_credentials', 'Wrong password.')
         return answer
       },
     })
@@ -158,6 +159,10 @@ describe('signing in with a password', () => {
     expect(step).toMatchObject({ kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } })
   })
 
+  const wrong = { ...posted, password: 'wrong' }
+  /** Guesses once; rejects unless the provider judged it. */
+  const guess = (guessed: PostedPassword, who: SignInVisitor, given: SignInPorts): Promise<void> =>
+    expect(signInWithPassword(guessed, who, given)).rejects.toMatchObject({ failure: 'invalid_credentials' })
   const remember = (): ReturnType<typeof rememberAccount> =>
     rememberAccount([], 'ada@example.com', ports.provider.issuer, runtime)
 
@@ -169,16 +174,37 @@ describe('signing in with a password', () => {
     const known = knows ? remember() : []
     const given = visitorSample({ address: '192.0.2.1', knownAccounts: known })
     const offered = { ...offer(), limitPerMinute: 10_000 }
-    for (let time = 0; time < most; time += 1) await signInWithPassword(posted, given, offered)
+    for (let time = 0; time < most; time += 1) await guess(wrong, given, offered)
     const result = signInWithPassword({ ...posted, email }, given, offered)
     await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 900 })
     expect(sent).toHaveLength(most)
   })
 
+  it.each<[what: string, step: () => SignInStep]>([
+    ['and is signed in', signedIn],
+    ['and is asked for a second factor', secondFactorStep],
+  ])('whoever has the right password %s may have it as often as they like', async (_what, step) => {
+    answer = step()
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const given = visitorSample({ address: '192.0.2.1' })
+    for (let time = 0; time < 30; time += 1) await signInWithPassword(posted, given, offered)
+    expect(sent).toHaveLength(30)
+  })
+
+  it('a right password opens nothing for wrong ones', async () => {
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const given = visitorSample({ address: '192.0.2.1' })
+    for (let time = 0; time < 5; time += 1) {
+      await guess(wrong, given, offered)
+      if (time < 4) await signInWithPassword(posted, given, offered)
+    }
+    await expect(signInWithPassword(wrong, given, offered)).rejects.toMatchObject({ failure: 'rate_limited' })
+  })
+
   it('whoever has a cookie of another sign-in of the owner, copied or left behind, locks nobody out', async () => {
     const offered = { ...offer(), limitPerMinute: 10_000 }
     const copied = visitorSample({ knownAccounts: remember() })
-    for (let time = 0; time < 10; time += 1) await signInWithPassword(posted, copied, offered)
+    for (let time = 0; time < 10; time += 1) await guess(wrong, copied, offered)
     await expect(signInWithPassword(posted, copied, offered)).rejects.toMatchObject({
       failure: 'rate_limited',
     })
@@ -190,11 +216,10 @@ describe('signing in with a password', () => {
     const offered = { ...offer(), limitPerMinute: 10_000 }
     const result = async (): Promise<void> => {
       for (const email of ['alice@x.example', 'al\u0130ce@x.example']) {
-        for (let time = 0; time < 6; time += 1)
-          await signInWithPassword({ ...posted, email }, visitor, offered)
+        for (let time = 0; time < 6; time += 1) await guess({ ...wrong, email }, visitor, offered)
       }
     }
-    await expect(result()).rejects.toMatchObject({ failure: 'rate_limited' })
+    await expect(result()).rejects.toThrow(/A limit of sign-in/)
     expect(sent).toHaveLength(10)
   })
 
@@ -257,7 +282,8 @@ describe('social sign-in', () => {
   })
 
   it('each further try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
-    ports = { ...ports, limitPerMinute: 20 }
+    // Of which strangers have twenty.
+    ports = { ...ports, limitPerMinute: 30 }
     for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
     for (let time = 0; time < 100; time += 1) await returnWith({ code: 'junk' })
     // Five departures and fifteen tries were counted; the first try of each of the five went with its departure.
@@ -273,8 +299,8 @@ describe('social sign-in', () => {
     })
   })
 
-  it('five tabs begin and come back in the worst order under a limit of 20', async () => {
-    ports = { ...ports, limitPerMinute: 20 }
+  it('five tabs begin and come back in the worst order under a limit of 30', async () => {
+    ports = { ...ports, limitPerMinute: 30 }
     for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
     for (const code of [1, 2, 3, 4, 5]) {
       expect((await returnWith({ code: `code for ${code}` })).kind).toBe('returned')
@@ -296,6 +322,20 @@ describe('social sign-in', () => {
     tried.length = 0
     expect(await back('junk')).toMatchObject({ failure: { failure: 'rate_limited' } })
     expect(tried).toEqual([])
+  })
+
+  it('a sign-in that is completed is given back to its address', async () => {
+    ports = { ...ports, limitPerMinute: 4 }
+    const address = '192.0.2.1'
+    // Twelve an hour, two a minute.
+    for (let flow = 1; flow <= 20; flow += 1) {
+      await startSocialSignIn(purpose, 'google', visitorSample({ address }), ports)
+      const code = new URLSearchParams({ code: `code for ${flow}` })
+      expect(await finishSocialSignIn(code, visitorSample({ address }), ports)).toMatchObject({
+        kind: 'returned',
+      })
+      runtime.advance(30)
+    }
   })
 
   it('everybody who could leave can come back, also from one address that is at its limit', async () => {

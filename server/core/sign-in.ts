@@ -1,6 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { countWithin } from './attempt-limit.ts'
+import { type CountedAttempt, countWithin, giveBack } from './attempt-limit.ts'
 import { accountOf } from './known-accounts.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 import type { SecondFactorStore } from './second-factor.ts'
@@ -11,7 +11,7 @@ import {
   type SessionProvider,
   type SignInStep,
 } from './session-provider.ts'
-import { countSignInAttempt, type SignInLimitPorts } from './sign-in-limit.ts'
+import { countSignInAttempt, judgeSignIn, type SignInLimitPorts } from './sign-in-limit.ts'
 import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
 import { readPurpose, type SignInPurpose } from './sign-in-purpose.ts'
 import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
@@ -64,9 +64,9 @@ export async function signInWithPassword(
     throw new ProviderError('captcha', 'The captcha response is empty or too long.')
   }
   const account = accountOf(email)
-  await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
-  const step = await provider.passwordSignIn({ email, password: posted.password, captchaToken })
-  return afterFirstStep(step, account, visitor, ports)
+  const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
+  const signingIn = provider.passwordSignIn.bind(provider, { email, password: posted.password, captchaToken })
+  return afterFirstStep(await judgeSignIn(counted, signingIn, ports), account, visitor, ports)
 }
 
 function isOfLength(text: string, most: number): boolean {
@@ -88,12 +88,12 @@ export async function startSocialSignIn(
   if (!social.some(({ id }) => id === method)) {
     throw new ProviderError('disabled', 'A social method was posted that is not offered here.')
   }
-  await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
+  const counted = await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
   const { url, secret } = await provider.socialStart({ method, callbackUrl })
   const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(visitor.binding) }
   const pending = {
     ...row,
-    sealed: sealer.seal(JSON.stringify({ purpose, secret } satisfies SocialPayload), contextOf(row)),
+    sealed: sealer.seal(JSON.stringify({ purpose, secret, counted } satisfies SocialPayload), contextOf(row)),
     expiresAt: runtime.now() + socialTtlSeconds,
   }
   await store.addSocialSignIn(pending, mostSocialSignIns)
@@ -109,6 +109,8 @@ export type SocialReturn =
 interface SocialPayload {
   purpose: SignInPurpose
   secret: string
+  /** What a sign-in that succeeds gives back. */
+  counted: readonly CountedAttempt[]
 }
 
 /**
@@ -130,7 +132,7 @@ export async function finishSocialSignIn(
   for (const [index, pending] of candidates.entries()) {
     const payload = openPayload(pending, ports)
     if (payload === undefined) continue
-    const { purpose, secret } = payload
+    const { purpose, secret, counted } = payload
     try {
       if (parameters.has('code')) await countReturn(pending, visitor, ports)
       const answer = await provider.socialFinish({ params: parameters, secret, callbackUrl })
@@ -142,6 +144,7 @@ export async function finishSocialSignIn(
         await endUnusedSession(sessionOf(answer), ports)
         return { kind: 'expired' }
       }
+      await giveBack(counted, ports)
       return { kind: 'returned', step: await afterFirstStep(answer, undefined, visitor, ports), purpose }
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
@@ -163,7 +166,7 @@ async function countReturn(
   ports: SignInPorts,
 ): Promise<void> {
   const first = { key: `social return ${id}`, most: 1, windowSeconds: socialTtlSeconds }
-  if ((await countWithin([first], ports)) === 0) return
+  if ((await countWithin([first], ports)).waitSeconds === 0) return
   await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
 }
 
@@ -173,9 +176,9 @@ function openPayload(
   { sealer }: Pick<SignInPorts, 'sealer'>,
 ): SocialPayload | undefined {
   const opened = sealer.open(pending.sealed, contextOf(pending))
-  const { purpose, secret } = JSON.parse(opened ?? '{}') as Partial<SocialPayload>
+  const { purpose, secret, counted = [] } = JSON.parse(opened ?? '{}') as Partial<SocialPayload>
   const known = readPurpose(purpose)
-  return known && secret !== undefined ? { purpose: known, secret } : undefined
+  return known && secret !== undefined ? { purpose: known, secret, counted } : undefined
 }
 
 function contextOf({ id, bindingHash }: Pick<PendingSocialSignIn, 'id' | 'bindingHash'>): string {

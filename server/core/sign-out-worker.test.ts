@@ -178,6 +178,13 @@ describe('how a sign-out ends', () => {
     expect(await dueIn()).toBeUndefined()
   })
 
+  it('at a provider that cannot be asked to: it is closed, and not told as signed out', async () => {
+    fx.provider.playSignOut(failing('disabled'))
+    await worker.run()
+    expect(reports).toEqual([['provider_sign_out_skipped', grantId]])
+    expect(await dueIn()).toBeUndefined()
+  })
+
   it('its refresh refused for good: the same', async () => {
     fx.provider.end()
     fx.runtime.advance(hour)
@@ -195,17 +202,14 @@ describe('how a sign-out ends', () => {
     expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
   })
 
-  it.each<ProviderFailure>(['transient', 'protocol', 'denied', 'disabled'])(
-    '%s: tried again',
-    async (failure) => {
-      fx.provider.playSignOut(failing(failure))
-      await worker.run()
-      expect(reports).toEqual([['provider_sign_out_failed', grantId]])
-      fx.runtime.advance(20)
-      await worker.run()
-      expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
-    },
-  )
+  it.each<ProviderFailure>(['transient', 'protocol', 'denied'])('%s: tried again', async (failure) => {
+    fx.provider.playSignOut(failing(failure))
+    await worker.run()
+    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
+    fx.runtime.advance(20)
+    await worker.run()
+    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+  })
 
   it('a fault in the program is one bad row, and the others are signed out', async () => {
     await end('grant b')

@@ -36,6 +36,7 @@ export interface SignOutWorker {
 /** What the worker tells the log. */
 export type SignOutEvent =
   | 'provider_signed_out' // the session is over at the provider, by this or before
+  | 'provider_sign_out_skipped' // the provider cannot be asked to, or other connections use the session
   | 'provider_sign_out_failed' // tried again later
   | 'provider_sign_out_abandoned' // tried for three days: the session may live on at the provider
   | 'provider_session_unreadable' // the key that sealed it is missing from the ring; tried again later
@@ -70,11 +71,16 @@ export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
       pauseIfLimited(error)
+      if (isFailure(error, 'disabled')) return close(grantId, 'provider_sign_out_skipped')
       // Refused for good: there is nothing left to end.
       if (!isFailure(error, 'terminal')) return postpone(pending, 'provider_sign_out_failed', error)
     }
+    await close(grantId, 'provider_signed_out')
+  }
+
+  async function close(grantId: string, event: SignOutEvent): Promise<void> {
     await store.removeSignOut(grantId)
-    report('provider_signed_out', grantId)
+    report(event, grantId)
   }
 
   /**
@@ -171,7 +177,7 @@ interface Round {
   refreshes: number
 }
 
-function isFailure(error: unknown, failure: 'terminal' | 'invalid_token'): boolean {
+function isFailure(error: unknown, failure: 'terminal' | 'invalid_token' | 'disabled'): boolean {
   return error instanceof ProviderError && error.failure === failure
 }
 

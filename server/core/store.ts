@@ -25,7 +25,9 @@ export interface Store
   /** Connects and brings the schema up to date. Any operation does so by itself; this tells early when it cannot be done. */
   prepare(): Promise<void>
   /**
-   * Deletes at most `limit` rows that expired before `now`, and answers how many rows it deleted or moved. Provider sessions of
+   * Deletes at most `limit` rows that expired before `now`, and answers how many rows it deleted or moved, those not counted
+   * that go with another one: a used refresh token with the access token that it brought. Refresh tokens of grants that have
+   * ended are deleted as well. Provider sessions of
    * expired grants, codes and second factors are due for sign-out from then on. A code is deleted a day after its end,
    * but its unused session is given up as soon as it has expired.
    */

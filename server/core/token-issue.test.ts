@@ -8,7 +8,7 @@ const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
 describe('mintTokens', () => {
   it('stores keys of two tokens with 256 random bits each, behind the time of issue', () => {
-    const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start))
+    const { pair, minted } = mintTokens(grant, 'mcp', { family: undefined }, 3600, createFakeRuntime(start))
     expect(pair.accessToken).toMatch(/^mcpa_0tro8w0[A-Za-z0-9_-]{43}$/)
     expect(pair.refreshToken).toMatch(/^mcpr_0tro8w0[A-Za-z0-9_-]{43}$/)
     expect(pair.accessToken.slice(12)).not.toBe(pair.refreshToken?.slice(12))
@@ -23,7 +23,7 @@ describe('mintTokens', () => {
   it('keys of tokens issued later are greater', () => {
     const keys = [0, 1, 35, 36, 86_400, 1_000_000_000].map(
       (after) =>
-        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', false, 1, createFakeRuntime(start + after)).minted
+        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', 'none', 1, createFakeRuntime(start + after)).minted
           .accessHash,
     )
     expect(keys.toSorted()).toEqual(keys)
@@ -44,19 +44,27 @@ describe('mintTokens', () => {
   })
 
   it('makes no refresh token when none is wanted', () => {
-    const { pair, minted } = mintTokens(grant, 'mcp', false, 3600, createFakeRuntime(start))
+    const { pair, minted } = mintTokens(grant, 'mcp', 'none', 3600, createFakeRuntime(start))
     expect([pair.refreshToken, minted.refreshHash]).toEqual([undefined, undefined])
     expect(tokenResponse(pair, start)).not.toHaveProperty('refresh_token')
   })
 
   it.each([
-    ['its own life', 0, 3600],
-    ['the life of the grant', 3601, 3599],
-    ['nothing, at the end of the grant', 7200, 0],
-  ])('an access token lasts %s', (_what, after, seconds) => {
-    const { pair, minted } = mintTokens(grant, 'mcp', true, 3600, createFakeRuntime(start + after))
+    ['its own life', 0, 3600, 3590],
+    ['the life of the grant', 3601, 3599, 3589],
+    ['the last seconds of the grant', 7180, 20, 18],
+    ['the last second of the grant', 7199, 1, 1],
+    ['nothing, at the end of the grant', 7200, 0, 0],
+  ])('an access token lasts %s, and says a little less', (_what, after, seconds, told) => {
+    const { pair, minted } = mintTokens(
+      grant,
+      'mcp',
+      { family: undefined },
+      3600,
+      createFakeRuntime(start + after),
+    )
     expect(minted.accessExpiresAt).toBe(start + after + seconds)
-    expect(tokenResponse(pair, start + after).expires_in).toBe(seconds)
+    expect(tokenResponse(pair, start + after).expires_in).toBe(told)
   })
 })
 
@@ -66,13 +74,13 @@ describe('tokenResponse (RFC 6749 section 5.1)', () => {
     expect(tokenResponse(pair, start)).toEqual({
       access_token: 'a',
       token_type: 'Bearer',
-      expires_in: 3600,
+      expires_in: 3590,
       scope: 'mcp',
       refresh_token: 'r',
     })
   })
   it('counts a replayed pair from the replay, never below zero', () => {
-    expect(tokenResponse(pair, start + 100).expires_in).toBe(3500)
+    expect(tokenResponse(pair, start + 100).expires_in).toBe(3490)
     expect(tokenResponse(pair, start + 4000).expires_in).toBe(0)
   })
 })

@@ -2,6 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { keySourceOf } from '../key-source.ts'
 import { openProvider } from '../open-provider.ts'
 import type { ServerConfig } from '../setting.ts'
+import type { FileFault } from '../setting-file.ts'
 import { askBaseUrl, checkBaseUrl, checkTransport } from './base-url-check.ts'
 import { checkClock } from './clock-check.ts'
 import { checkCookieName, checkCookieReach } from './cookie-check.ts'
@@ -27,17 +28,18 @@ export type Findings = AsyncGenerator<readonly Finding[]>
 
 /**
  * Looks at everything that a configuration without faults depends on. Read-only, and in an order in which the first
- * broken thing is likely to explain the later ones. `token` is a provider access token to judge.
+ * broken thing is likely to explain the later ones. `faulty` are settings whose files cannot be used, which was said
+ * already: nothing further is said about those files. `token` is a provider access token to judge.
  */
 export async function* examine(
   config: ServerConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-  token?: string,
+  { faulty, token }: { faulty: ReadonlySet<FileFault['field']>; token?: string | undefined },
 ): Findings {
-  const keys = checkKeySource(keySourceOf(config))
-  yield keys.findings
-  yield await checkFiles(config, runtime)
-  const store = await lookAtStore(config, keys.kids)
+  const keys = faulty.has('secretKeys') ? undefined : checkKeySource(keySourceOf(config))
+  yield keys?.findings ?? []
+  yield await checkFiles(config, runtime, faulty)
+  const store = faulty.has('store') ? unknownStore : await lookAtStore(config, keys?.kids)
   yield store.findings
   yield [
     checkTransport(config),
@@ -48,10 +50,11 @@ export async function* examine(
   else yield* examineSupabase(config, runtime)
   yield [...noteSessionLimits(config), ...noteRateLimit(config), noteSessionTokens(config)]
   if (token !== undefined) {
-    const { verify } = openProvider(config, runtime)
-    yield await checkToken(token, config, verify, runtime.now())
+    yield await checkToken(token, config, openProvider(config, runtime), runtime.now())
   }
 }
+
+const unknownStore: StoreReport = { findings: [], isRunning: undefined }
 
 async function* examineSupabase(
   config: ServerConfig,
@@ -86,7 +89,7 @@ async function* examineOidc(config: ServerConfig, runtime: Pick<Runtime, 'now' |
 }
 
 /** A failure of the check itself is a finding too: the others still run. */
-async function lookAtStore(config: ServerConfig, kids: readonly string[]): Promise<StoreReport> {
+async function lookAtStore(config: ServerConfig, kids: readonly string[] | undefined): Promise<StoreReport> {
   try {
     return await checkStore(config, kids)
   } catch (error) {

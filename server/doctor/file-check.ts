@@ -1,60 +1,61 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { readDocumentFile } from '../client-file.ts'
-import { ConfigError } from '../config.ts'
+import { readConfiguredClients, readDocumentCopies } from '../client-file.ts'
+import type { CheckedSettings } from '../config.ts'
 import { reservedScopes } from '../core/scope.ts'
-import { clientPolicy, readConfiguredClients } from '../open-clients.ts'
 import type { ServerConfig } from '../setting.ts'
-import { loadToolModule, ToolModuleError } from '../tool-module-file.ts'
-import { openToolModule } from '../tool-module.ts'
+import { type FileFault, fileFaults, fileFields } from '../setting-file.ts'
+import { readToolModule, toolModuleFaults } from '../tool-module.ts'
 import { type Finding, fail, ok } from './finding.ts'
 
+const findingNames: Readonly<Record<FileFault['field'], string>> = {
+  store: 'store',
+  secretKeys: 'key-ring',
+  clients: 'clients',
+  clientDocumentFile: 'client-documents',
+  tools: 'tools',
+}
+
 /**
- * The files that settings name: clients, client metadata documents and the tools module. The module is loaded, so what stands
- * at its top level runs; it is not started, and none of its tools is called.
+ * Every fault of the files that settings name. The tools module is loaded, so what stands at its top level runs; it is not
+ * started, and none of its tools is called.
  */
-export async function checkFiles(config: ServerConfig, runtime: Pick<Runtime, 'now'>): Promise<Finding[]> {
+export async function findFileFaults(checked: CheckedSettings, now: number): Promise<FileFault[]> {
+  const { tools } = checked.config
+  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
+  return [...fileFaults(checked, fileFields, now), ...toolModuleFaults(reading)]
+}
+
+/** The finding that a {@link FileFault} is, with the setting that names the file. */
+export function fileFinding(
+  { field, problem, nextStep }: FileFault,
+  nameOf: (field: keyof ServerConfig) => string,
+): Finding {
+  return fail(findingNames[field], `${nameOf(field)}: ${problem}`, nextStep)
+}
+
+/** What is in the files that settings name: clients, client metadata documents and tools. Those in `faulty` are left out. */
+export async function checkFiles(
+  config: ServerConfig,
+  runtime: Pick<Runtime, 'now'>,
+  faulty: ReadonlySet<FileFault['field']>,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
   const { clients, clientDocumentFile, tools } = config
-  return [
-    ...(clients === undefined ? [] : checkClients(clients, config, runtime)),
-    ...(clientDocumentFile === undefined ? [] : checkDocuments(clientDocumentFile, config)),
-    ...(tools === undefined ? [] : await checkTools(tools)),
-  ]
-}
-
-function checkClients(path: string, config: ServerConfig, runtime: Pick<Runtime, 'now'>): Finding[] {
-  return withFaults('clients', path, () => {
+  if (clients !== undefined && !faulty.has('clients')) {
     const count = readConfiguredClients(config, runtime.now()).size
-    return ok('clients', `${path} holds ${plural(count, 'client')}.`)
-  })
-}
-
-function checkDocuments(path: string, config: ServerConfig): Finding[] {
-  return withFaults('client-documents', path, () => {
-    const count = readDocumentFile(path, clientPolicy(config)).size
-    return ok('client-documents', `${path} holds ${plural(count, 'client metadata document')}.`)
-  })
-}
-
-async function checkTools(path: string): Promise<Finding[]> {
-  try {
-    const module = await loadToolModule(path)
-    const { definitions } = openToolModule(module, reservedScopes, () => {})
-    return [ok('tools', `${path} offers ${plural(definitions.length, 'plain tool')}.`)]
-  } catch (error) {
-    if (!(error instanceof ToolModuleError)) throw error
-    return [fail('tools', error.message, 'docs/tools.md says how a tools module is written.')]
+    findings.push(ok('clients', `${clients} holds ${plural(count, 'client')}.`))
   }
-}
-
-function withFaults(name: string, path: string, check: () => Finding): Finding[] {
-  try {
-    return [check()]
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return error.problems.map((problem) =>
-      fail(name, problem, `Correct ${path}; docs/clients.md says what it holds.`),
+  if (clientDocumentFile !== undefined && !faulty.has('clientDocumentFile')) {
+    const count = readDocumentCopies(config).size
+    findings.push(
+      ok('client-documents', `${clientDocumentFile} holds ${plural(count, 'client metadata document')}.`),
     )
   }
+  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
+  if (reading?.kind === 'module') {
+    findings.push(ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`))
+  }
+  return findings
 }
 
 function plural(count: number, noun: string): string {

@@ -1,14 +1,17 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { parseSecretKeys } from '../config-value.ts'
 import type { SealedSessionStore } from '../core/sealed-session.ts'
 import type { KeySource } from '../key-source.ts'
+import { readSettingFile } from '../setting-file-text.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 
 const name = 'key-ring'
-const generate = 'Make a key with drawbridge-server keys generate'
 
-/** Whether there are keys, and whether others can read them. Answers the names of the keys too. */
+/**
+ * Which keys there are, and whether others can read them. A key file must have passed `fileFaults`: one that is not there
+ * is one that the server makes. Answers the names of the keys too.
+ */
 export function checkKeySource(source: KeySource): { findings: Finding[]; kids: readonly string[] } {
   switch (source.kind) {
     case 'memory':
@@ -33,26 +36,13 @@ function checkKeyFile(source: KeySource & { kind: 'file' }): {
   findings: Finding[]
   kids: readonly string[]
 } {
-  const { path, generated } = source
-  try {
-    const text = readFileSync(path, 'utf8')
-    const kids = parseSecretKeys(keyFileEntries(text).join(',')).map(({ kid }) => kid)
-    return { findings: [ok(name, describeRing(kids, path)), ...checkMode(path)], kids }
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && generated) {
-      return { findings: [ok(name, `The first start makes a key in ${path}.`)], kids: [] }
-    }
-    if (code === 'ENOENT') {
-      return { findings: [fail(name, `There is no file ${path}.`, `${generate} >> ${path}`)], kids: [] }
-    }
-    if (code !== undefined) {
-      const fix = 'Let the user that runs the server read it.'
-      return { findings: [fail(name, `${path} cannot be read: ${code}.`, fix)], kids: [] }
-    }
-    const fix = `Write one kid:base64 a line. ${generate}.`
-    return { findings: [fail(name, `${path} holds no key ring: ${message}.`, fix)], kids: [] }
+  const { path } = source
+  const file = readSettingFile(path)
+  if (file.kind === 'unreadable') {
+    return { findings: [ok(name, `The first start makes a key in ${path}.`)], kids: [] }
   }
+  const kids = parseSecretKeys(keyFileEntries(file.text).join(',')).map(({ kid }) => kid)
+  return { findings: [ok(name, describeRing(kids, path)), ...checkMode(path)], kids }
 }
 
 function checkMode(path: string): Finding[] {

@@ -30,6 +30,18 @@ function states(findings: readonly Finding[]): Record<string, string> {
   return Object.fromEntries(findings.map(({ name, state }) => [name, state]))
 }
 
+describe('a provider that cannot revoke', () => {
+  const signOut = (providerSessions: 'many' | 'one'): Finding | undefined =>
+    checkOidcFeatures({ ...config, providerSessions }, facts({ revocation_endpoint: undefined })).find(
+      ({ name }) => name === 'sign-out',
+    )
+
+  it('may be dex, which needs a setting of its own', () => {
+    expect(signOut('many')?.fix).toContain('DRAWBRIDGE_PROVIDER_SESSIONS=one')
+    expect(signOut('one')?.fix).not.toContain('DRAWBRIDGE_PROVIDER_SESSIONS')
+  })
+})
+
 describe('asking', () => {
   it('takes the discovery document below the issuer, and the keys that it names', async () => {
     const asked: string[] = []

@@ -23,7 +23,7 @@ export async function askOidc(
   return { discovery, keySet }
 }
 
-type OidcConfig = Pick<ServerConfig, 'providerIssuer' | 'providerScope'>
+type OidcConfig = Pick<ServerConfig, 'providerIssuer' | 'providerScope' | 'providerSessions'>
 
 function discoveryUrl({ providerIssuer }: Pick<ServerConfig, 'providerIssuer'>): string {
   return `${providerIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`
@@ -97,7 +97,7 @@ export function checkOidcFeatures(config: OidcConfig, { discovery }: OidcFacts):
       ),
     )
   }
-  return [...findings, checkRefreshTokens(config, lists), checkSignOut(document)]
+  return [...findings, checkRefreshTokens(config, lists), checkSignOut(config, document)]
 }
 
 function checkRefreshTokens(
@@ -123,16 +123,20 @@ function checkRefreshTokens(
   return ok(name, `Refresh tokens are asked for${asked ? ' with offline_access' : ''}.`)
 }
 
-function checkSignOut(document: JsonObject): Finding {
+function checkSignOut({ providerSessions }: OidcConfig, document: JsonObject): Finding {
   const name = 'sign-out'
   if (typeof document['revocation_endpoint'] === 'string') {
     return ok(name, 'Ended connections are revoked at the provider.')
   }
-  return warn(
-    name,
-    'The provider has no revocation endpoint: what is ended here lives on there until it expires.',
-    'Keep sessions at the provider short if that matters.',
-  )
+  const lasting =
+    'The provider has no revocation endpoint: what is ended here lives on there until it expires.'
+  return providerSessions === 'one'
+    ? warn(name, lasting, 'Keep sessions at the provider short if that matters.')
+    : warn(
+        name,
+        `${lasting} If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.`,
+        'For dex set DRAWBRIDGE_PROVIDER_SESSIONS=one. Otherwise keep sessions at the provider short if that matters.',
+      )
 }
 
 function documentOf(discovery: Visit): JsonObject | undefined {

@@ -55,7 +55,7 @@ export function noteSessionLimits({
     warn(
       name,
       `Three settings of the project end connections before their ${length}: time-box, inactivity timeout and single session per user; they cannot be seen from outside.`,
-      'Look at them under Authentication, Sessions. With a single session, signing in here also signs the user out of the web app.',
+      'Look at them under Authentication, Sessions. With a single session, connecting a client signs the user out of the web app, and of every other client they connected.',
     ),
   ]
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteMigrations } from '../store/sqlite/migrations.ts'
@@ -19,27 +19,13 @@ export interface SqliteReport {
   isReadable: boolean
 }
 
-/** Looks at the file at `path` and around it. Nothing is made where there is nothing. */
+/** Looks at the file at `path`, which `fileFaults` has passed, and around it. Nothing is made where there is nothing. */
 export function checkSqlite(path: string): SqliteReport {
   const folder = nearestFolder(dirname(path))
   const space = checkSpace(folder)
   if (!existsSync(path)) {
-    const made = mayWrite(folder)
-      ? ok(name, `The first start makes ${path}.`)
-      : fail(
-          name,
-          `${path} cannot be made: ${folder} may not be written.`,
-          'Let the user that runs the server write it, or choose another DRAWBRIDGE_STORE.',
-        )
-    return { findings: [made, ...space], isRunning: false, isReadable: false }
-  }
-  if (!mayWrite(path) || !mayWrite(dirname(path))) {
-    const broken = fail(
-      name,
-      `${path} and its folder may not be written by this user.`,
-      'Run doctor as the user that runs the server, or give the folder to that user.',
-    )
-    return { findings: [broken, ...space], isRunning: false, isReadable: false }
+    const findings = [ok(name, `The first start makes ${path}.`), ...space]
+    return { findings, isRunning: false, isReadable: false }
   }
   const isRunning = isClaimed(path)
   const schema = readSqliteSchema(path)
@@ -58,15 +44,6 @@ export function checkSqlite(path: string): SqliteReport {
 
 function nearestFolder(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
-}
-
-function mayWrite(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function checkMode(path: string): Finding[] {

@@ -13,10 +13,13 @@ export interface StoreReport {
   isRunning: boolean | undefined
 }
 
-/** Whether the store can be used, and whether the ring, whose keys are `kids`, opens what is in it. */
+/**
+ * Whether the store can be used, and whether the ring, whose keys are `kids`, opens what is in it. Without a ring to
+ * compare with, nothing is said about keys.
+ */
 export async function checkStore(
   { store }: Pick<ServerConfig, 'store'>,
-  kids: readonly string[],
+  kids: readonly string[] | undefined,
 ): Promise<StoreReport> {
   switch (store.kind) {
     case 'memory':
@@ -32,7 +35,7 @@ export async function checkStore(
       }
     case 'sqlite': {
       const { findings, isRunning, isReadable } = checkSqlite(store.path)
-      const sealing = isReadable ? [await checkKeysOf(store, kids)] : []
+      const sealing = isReadable && kids ? [await checkKeysOf(store, kids)] : []
       return { findings: [...findings, ...sealing], isRunning }
     }
     case 'postgres':
@@ -42,14 +45,14 @@ export async function checkStore(
 
 async function examinePostgres(
   store: ServerConfig['store'] & { kind: 'postgres' },
-  kids: readonly string[],
+  kids: readonly string[] | undefined,
 ): Promise<Finding[]> {
   try {
     const facts = await askPostgres(store.url)
     const findings = checkPostgres(facts, store.url)
     // Any operation would bring an older schema up to date, and doctor changes nothing.
     const isReadable = facts.schema === postgresMigrations.length
-    return isReadable ? [...findings, await checkKeysOf(store, kids)] : findings
+    return isReadable && kids ? [...findings, await checkKeysOf(store, kids)] : findings
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown'
     return [

@@ -178,6 +178,11 @@ describe('the issuer', () => {
     expect(finding).toMatchObject({ state: 'fail', fix: `Set DRAWBRIDGE_PROVIDER_ISSUER=${AUTH}/` })
   })
 
+  it('that is empty: the provider has to be given one, not this server', () => {
+    const finding = check(answer(200, { issuer: '' }), answer(404))
+    expect(finding).toMatchObject({ state: 'fail', fix: `Set GOTRUE_JWT_ISSUER=${AUTH} at the provider.` })
+  })
+
   it.each([[nowhere], [answer(404)], [answer(200, { issuer: 5 })]])(
     'that is not published: a token tells',
     (found) => {

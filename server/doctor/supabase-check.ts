@@ -147,6 +147,13 @@ export function checkIssuer(config: SupabaseConfig, { discovery }: SupabaseFacts
       'Pipe an access token of the web app into: drawbridge-server doctor --token-stdin',
     )
   }
+  if (issuer === '') {
+    return fail(
+      name,
+      'The provider says nothing about where its tokens come from (its issuer is empty): every sign-in fails.',
+      `Set GOTRUE_JWT_ISSUER=${expected} at the provider.`,
+    )
+  }
   return issuer === expected
     ? ok(name, `The provider issues as ${expected}.`)
     : fail(

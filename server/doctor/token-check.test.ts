@@ -26,17 +26,21 @@ const claims = {
   exp: runtime.now() + 3600,
 }
 
-/** What is said of a token, by the verifier that `/mcp` uses. */
-function check(token: string, overrides: Parameters<typeof configSample>[0] = {}): Promise<Finding[]> {
+/** What is said of a token, by the verifier that `/mcp` uses; `user` is what the provider says about its session. */
+function check(
+  token: string,
+  overrides: Parameters<typeof configSample>[0] = {},
+  user: () => Response = () => Response.json({ id }),
+): Promise<Finding[]> {
   const config = configSample({
     provider: 'supabase',
     providerUrl: issuer,
     providerIssuer: issuer,
     ...overrides,
   })
-  const fetch = async (): Promise<Response> => Response.json({ keys: [key.published] })
-  const { verify } = openProvider(config, { ...runtime, fetch })
-  return checkToken(token, config, verify, runtime.now())
+  const fetch = async ({ url }: Request): Promise<Response> =>
+    url.endsWith('/user') ? user() : Response.json({ keys: [key.published] })
+  return checkToken(token, config, openProvider(config, { ...runtime, fetch }), runtime.now())
 }
 
 function broken(findings: readonly Finding[]): string[] {
@@ -61,8 +65,34 @@ describe('a provider token', () => {
         'token-is_anonymous',
         'token-client_id',
         'token',
+        'token-session',
       ])
     }
+  })
+
+  it.each<[what: string, state: string, user: () => Response]>([
+    [
+      'whose session was signed out',
+      'fail',
+      () => Response.json({ code: 'session_not_found' }, { status: 403 }),
+    ],
+    ['that the provider refuses', 'fail', () => Response.json({ code: 'bad_jwt' }, { status: 403 })],
+    [
+      'while the provider is in trouble',
+      'warn',
+      () => Response.json({ code: 'unexpected_failure' }, { status: 500 }),
+    ],
+  ])('%s: %s, although it passes every rule', async (_what, state, user) => {
+    const findings = await check(await signWith(key, claims), {}, user)
+    expect(findings.at(-2)).toMatchObject({ name: 'token', state: 'ok' })
+    expect(findings.at(-1)).toMatchObject({ name: 'token-session', state })
+  })
+
+  it('is not asked about where sessions are not checked', async () => {
+    const findings = await check(await signWith(key, claims), { sessionCheck: undefined }, () =>
+      Response.error(),
+    )
+    expect(findings.at(-1)).toMatchObject({ name: 'token', state: 'ok' })
   })
 
   it.each<[rule: string, changes: Record<string, unknown>]>([

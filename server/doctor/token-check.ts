@@ -6,7 +6,7 @@ import { fail, type Finding, ok, warn } from './finding.ts'
 
 type TokenConfig = Pick<
   ServerConfig,
-  'provider' | 'providerIssuer' | 'providerAudience' | 'providerJwtSecret'
+  'provider' | 'providerIssuer' | 'providerAudience' | 'providerJwtSecret' | 'sessionCheck'
 >
 
 /** One rule about what a token says: undefined where it holds, else what is wrong and what to do about it. */
@@ -125,13 +125,13 @@ function quote(value: unknown): string {
 }
 
 /**
- * Which rules for provider tokens `text` passes and fails, one finding each, then what the verifier itself says. The
- * token is in none of them; its issuer, audience, algorithm and ages are.
+ * Which rules for provider tokens `text` passes and fails, one finding each, then what the verifier itself says, and
+ * whether the provider says that the session lives, unless sessions are not checked here. The token is in none of them; its issuer, audience, algorithm and ages are.
  */
 export async function checkToken(
   text: string,
   config: TokenConfig,
-  verify: SessionProvider['verify'],
+  { verify, probe }: Pick<SessionProvider, 'verify' | 'probe'>,
   now: number,
 ): Promise<Finding[]> {
   const token = text.trim().replace(/^Bearer +/i, '')
@@ -151,7 +151,29 @@ export async function checkToken(
     const broken = rule(jwt, config, now)
     return broken ? fail(`token-${name}`, broken.message, broken.fix) : ok(`token-${name}`, 'It passes.')
   })
-  return [...findings, await verdict(token, verify)]
+  const verified = await verdict(token, verify)
+  if (verified.state !== 'ok' || !probe || config.sessionCheck === undefined) return [...findings, verified]
+  return [...findings, verified, await checkLife(token, probe)]
+}
+
+/** Whether the session behind a token that is sound still lives, which `/mcp` asks as well. */
+async function checkLife(token: string, probe: NonNullable<SessionProvider['probe']>): Promise<Finding> {
+  const name = 'token-session'
+  try {
+    if ((await probe(token)) === 'live') return ok(name, 'Its session lives at the provider.')
+    return fail(
+      name,
+      'The provider says that its session has ended, so /mcp refuses it.',
+      'Sign in to the web app again, and take the new token.',
+    )
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    return warn(
+      name,
+      `Whether its session lives cannot be told: ${error.message}`,
+      'See the findings about the provider above.',
+    )
+  }
 }
 
 async function verdict(token: string, verify: NonNullable<SessionProvider['verify']>): Promise<Finding> {

@@ -1,6 +1,6 @@
 import type { AccountSession } from '../core/account-session.ts'
 import type { ClientStore } from '../core/client.ts'
-import type { GrantRecord, GrantStore } from '../core/grant.ts'
+import type { AuthorizationCodeRecord, GrantRecord, GrantStore } from '../core/grant.ts'
 import type { RequestContext } from './endpoint.ts'
 import type { LoginPorts } from './login.ts'
 
@@ -12,7 +12,10 @@ const mostRead = 10_000
 /** What the page of a person's connections needs: the login flow, the grants, and the clients as they are stored. */
 export interface AccountPorts {
   login: LoginPorts
-  grants: Pick<GrantStore, 'listGrants' | 'findGrant' | 'endGrant' | 'endGrants'>
+  grants: Pick<
+    GrantStore,
+    'listGrants' | 'findGrant' | 'endGrant' | 'endGrants' | 'listUnredeemedCodes' | 'expireCode'
+  >
   storedClients: Pick<ClientStore, 'findClient'>
 }
 
@@ -28,16 +31,31 @@ export async function listRecords(userId: string, { grants }: AccountPorts): Pro
   return records
 }
 
+/** What a user allowed and no client or device has fetched yet; those that expire first come first. */
+export function listWaiting(
+  userId: string,
+  { grants, login }: AccountPorts,
+): Promise<AuthorizationCodeRecord[]> {
+  return grants.listUnredeemedCodes({ userId }, { now: login.signIn.runtime.now(), limit: pageSize })
+}
+
 /**
- * Ends one connection, its tokens at once. False when it had ended before, or is not one of whoever is signed in: the two look
+ * Ends one connection, its tokens at once, or what was allowed and has not been fetched. False when it had ended before, or is not one of whoever is signed in: the two look
  * the same.
  */
 export async function endConnection(
   grantId: string,
   { userId }: AccountSession,
   context: RequestContext,
-  { grants, login }: AccountPorts,
+  ports: AccountPorts,
 ): Promise<boolean> {
+  const { grants, login } = ports
+  const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
+  if (waiting && (await grants.expireCode(waiting.codeHash, login.signIn.runtime.now()))) {
+    reportRevoked(waiting.grant, context)
+    return true
+  }
+  // Also when it was fetched a moment ago.
   const now = login.signIn.runtime.now()
   const record = await grants.findGrant(grantId)
   if (!record || record.grant.user.id !== userId) return false
@@ -47,7 +65,7 @@ export async function endConnection(
   return true
 }
 
-/** Ends every connection of whoever is signed in. Rejected half-way, it can be asked for again. */
+/** Ends every connection of whoever is signed in, and what they allowed and nobody has fetched. Rejected half-way, it can be asked for again. */
 export async function endAllConnections(
   { userId }: AccountSession,
   context: RequestContext,

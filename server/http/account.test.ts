@@ -267,6 +267,7 @@ describe('the list', () => {
     ['refresh_token_reuse', 'was disconnected for safety'],
     ['code_reuse', 'was disconnected for safety'],
     ['provider_session_ended', 'the sign-in behind it had ended'],
+    ['provider_refresh_refused', 'no longer renewed the sign-in'],
   ] as const)('says for 30 days that a connection was ended by %s', async (reason, text) => {
     await connect('one')
     await login.shared.store.endGrant('grant one', reason, start)

@@ -6,9 +6,16 @@ import {
   sealAccountForm,
   sealAccountSession,
 } from '../core/account-session.ts'
+import { isDeviceCode } from '../core/authorization-code.ts'
 import type { BrowserBinding } from '../core/sign-in-transaction.ts'
 import { overviewOf } from '../core/connection.ts'
-import { type AccountPorts, endAllConnections, endConnection, listRecords } from './account-connections.ts'
+import {
+  type AccountPorts,
+  endAllConnections,
+  endConnection,
+  listRecords,
+  listWaiting,
+} from './account-connections.ts'
 import { createClientNames } from './account-client-names.ts'
 import { page, redirect } from './answer.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
@@ -79,22 +86,31 @@ async function showConnections(
 async function renderConnections({ session, binding }: Visit, ports: AccountPorts): Promise<Response> {
   const { login } = ports
   const now = login.signIn.runtime.now()
+  // In this order: what is fetched in between is in both, not in neither.
+  const waiting = await listWaiting(session.userId, ports)
   const overview = overviewOf(await listRecords(session.userId, ports), now)
   const shown = overview.live.slice(0, mostShown)
   const ended = overview.ended.slice(0, mostEndedShown)
-  const clients = await createClientNames([...shown, ...ended], ports)
+  const clients = await createClientNames([...shown, ...ended, ...waiting], ports)
   const html = connectionsPage({
     action: pagePath(ports),
     form: sealAccountForm(session, binding, login.signIn),
     email: session.email,
     notice: session.notice && noticeTexts[session.notice],
-    connections: shown.map(({ grant, lastUse }) => ({
+    connections: shown.map(({ grant, lastUse, replays }) => ({
       id: grant.id,
       client: clients.nameOf(grant.clientId),
       returnsTo: clients.returnsToOf(grant.clientId),
       createdAt: grant.createdAt,
       lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address },
+      replays,
       expiresAt: grant.expiresAt,
+    })),
+    waiting: waiting.map((code) => ({
+      id: code.grant.id,
+      client: clients.nameOf(code.grant.clientId),
+      isDevice: isDeviceCode(code),
+      allowedAt: code.grant.createdAt,
     })),
     more: overview.live.length - shown.length,
     ended: ended.map(({ grant, endedAt, end }) => ({

@@ -8,7 +8,7 @@ import { finishedPage } from './pages/finished-page.ts'
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
 
 /** The redirect URI with the outcome, `state` and `iss` (RFC 9207) in its query; a query it already has stays. */
-function authorizationResponseUrl(
+export function authorizationResponseUrl(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
   issuer: string,

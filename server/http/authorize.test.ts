@@ -70,6 +70,25 @@ describe('GET /oauth/authorize', () => {
     expect(html).toContain(response.headers.get('x-request-id') ?? 'no request id')
   })
 
+  it.each([
+    'https://app.example.com/cb/x',
+    'https://app.example.com/cb2',
+    'https://app.example.com/cb?next=https://evil.example/',
+    'https://app.example.com/cb/../../evil',
+    'https://app.example.com/cb%2fx',
+    'https://app.example.com/cb;x',
+    'https://app.example.com:8443/cb',
+    'https://app.example.com.evil.example/cb',
+    'https://app.example.com@evil.example/cb',
+  ])('RFC 9700 4.1.3: %s only begins like what was registered: a page, never a redirect', async (uri) => {
+    const { client_id: web } = await drawbridge.register({ redirect_uris: ['https://app.example.com/cb'] })
+    const url = drawbridge.authorizeUrl(web, { redirect_uri: uri })
+    const response = await drawbridge.app.fetch(new Request(url, { redirect: 'manual' }))
+    expect(response.status).toBe(400)
+    expect(response.headers.get('location')).toBeNull()
+    expect(await response.text()).toContain('unknown address')
+  })
+
   it.each(['client_id', 'redirect_uri'])('a repeated %s is a page', async (name) => {
     const url = drawbridge.authorizeUrl(clientId)
     url.searchParams.append(name, url.searchParams.get(name) ?? '')

@@ -1,7 +1,10 @@
-import { parseAuthorizationRequest } from '../core/authorization-request.ts'
-import { answerClient } from './authorization-response.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { type AuthorizationRequestResult, parseAuthorizationRequest } from '../core/authorization-request.ts'
+import { finderFor } from '../core/client.ts'
+import { isUnusedRegistration } from '../core/client-life.ts'
+import { answerClient, authorizationResponseUrl, returnAddress } from './authorization-response.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { bindingOf, type LoginPorts, visitorOf } from './login.ts'
+import { bindingOf, type LoginPorts, sourceOf, visitorOf } from './login.ts'
 import { readOwnForm, takeLoginForm } from './login-form.ts'
 import { renderLogin } from './login-render.ts'
 import { loginPaths } from './login-view.ts'
@@ -24,8 +27,9 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
 
 async function showLogin(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
   const parameters = new URL(request.url).searchParams
+  const visitor = visitorOf(request, bindingOf(request, ports), context, ports)
   const parsed = await parseAuthorizationRequest(parameters, {
-    clients: ports.clients,
+    clients: finderFor(sourceOf(visitor), ports.clients),
     resource: ports.urls.resource,
     scopes: ports.codes.scopes,
   })
@@ -37,10 +41,12 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
     }
     case 'refused': {
       context.report('authorization_refused', { error: parsed.error })
-      return answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
+      // Nobody has been asked yet: where a stranger registered an address, the person decides whether to go there.
+      return isUnusedRegistration(parsed.client) && isForeignSite(parsed.redirectUri)
+        ? refusedPage(parsed, context, ports)
+        : answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
     }
     case 'accepted': {
-      const visitor = visitorOf(request, bindingOf(request, ports), context, ports)
       const { client, request: asked } = parsed
       const email = shownEmail(parameters, parsed.loginHint)
       return renderLogin(
@@ -51,6 +57,26 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
       )
     }
   }
+}
+
+/** Whether a redirect URI leads to another computer: neither to a program on this one nor to an app by its own scheme. */
+function isForeignSite(redirectUri: string): boolean {
+  const { protocol, hostname } = new URL(redirectUri)
+  return /^https?:$/.test(protocol) && !isLoopbackHostname(hostname)
+}
+
+/** Says what is wrong with a request, and leaves going back to the app to the person (RFC 9700 section 4.11.2). */
+function refusedPage(
+  refused: Extract<AuthorizationRequestResult, { kind: 'refused' }>,
+  context: RequestContext,
+  ports: LoginPorts,
+): Response {
+  const { description, redirectUri } = refused
+  const way = {
+    url: authorizationResponseUrl(refused, refused, ports.urls.issuer),
+    host: returnAddress(redirectUri),
+  }
+  return strandedPage('request_refused', context, ports, description, way)
 }
 
 /**

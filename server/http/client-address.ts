@@ -24,7 +24,7 @@ export type AddressChain = (
 /** How the server is reached. */
 export interface Reach {
   /**
-   * Only proxies connect, as with an https base URL: TLS ends before this server. The address of one that is not trusted
+   * Only proxies connect, as with an https base URL while requests come by http: TLS ends before this server. The address of one that is not trusted
    * says nothing about the client then, and is better not known than taken for everybody's.
    */
   onlyByProxy?: boolean
@@ -45,7 +45,12 @@ type Range = [Address, number]
  */
 export function createClientAddress(trustedProxies: readonly string[], reach: Reach = {}): ClientAddress {
   const chain = createAddressChain(trustedProxies, reach)
-  return (request, peer) => chain(request.headers.get('x-forwarded-for'), peer?.address)
+  // A server of somebody else's may end TLS itself, and then clients connect to it.
+  const direct = createAddressChain(trustedProxies)
+  return (request, peer) => {
+    const read = request.url.startsWith('https:') ? direct : chain
+    return read(request.headers.get('x-forwarded-for'), peer?.address)
+  }
 }
 
 /** {@link createClientAddress} over the header and the peer's address themselves. */

@@ -1,9 +1,9 @@
 import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
-import { type Client, ClientUnavailableError } from '../core/client.ts'
+import { type Client, ClientUnavailableError, finderFor } from '../core/client.ts'
 import { readForm } from './body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { retryLater } from './retry-later.ts'
+import { retryLater, tooManyRequests } from './retry-later.ts'
 
 const usualRetrySeconds = 5
 
@@ -36,17 +36,34 @@ export function createClientEndpoint(
       async POST(request, context) {
         try {
           const form = await readForm(request)
-          return await answer(await readClient(request, form, authentication), form, context)
+          const client = await readClient(request, form, authenticationFor(context, authentication))
+          return await answer(client, form, context)
         } catch (error) {
           if (error instanceof OAuthError && error.code === 'temporarily_unavailable') {
             const { code, description, cause } = error
             context.report('request_refused', { code, description, error: cause })
-            const known = cause instanceof ClientUnavailableError ? cause.retryAfterSeconds : undefined
-            return retryLater(error, known ?? usualRetrySeconds)
+            const { limited = false, retryAfterSeconds = usualRetrySeconds } =
+              cause instanceof ClientUnavailableError ? cause : {}
+            return limited
+              ? tooManyRequests(description, retryAfterSeconds)
+              : retryLater(error, error.retryAfterSeconds ?? retryAfterSeconds)
           }
           throw error
         }
       },
     },
+  }
+}
+
+/** What has to be fetched to know the client, or its keys, counts for the address that the request comes from. */
+function authenticationFor(
+  { address }: RequestContext,
+  ports: ClientAuthenticationPorts,
+): ClientAuthenticationPorts {
+  const source = { address, known: false }
+  return {
+    ...ports,
+    clients: finderFor(source, ports.clients),
+    fetchKeys: (query) => ports.fetchKeys({ ...query, source }),
   }
 }

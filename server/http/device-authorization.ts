@@ -1,8 +1,10 @@
 import type { AttemptStore } from '../core/attempt.ts'
+import { countWithin, limitsOf } from '../core/attempt-limit.ts'
+import { isInUse } from '../core/client-life.ts'
 import { deviceGrantType } from '../core/client.ts'
 import { type DeviceAuthorizationPorts, startDeviceAuthorization } from '../core/device-authorization.ts'
-import { countDeviceStart } from '../core/device-start-limit.ts'
 import { requireGrantType } from '../core/grant-type.ts'
+import { deviceStarts } from '../core/limit-table.ts'
 import { json } from './answer.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from './cors.ts'
@@ -24,7 +26,8 @@ export function createDeviceAuthorizationEndpoint(
   return createClientEndpoint(path, everyone, ports, async (client, form, context) => {
     requireGrantType(client, deviceGrantType)
     const { address } = context
-    const waitSeconds = await countDeviceStart(address, { store: ports.attempts, runtime: ports.runtime })
+    const limits = limitsOf(deviceStarts, { address, known: isInUse(client) })
+    const { waitSeconds } = await countWithin(limits, { store: ports.attempts, runtime: ports.runtime })
     if (waitSeconds > 0) {
       context.report('device_limit_reached', { client_id: client.id })
       return tooManyRequests('Too many devices were started. Wait as long as Retry-After says.', waitSeconds)

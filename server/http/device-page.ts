@@ -1,11 +1,12 @@
+import { countWithin, limitsOf } from '../core/attempt-limit.ts'
 import { openForBrowser, sealForBrowser } from '../core/browser-seal.ts'
 import { findDeviceByUserCode } from '../core/device-authorization.ts'
+import { userCodes } from '../core/limit-table.ts'
 import type { BrowserBinding } from '../core/sign-in-transaction.ts'
 import { normaliseUserCode } from '../core/user-code.ts'
-import { countUserCode } from '../core/user-code-limit.ts'
 import { page } from './answer.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { bindingOf, findSubject, type LoginPorts, visitorOf } from './login.ts'
+import { bindingOf, findSubject, type LoginPorts, sourceOf, visitorOf } from './login.ts'
 import { readOwnForm, sealRefusals, takeLoginForm } from './login-form.ts'
 import { renderLogin } from './login-render.ts'
 import { loginPaths } from './login-view.ts'
@@ -60,7 +61,9 @@ async function takeCode(
     const error = 'A code has eight letters. Type it as your device shows it.'
     return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
   }
-  const waitSeconds = await countUserCode(context.address, ports.signIn)
+  const visitor = visitorOf(request, binding, context, ports)
+  const limits = limitsOf(userCodes, sourceOf(visitor))
+  const { waitSeconds } = await countWithin(limits, ports.signIn)
   if (waitSeconds > 0) {
     context.report('device_code_limited')
     const minutes = Math.ceil(waitSeconds / 60)
@@ -74,7 +77,6 @@ async function takeCode(
       'No device waits with that code. Compare it with your device; if it is the same, it has expired: start again there.'
     return renderEntry({ userCode, error }, binding, 400, ports)
   }
-  const visitor = visitorOf(request, binding, context, ports)
   const subject = await findSubject({ kind: 'device', device, userCode }, visitor, ports)
   if (!subject) return strandedPage('device_client_unknown', context, ports)
   context.report('device_code_taken', { client_id: device.clientId })

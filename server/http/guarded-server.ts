@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { connectionLimit } from './connection-limit.ts'
 import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-answer.ts'
 import { maxHeaderBytes, mostHeaders, type RequestFault, requestFaults } from './request-fault.ts'
 import { formFaultOf } from './request-form.ts'
@@ -15,15 +16,15 @@ export interface ListenerLimits {
   keepAliveTimeoutMs: number
   /** How often the ones above are looked at. */
   checkIntervalMs: number
+  /** By default {@link connectionLimit}. */
   maxConnections: number
 }
 
-const defaultLimits: ListenerLimits = {
+const defaultLimits: Omit<ListenerLimits, 'maxConnections'> = {
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 65_000,
   checkIntervalMs: 5000,
-  maxConnections: 8192,
 }
 
 /** What is known of a request before it is one: all that a {@link RequestGate} goes by. */
@@ -48,7 +49,7 @@ export function createGuardedServer(
   gate: RequestGate | undefined,
   serve: NodeHandler,
 ): Server {
-  const limits = { ...defaultLimits, ...given }
+  const limits = { maxConnections: connectionLimit(), ...defaultLimits, ...given }
   const handle: NodeHandler = (request, response) => {
     const refusal = gate?.refuse(request) ?? formRefusalOf(request, gate)
     // A connection that only has refusals is kept: taking the next one would be more work than answering on it.

@@ -84,9 +84,10 @@ async function allowDevice(
   context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
   return page(
     messagePage({
-      title: 'Your device is connected',
+      title: 'Your device may connect',
       bridge: 'lowered',
-      message: 'It may use your account now, and notices so by itself within a few seconds.',
+      message:
+        'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
       nextStep: 'Go back to your device. You can close this page.',
       link: {
         url: accountPath(ports),

@@ -1,7 +1,7 @@
 import { type ProviderCapabilities, ProviderError } from '../core/session-provider.ts'
 import { page } from './answer.ts'
 import type { RequestContext } from './endpoint.ts'
-import type { LoginPorts, LoginSubject } from './login.ts'
+import { type LoginPorts, type LoginSubject, notePageOpen } from './login.ts'
 import { subjectPageView } from './login-view.ts'
 import { captchaPolicy } from './pages/captcha.ts'
 import { contentSecurityPolicy } from './pages/layout.ts'
@@ -28,6 +28,7 @@ export async function renderLogin(
     return undefined
   })
   if (!capabilities) return strandedPage('sign_in_unavailable', context, ports)
+  await notePageOpen(subject, ports)
   const password = capabilities.password && ports.signIn.provider.passwordSignIn !== undefined
   const captcha = password ? capabilities.captcha : undefined
   const failure = given && withCaptchaKnown(given, capabilities)

@@ -8,7 +8,7 @@ import {
 import type { ProviderFailure } from '../core/session-provider.ts'
 import { page } from './answer.ts'
 import type { RequestContext } from './endpoint.ts'
-import type { LoginPorts, LoginSubject } from './login.ts'
+import { type LoginPorts, type LoginSubject, notePageOpen } from './login.ts'
 import { completeLogin } from './login-completion.ts'
 import { renderLogin } from './login-render.ts'
 import { subjectPageView } from './login-view.ts'
@@ -77,12 +77,13 @@ function overFailure(result: SecondFactorOver): SignInFailure {
   }
 }
 
-function renderSecondFactor(
+async function renderSecondFactor(
   subject: LoginSubject,
   { id, factors }: SecondFactorPrompt,
   retry: SecondFactorRetry | undefined,
   ports: LoginPorts,
-): Response {
+): Promise<Response> {
+  await notePageOpen(subject, ports)
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
     ...subjectPageView(subject, id, ports),

@@ -1,8 +1,10 @@
 import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
+import type { AttemptSource } from '../core/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../core/authorization-code.ts'
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
-import type { Client, ClientFinder } from '../core/client.ts'
+import type { Client, ClientFinder, ClientStore } from '../core/client.ts'
 import type { DeviceStore, PendingDevice } from '../core/device-authorization-store.ts'
+import { isUnusedRegistration } from '../core/client-life.ts'
 import { openKnownAccounts } from '../core/known-accounts.ts'
 import type { SignInPorts } from '../core/sign-in.ts'
 import type { SignInPurpose } from '../core/sign-in-purpose.ts'
@@ -19,6 +21,7 @@ export interface LoginPorts {
   /** What people call the web app. */
   appName: string
   clients: ClientFinder
+  registrations: Pick<ClientStore, 'noteClientOpened'>
   codes: AuthorizationCodePorts
   devices: DeviceStore
   signIn: SignInPorts
@@ -56,11 +59,25 @@ export async function findSubject(
 ): Promise<LoginSubject | undefined> {
   if (purpose.kind === 'account') return { ...purpose, visitor }
   const { clientId } = purpose.kind === 'authorization' ? purpose.request : purpose.device
-  const client = await clients.findClient(clientId)
+  const client = await clients.findClient(clientId, 'sign_in', sourceOf(visitor))
   const returns =
     purpose.kind !== 'authorization' ||
     matchRedirectUri(client?.redirectUris ?? [], purpose.request.redirectUri)
   return client && returns ? { ...purpose, client, visitor } : undefined
+}
+
+/** Notes that a page of the sign-in is open, so that nobody loses the registration of its client meanwhile. */
+export async function notePageOpen(
+  subject: LoginSubject,
+  { registrations, signIn }: Pick<LoginPorts, 'registrations' | 'signIn'>,
+): Promise<void> {
+  if (subject.kind === 'account' || !isUnusedRegistration(subject.client)) return
+  await registrations.noteClientOpened(subject.client.id, signIn.runtime.now())
+}
+
+/** What a visitor counts as in limits. */
+export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSource {
+  return { address, known: knownAccounts.length > 0 }
 }
 
 /** The binding of the browser that sends `request`, or a new one for it. */

@@ -39,6 +39,22 @@ async function tokenFor(scope: string): Promise<string> {
   return ((await response.json()) as { access_token: string }).access_token
 }
 
+it.each(['notes:write', 'mcp notes:read notes:write'])(
+  'RFC 6749 6: a refresh that asks for %j brings no token for a tool that was not allowed',
+  async (scope) => {
+    const { client_id: clientId } = await drawbridge.register()
+    const { url } = await drawbridge.signIn(clientId, undefined, { scope: 'mcp notes:read' })
+    const redeemed = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+    const { refresh_token: refreshToken } = (await redeemed.json()) as { refresh_token: string }
+    const refreshed = await drawbridge.refresh(clientId, refreshToken, { scope })
+    const { access_token: token, scope: granted } = (await refreshed.json()) as Record<string, string>
+    expect(granted).toBe('mcp notes:read')
+    const response = await drawbridge.mcp(call('write'), { authorization: `Bearer ${token}` })
+    expect(response.status).toBe(403)
+    expect(ran).toEqual([])
+  },
+)
+
 const call = (name: string, id = 1): object => ({
   jsonrpc: '2.0',
   id,

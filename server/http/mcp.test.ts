@@ -8,7 +8,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../testing/drawbridge-fixture.ts'
-import { successorSample } from '../testing/grant-sample.ts'
+import { grantSample, rotationTerms, successorSample } from '../testing/grant-sample.ts'
 import { sessionCookieHeader, signInToWebApp, type WebAppSession } from '../testing/web-app-session.ts'
 
 const cookieName = 'sb-localhost-auth-token'
@@ -116,13 +116,28 @@ describe('credential (a): an access token of this server', () => {
       accessExpiresAt: now + 3600,
     }
     const presented = tokenKey(tokens.refresh_token)
-    await drawbridge.app.store.rotateRefreshToken(presented, narrow, { now, replaySeconds: 120 })
+    await drawbridge.app.store.rotateRefreshToken(presented, narrow, rotationTerms(now))
     const response = await drawbridge.mcp(listTools, { authorization: 'Bearer mcpa_narrow' })
     expect(response.status).toBe(403)
     expect(response.headers.get('www-authenticate')).toContain('error="insufficient_scope"')
     expect(response.headers.get('www-authenticate')).toContain('scope="mcp"')
   })
 })
+
+it.each(['http://localhost:8789/mcp', 'http://localhost:8787/mcp/v2', 'http://localhost:8787'])(
+  'RFC 8707 2: a token of the same store for %s is 401',
+  async (resource) => {
+    const foreign = grantSample('foreign', { resource, expiresAt: drawbridge.runtime.now() + 3600 })
+    const now = drawbridge.runtime.now()
+    const token = `mcpa_${'x'.repeat(43)}`
+    const tokens = { ...foreign.tokens, accessHash: tokenKey(token), accessExpiresAt: now + 3600 }
+    await drawbridge.app.store.addAuthorizationCode({ ...foreign.code, expiresAt: now + 60 }, foreign.session)
+    await drawbridge.app.store.redeemAuthorizationCode(foreign.code.codeHash, tokens, now)
+    const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"')
+  },
+)
 
 describe('the provider session behind an access token', () => {
   it('fifty calls when it has expired cause one refresh and fifty answers', async () => {
@@ -404,6 +419,19 @@ describe('the message', () => {
     const response = await send(message)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code } })
+  })
+
+  it('nested more than 100 levels deep is 400, nested a hundred is not', async () => {
+    const call = (depth: number): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"x":${'['.repeat(depth - 3)}${']'.repeat(depth - 3)}}}}`
+    expect((await send(call(100))).status).toBe(200)
+    for (const message of [call(101), call(1_000_000), '['.repeat(1_000_000)]) {
+      const response = await send(message)
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({
+        error: { code: -32_600, message: expect.stringContaining('100 levels') },
+      })
+    }
   })
 
   it('over 4 MiB is 413, another type 415', async () => {

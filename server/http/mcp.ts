@@ -1,4 +1,5 @@
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/cookie-header.ts'
+import { isDeeperThan } from '@drawbridge/shared/json-depth.ts'
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
@@ -21,6 +22,8 @@ import { httpError } from './http-error.ts'
 import type { PublicUrls } from './metadata.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
+// Far beyond what any tool takes. What works on a message walks through all of it, some of it more than once.
+const maxDepth = 100
 
 /** What the gate of `/mcp` needs. */
 export interface McpPorts {
@@ -169,6 +172,10 @@ async function servePost(
   if (mediaType(request) !== 'application/json') return httpError('unsupported_media_type')
   const body = await readBody(request, maxBodyBytes)
   if (body.kind === 'too_large') return httpError('content_too_large')
+  if (body.kind === 'text' && isDeeperThan(maxDepth, body.text)) {
+    const text = `The message is nested more than ${maxDepth} levels deep.`
+    return json(jsonRpcError(null, jsonRpcCode.invalidRequest, text), 400)
+  }
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
   if (message === undefined)
     return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not JSON.'), 400)

@@ -134,8 +134,15 @@ describe('DELETE /oauth/register/{id} (RFC 7592 section 2.3)', () => {
       string
     >
     const unused = await drawbridge.code(registered.client_id)
+    const waiting = (): Promise<unknown[]> =>
+      drawbridge.app.store.listUnredeemedCodes(
+        { clientId: registered.client_id },
+        { now: drawbridge.runtime.now(), limit: 9 },
+      )
+    expect(await waiting()).toHaveLength(1)
     const response = await manage('DELETE', registered)
     expect(response.status).toBe(204)
+    expect(await waiting()).toEqual([])
     expect(await response.text()).toBe('')
     expect((await manage('GET', registered)).status).toBe(401)
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }

@@ -183,3 +183,20 @@ describe('limits of registration', () => {
     await own.close()
   })
 })
+
+describe('a registration whose login page is open', () => {
+  it('is not trimmed for ten minutes, however many others come from its network', async () => {
+    const { client_id: waiting } = await drawbridge.register()
+    await drawbridge.browser().visit(drawbridge.authorizeUrl(waiting))
+    drawbridge.runtime.advance(300)
+    const { client_id: newer } = await drawbridge.register()
+    const { store } = drawbridge.app
+    const trim = (): Promise<number> => store.trimClients(0, 1000, drawbridge.runtime.now() - 600)
+    expect(await trim()).toBeGreaterThan(0)
+    expect(await store.findClient(newer)).toBeUndefined()
+    expect(await store.findClient(waiting)).toBeDefined()
+    drawbridge.runtime.advance(301)
+    expect(await trim()).toBe(1)
+    expect(await store.findClient(waiting)).toBeUndefined()
+  })
+})

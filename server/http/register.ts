@@ -1,3 +1,4 @@
+import { addressNetwork } from '../core/address-block.ts'
 import { countRegistration } from '../core/client-registration-limit.ts'
 import {
   registerClient,
@@ -48,7 +49,7 @@ export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): 
           const description = `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`
           return tooManyRequests(description, retryAfterSeconds)
         }
-        await ports.store.addClient(client)
+        await ports.store.addClient(client, addressNetwork(context.address ?? ''))
         context.report('client_registered', { client_id: client.id })
         return json(response, 201, { pragma: 'no-cache' })
       },

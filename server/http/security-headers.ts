@@ -4,7 +4,7 @@ import type { CorsAudience } from './cors.ts'
 const bareContentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /** Pages that a client may open in a window of its own, which must find its way back to the page that opened it. */
-const openedByClients = /\/oauth\/(?:authorize|callback)$/
+const openedByClients = /\/(?:authorize|oauth\/callback)$/
 
 /**
  * Adds the headers that keep browsers from using an answer in any other way than it is meant. What the answer has already

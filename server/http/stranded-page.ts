@@ -18,6 +18,9 @@ export type StrandedReason =
   | 'social_rate_limited'
   | 'sign_in_unavailable'
   | 'client_unavailable'
+  | 'client_document_faulty'
+  | 'client_limited'
+  | 'request_refused'
   | 'device_gone'
   | 'device_client_unknown'
 
@@ -119,7 +122,26 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
     title: 'This app cannot be checked right now',
     message:
       'The document that describes it cannot be fetched, so nobody can tell whether it may be connected.',
-    nextStep: 'Wait a minute, then connect again in the app. If this stays, tell the makers of the app.',
+    nextStep: 'Wait a minute, then connect again in the app. If this stays, tell whoever runs this server.',
+  },
+  client_document_faulty: {
+    status: 400,
+    title: 'This app describes itself incorrectly',
+    message: 'The document that describes it is missing or has a fault, so the app cannot be connected.',
+    nextStep: 'Waiting does not help. Tell the makers of the app what the details below say.',
+  },
+  request_refused: {
+    status: 400,
+    title: 'This app’s request cannot be granted',
+    message: 'The app asked for a sign-in in a way that this server does not accept.',
+    nextStep:
+      'If you know the site below, go back to it; the app is told what went wrong. Otherwise close this page.',
+  },
+  client_limited: {
+    status: 429,
+    title: 'This app cannot be checked right now',
+    message: 'Requests from your address named too many apps that are new here within a minute.',
+    nextStep: 'Wait a minute, then connect again in the app.',
   },
   device_gone: {
     status: 400,
@@ -135,12 +157,15 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   },
 }
 
+const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5' }
+
 /** The error page for `reason`, with the request id under which the log has the rest. */
 export function strandedPage(
   reason: StrandedReason,
   context: RequestContext,
   { appUrl, appName }: AppView,
   detail?: string,
+  back?: ErrorView['back'],
 ): Response {
   context.report('sign_in_stranded', { reason })
   const { status, ...text } = strandedTexts[reason]
@@ -149,13 +174,15 @@ export function strandedPage(
     requestId: context.id,
     app: { appUrl, appName },
     ...(detail !== undefined && { detail }),
+    ...(back && { back }),
   }
-  return page(errorPage(view), status, status === 503 ? { 'retry-after': '5' } : {})
+  const retryAfter = retryAfterSeconds[status]
+  return page(errorPage(view), status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 }
 
 /**
- * `handler`, answering with a page instead when the client that it is about cannot be found out about right now: its document
- * could not be fetched, which says nothing about whether it may be connected.
+ * `handler`, answering with a page instead when the document of the client that it is about cannot be had right now, which
+ * says nothing about whether it may be connected, or is faulty.
  */
 export function strandedWhenClientUnavailable(handler: EndpointHandler, app: AppView): EndpointHandler {
   return async (request, context) => {
@@ -163,7 +190,9 @@ export function strandedWhenClientUnavailable(handler: EndpointHandler, app: App
       return await handler(request, context)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
-      return strandedPage('client_unavailable', context, app, error.message)
+      if (error.limited) return strandedPage('client_limited', context, app)
+      const reason = error.faulty ? 'client_document_faulty' : 'client_unavailable'
+      return strandedPage(reason, context, app, error.message)
     }
   }
 }

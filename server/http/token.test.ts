@@ -32,9 +32,9 @@ describe('grant_type=authorization_code', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     const tokens = await tokensOf(response)
-    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'mcp' })
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp' })
     expect(tokens.access_token).toMatch(/^mcpa_[A-Za-z0-9_-]{50}$/)
-    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{50}$/)
+    expect(tokens.refresh_token).toMatch(/^mcpr_[A-Za-z0-9_-]{72}$/)
   })
 
   it('ten redemptions at once yield one 200, and its tokens work', async () => {
@@ -106,6 +106,13 @@ describe('grant_type=authorization_code', () => {
     expect((await drawbridge.redeem(mine, code)).status).toBe(200)
   })
 
+  it('a client that counts expires_in from the arrival of the answer presents no token that has just expired', async () => {
+    const { tokens } = await drawbridge.connect()
+    // The answer was under way for a while, and the clock of the server was in the middle of a second.
+    drawbridge.runtime.advance(tokens.expires_in + 5)
+    expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)
+  })
+
   it('accepts the redirect URI left out (OAuth 2.1) and the resource with a slash', async () => {
     const { client_id: clientId } = await drawbridge.register()
     const code = await drawbridge.code(clientId)
@@ -117,10 +124,10 @@ describe('grant_type=authorization_code', () => {
     const patient = await startDrawbridge({ longTokenTtl: '60d' })
     const { client_id: once } = await patient.register({ grant_types: ['authorization_code'] })
     const long = await tokensOf(await patient.redeem(once, await patient.code(once)))
-    expect(long.expires_in).toBe(30 * 86_400)
+    expect(long.expires_in).toBe(30 * 86_400 - 10)
     patient.runtime.advance(29 * 86_400)
     expect((await patient.callTool(long.access_token, 'whoami')).isError).toBe(false)
-    expect((await patient.connect()).tokens.expires_in).toBe(3600)
+    expect((await patient.connect()).tokens.expires_in).toBe(3590)
     await patient.close()
   })
 
@@ -157,6 +164,21 @@ describe('grant_type=authorization_code', () => {
     store.redeemAuthorizationCode = async (...given) => {
       await removeClientWithGrants(clientId, { store, runtime })
       return redeemAuthorizationCode(...given)
+    }
+    // Removing the client ends its codes as well.
+    expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
+    expect(await store.listGrants({ clientId }, { after: '', limit: 10 })).toEqual([])
+  })
+
+  it('RFC 7592 2.3: a grant that begins while its client is removed ends at once', async () => {
+    const { client_id: clientId } = await drawbridge.register()
+    const code = await drawbridge.code(clientId)
+    const { store } = drawbridge.app
+    const { redeemAuthorizationCode } = store
+    store.redeemAuthorizationCode = async (...given) => {
+      const redemption = await redeemAuthorizationCode(...given)
+      await store.removeClient(clientId)
+      return redemption
     }
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([401, 'invalid_client'])
     const [record] = await store.listGrants({ clientId }, { after: '', limit: 10 })

@@ -30,12 +30,21 @@ async function call(
 describe('the built-in tools', () => {
   it('call the web app as the user, and nothing else', async () => {
     const seen: string[] = []
-    await call('delete_note', { id: 'a/b' }, async (request) => {
+    await call('delete_note', { id: 'a_b-9' }, async (request) => {
       seen.push(request.method, request.url, request.headers.get('authorization') ?? '')
       return new Response(null, { status: 204 })
     })
-    expect(seen).toEqual(['DELETE', `${providerOrigin}/api/notes/a%2Fb`, 'Bearer provider-token'])
+    expect(seen).toEqual(['DELETE', `${providerOrigin}/api/notes/a_b-9`, 'Bearer provider-token'])
   })
+
+  it.each(['.', '..', 'a/b', '../account', '%2e%2e', 'a?b', ''])(
+    'delete_note refuses the id %j, which would lead to another path',
+    async (id) => {
+      const result = await call('delete_note', { id }, () => Promise.reject(new Error('It was sent.')))
+      expect(result.isError).toBe(true)
+      expect(result.text).toContain('must be an id that list_notes gives')
+    },
+  )
 
   it.each<[string, () => Promise<Response>, RegExp]>([
     ['no answer', () => Promise.reject(new TypeError('fetch failed')), /cannot be reached.*Try again/],

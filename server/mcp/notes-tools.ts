@@ -12,7 +12,11 @@ const noteListSchema = z.object({ notes: z.array(noteSchema) })
 const addInput = z.object({
   text: z.string().trim().min(1).max(maxNoteLength).describe('The text of the note.'),
 })
-const deleteInput = z.object({ id: z.string().min(1).max(100).describe('The id of the note.') })
+// It becomes part of a path, where `.` and `..` would lead elsewhere, also percent-encoded.
+const noteId = /^[\w-]{1,100}$/
+const deleteInput = z.object({
+  id: z.string().regex(noteId, 'must be an id that list_notes gives').describe('The id of the note.'),
+})
 
 /** The tools of the demo web app, which the embedded provider signs people in to: the user's notes, called as the user. */
 export const notesTools: readonly ToolDeclaration[] = [
@@ -64,7 +68,7 @@ async function callNotes(
     ...(body !== undefined && { 'content-type': 'application/json' }),
   }
   try {
-    const path = id === undefined ? notesPath : `${notesPath}/${encodeURIComponent(id)}`
+    const path = id === undefined ? notesPath : `${notesPath}/${id}`
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
     const response = await context.fetch(path, { method, headers, ...sent })
     return await (response.ok ? read(response) : refusal(response))

@@ -310,7 +310,7 @@ describe('a call of an earlier revision without a session', () => {
   it('ends with its client, and leaves nothing waiting', async () => {
     const client = new AbortController()
     const answer = exchange(endpoint, ada(), call, { signal: client.signal })
-    while (calls.length === 0) await settled()
+    await expect.poll(() => calls.length, { interval: 2 }).toBe(1)
     client.abort()
     expect((await answer).status).toBe(499)
     await settled()

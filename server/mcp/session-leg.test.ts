@@ -119,7 +119,7 @@ async function textOf(stream: MessageReader): Promise<unknown> {
 
 /** Resolves when that many calls of `whose` wait. */
 async function waitForCalls(count: number): Promise<void> {
-  while (running.length < count) await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(() => running.length, { interval: 2 }).toBeGreaterThanOrEqual(count)
 }
 
 describe('a session of the revisions up to 2025-11-25', () => {

@@ -27,7 +27,6 @@ describe('the token of the user', () => {
 
   it.each([
     'https://elsewhere.example/',
-    '//elsewhere.example/rest/v1/notes',
     'http://ref.provider.example/',
     'https://ref.provider.example:8443/',
     'https://ref.provider.example.elsewhere.example/',
@@ -36,6 +35,29 @@ describe('the token of the user', () => {
     const { headers } = await sent(input)
     expect([headers.get('authorization'), headers.get('apikey')]).toEqual([null, null])
   })
+
+  it.each([
+    '//elsewhere.example/rest/v1/notes',
+    '//169.254.169.254/latest/meta-data',
+    String.raw`/\elsewhere.example/`,
+    String.raw`\\elsewhere.example/`,
+    String.raw`\/elsewhere.example/`,
+    '/\t/elsewhere.example/',
+    ' //elsewhere.example/',
+    '//user@elsewhere.example',
+    '//ref.provider.example:8443/',
+  ])('and nothing else goes to %j, which only looks like a path', async (input) => {
+    await expect(sent(input)).rejects.toThrow('leads to another host')
+  })
+
+  it.each(['a', '?a=1', '/a//b', '/a/../b', '', String.raw`/a\b`])(
+    'goes to the session provider with the path %j',
+    async (input) => {
+      const { headers, url } = await sent(input)
+      expect(new URL(url).origin).toBe(providerOrigin)
+      expect(headers.get('authorization')).toBe('Bearer provider-token')
+    },
+  )
 
   it('follows no redirect', async () => {
     expect((await sent('/a')).redirect).toBe('error')

@@ -21,7 +21,7 @@ export interface ToolContexts {
 /** What {@link createToolContexts} needs. */
 export interface ToolContextPorts {
   runtime: Pick<Runtime, 'fetch'>
-  /** The only origin that gets the user's token; relative URLs are below it. */
+  /** The only origin that gets the user's token; a relative URL must stay there. */
   providerOrigin: string
   /** Sent as `apikey` to that origin. */
   providerKey: string | undefined
@@ -72,6 +72,7 @@ async function fetchAs(
   ports: ToolContextPorts,
 ): Promise<Response> {
   const url = new URL(input, ports.providerOrigin)
+  refuseOtherHost(input, url, ports.providerOrigin)
   const headers = new Headers(init.headers)
   const isOwn = url.origin === ports.providerOrigin
   if (isOwn && !headers.has('authorization')) {
@@ -84,6 +85,17 @@ async function fetchAs(
   const redirect = isOwn && init.redirect !== 'manual' ? 'error' : init.redirect
   const request = new Request(url, { ...init, headers, ...(redirect && { redirect }) })
   return ports.runtime.fetch(request, { signal: limited(signal, given ?? undefined) })
+}
+
+/**
+ * Throws for a relative text that names a host, as `//host` and `/\host` do: a tool that puts somebody's text behind a
+ * slash means a path, and must not be led to any other server.
+ */
+function refuseOtherHost(input: string | URL, { origin }: URL, providerOrigin: string): void {
+  if (typeof input !== 'string' || URL.canParse(input) || origin === providerOrigin) return
+  throw new TypeError(
+    'context.fetch: this path leads to another host. Begin it with one slash, or give a whole URL.',
+  )
 }
 
 /**

@@ -220,3 +220,30 @@ describe('when the key set cannot be read', () => {
     await expect(keySet.find('second', 'ES256')).rejects.toMatchObject(invalid)
   })
 })
+
+describe('a key that a token of the provider itself names', () => {
+  beforeEach(async () => {
+    await keySet.find('first', 'ES256')
+    publish(first.published, second.published)
+  })
+
+  it('is asked for at once, where that of any other token waits for half a minute', async () => {
+    runtime.advance(1)
+    await expect(keySet.find('second', 'ES256')).rejects.toMatchObject(invalid)
+    expect(requests).toHaveLength(1)
+    await expect(keySet.find('second', 'ES256', true)).resolves.toBeDefined()
+    await expect(keySet.find('second', 'ES256')).resolves.toBeDefined()
+    expect(requests).toHaveLength(2)
+  })
+
+  it('and that is not published costs one request a second at most, however many tokens name it', async () => {
+    for (let seconds = 1; seconds <= 3; seconds += 1) {
+      runtime.advance(1)
+      const found = await Promise.allSettled(
+        Array.from({ length: 50 }, () => keySet.find('unknown', 'ES256', true)),
+      )
+      expect(new Set(found.map(({ status }) => status))).toEqual(new Set(['rejected']))
+      expect(requests).toHaveLength(1 + seconds)
+    }
+  })
+})

@@ -6,14 +6,19 @@ import { readBoundedText } from './bounded-body.ts'
 
 const freshSeconds = 600
 const refetchPauseSeconds = 30
+/** For tokens of the provider itself: as rare as sign-ins, which are limited. */
+const shortRefetchPauseSeconds = 1
 const staleSeconds = 24 * 3600
 const maxKeys = 32
 const fetchTimeoutMs = 8000
 
 /** Verification keys of the provider, by `kid` and algorithm. */
 export interface KeySet {
-  /** Rejects with `invalid_token` for a key the provider does not publish, `transient` when it cannot be asked. */
-  find(kid: string | undefined, algorithm: string): Promise<CryptoKey>
+  /**
+   * Rejects with `invalid_token` for a key the provider does not publish, `transient` when it cannot be asked.
+   * `isFromProvider`: the provider itself issued the token just now, so an unknown key is worth asking for at once.
+   */
+  find(kid: string | undefined, algorithm: string, isFromProvider?: boolean): Promise<CryptoKey>
 }
 
 interface Snapshot {
@@ -22,7 +27,8 @@ interface Snapshot {
 }
 
 /**
- * The keys under `url` (RFC 7517), cached for ten minutes. An unknown `kid` fetches again at most every 30 seconds; when
+ * The keys under `url` (RFC 7517), cached for ten minutes. An unknown `kid` fetches again at most every 30 seconds, or
+ * every second when the token came from the provider itself; when
  * fetching fails the last keys serve for up to a day, and a key that is not among them is `transient`, as it may be a
  * new one. A key that is no longer published stops verifying.
  */
@@ -51,11 +57,12 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
   }
 
   return {
-    async find(kid, algorithm) {
+    async find(kid, algorithm, isFromProvider = false) {
       const name = `${kid ?? ''} ${algorithm}`
       const fresh = keysWithin(freshSeconds)?.get(name)
       if (fresh) return fresh
-      if (snapshot === undefined || runtime.now() - lastTryAt >= refetchPauseSeconds) {
+      const pauseSeconds = isFromProvider ? shortRefetchPauseSeconds : refetchPauseSeconds
+      if (snapshot === undefined || runtime.now() - lastTryAt >= pauseSeconds) {
         await (loading ??= fetchSnapshot())
       }
       const found = keysWithin(staleSeconds)?.get(name)

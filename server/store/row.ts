@@ -12,6 +12,9 @@ import type {
 export const clientColumns: string = `id, kind, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at,
   expires_at, details`
 
+/** How often it is written at most that a client's login page was shown. */
+export const openedEverySeconds = 60
+
 /** A row with {@link clientColumns}. */
 export interface ClientRow {
   id: string
@@ -110,12 +113,17 @@ export function grantOf(row: GrantRow): Grant {
 }
 
 /** Columns of a grant, for `g`, that {@link grantRecordOf} reads. */
-export const grantRecordColumns: string = `${grantColumns}, g.last_used_at, g.last_address, g.ended_at, g.end_reason`
+export const grantRecordColumns: string = `${grantColumns}, g.last_used_at, g.last_address, g.replay_count, g.replayed_at,
+  g.replay_first_address, g.replay_address, g.ended_at, g.end_reason`
 
 /** A row with {@link grantRecordColumns}. */
 export interface GrantRecordRow extends GrantRow {
   last_used_at: number | null
   last_address: string | null
+  replay_count: number | null
+  replayed_at: number | null
+  replay_first_address: string | null
+  replay_address: string | null
   ended_at: number | null
   end_reason: string | null
 }
@@ -126,14 +134,23 @@ export function grantRecordOf(row: GrantRecordRow): GrantRecord {
   return {
     grant: grantOf(row),
     lastUse: usedAt === null ? undefined : { usedAt, address: address ?? undefined },
+    replays: replaysOf(row),
     end: at === null ? undefined : { at, reason: reason as GrantEndReason },
   }
+}
+
+function replaysOf(row: GrantRecordRow): GrantRecord['replays'] {
+  const { replay_count: count, replayed_at: lastAt, replay_first_address: first, replay_address: other } = row
+  if (count === null || lastAt === null) return undefined
+  return { count, lastAt, addresses: first === null || other === null ? undefined : [first, other] }
 }
 
 /** A grant with one of its access tokens and its provider session. */
 export interface AccessTokenRow extends GrantRow {
   token_scope: string
   token_expires_at: number
+  /** A boolean of Postgres; of SQLite, 0 or 1. */
+  awaits_first_use: boolean | number
   session_sealed: string
   session_issued_at: number
   session_expires_at: number
@@ -146,6 +163,7 @@ export function accessTokenOf(row: AccessTokenRow): AccessTokenRecord {
     grant: grantOf(row),
     scope: row.token_scope,
     expiresAt: row.token_expires_at,
+    awaitsFirstUse: Boolean(row.awaits_first_use),
     providerSession: {
       grantId: row.id,
       sealed: row.session_sealed,

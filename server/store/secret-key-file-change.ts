@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { DatabaseSync } from 'node:sqlite'
 import { createPrivateFile } from './data-folder.ts'
 import { syncFolder, writeDraft } from './secret-key-file-draft.ts'
@@ -22,7 +23,7 @@ export function changeKeyFile(
   const file = realpathSync(path)
   const unlock = lock(file, waitMs)
   try {
-    const entries = change(keyFileEntries(readFileSync(file, 'utf8')))
+    const entries = change(keyFileEntries(decodeFileText(readFileSync(file))))
     replace(file, `${entries.join('\n')}\n`)
   } finally {
     unlock()

@@ -1,5 +1,6 @@
 import { linkSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import type { KeyRing, SealingKey } from '../core/seal.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { syncFolder, writeDraft } from './secret-key-file-draft.ts'
@@ -30,7 +31,7 @@ export function openKeyFile(path: string, options: KeyFileOptions): KeyRing {
   // Looked at before it is read: what is written in between is seen by the next look.
   let seen = fingerprint(path)
   let lookedAt = now()
-  let keys = parse(ringText(readFileSync(path, 'utf8')))
+  let keys = parse(ringText(decodeFileText(readFileSync(path))))
 
   function look(): void {
     lookedAt = now()
@@ -38,7 +39,7 @@ export function openKeyFile(path: string, options: KeyFileOptions): KeyRing {
     if (found === seen) return
     seen = found
     try {
-      keys = parse(ringText(readFileSync(path, 'utf8')))
+      keys = parse(ringText(decodeFileText(readFileSync(path))))
       report?.('key_ring_changed', { kids: keys.map(({ kid }) => kid) })
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'unknown'

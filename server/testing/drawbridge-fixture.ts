@@ -52,7 +52,7 @@ export interface DrawbridgeFixture {
 }
 
 /** PKCE verifier of every authorization request the fixture makes. */
-const codeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(7))
+export const codeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(7))
 
 const codeChallenge = await deriveCodeChallenge(codeVerifier)
 

@@ -1,9 +1,12 @@
 import type {
   AuthorizationCodeRecord,
+  FirstTokens,
   Grant,
   GrantStore,
   MintedTokens,
+  RotationTerms,
   StoredProviderSession,
+  SuccessorTokens,
 } from '../core/grant.ts'
 import type { SignOutStore } from '../core/provider-sign-out.ts'
 import type { PendingSecondFactor } from '../core/second-factor.ts'
@@ -19,7 +22,7 @@ export interface GrantSample {
   grant: Grant
   code: AuthorizationCodeRecord
   session: StoredProviderSession
-  tokens: MintedTokens & { refreshHash: string }
+  tokens: FirstTokens & { refreshHash: string }
 }
 
 /** A connection named `name`; `grant` overrides members of its grant. */
@@ -44,7 +47,7 @@ export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSamp
       expiresAt: start + 60,
     },
     session: sessionSample(whole.id, `sealed ${name} 1`),
-    tokens: mintedSample(`${name} 1`),
+    tokens: { ...mintedSample(`${name} 1`), familyHash: `family ${name}` },
   }
 }
 
@@ -91,8 +94,13 @@ export function mintedSample(
 }
 
 /** A {@link mintedSample} as the successor of a refresh token. */
-export function successorSample(name: string): MintedTokens & { refreshHash: string; sealedTokens: string } {
+export function successorSample(name: string): SuccessorTokens {
   return { ...mintedSample(name), sealedTokens: `sealed pair ${name}` }
+}
+
+/** The terms of the server for a rotation at `now`, for a token that is recognised without its row; `changes` overrides members. */
+export function rotationTerms(now: number, changes: Partial<RotationTerms> = {}): RotationTerms {
+  return { now, replaySeconds: 120, usedReplaySeconds: 10, address: undefined, isOfFamily: true, ...changes }
 }
 
 /** Stores `sample` and redeems its code at `start`. */

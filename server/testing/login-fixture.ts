@@ -62,6 +62,7 @@ export async function createLoginFixture(
     appUrl: 'http://localhost:8788',
     appName: 'Notes',
     clients: store,
+    registrations: store,
     codes: {
       store,
       sealer,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 // Says where its server is, and then does nothing more.
 const owner = `
@@ -24,14 +24,19 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-it('the server and its folder go with the process that started it, however that ends', async () => {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', owner], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [said] = (await once(child.stdout, 'data')) as [Buffer]
-  const { folder, port } = JSON.parse(String(said)) as { folder: string; port: number }
-  expect(await accepts(port)).toBe(true)
-  child.kill('SIGKILL')
-  await expect.poll(() => accepts(port), { timeout: 10_000 }).toBe(false)
-  await expect.poll(() => existsSync(folder), { timeout: 10_000 }).toBe(false)
-})
+it(
+  'the server and its folder go with the process that started it, however that ends',
+  { timeout: 120_000 },
+  async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', owner], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const [said] = (await once(child.stdout, 'data')) as [Buffer]
+    const { folder, port } = JSON.parse(String(said)) as { folder: string; port: number }
+    expect(await accepts(port)).toBe(true)
+    child.kill('SIGKILL')
+    await expect.poll(() => accepts(port), { timeout: 30_000 }).toBe(false)
+    await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false)
+  },
+)

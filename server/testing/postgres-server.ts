@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import { freePort } from './free-port.ts'
 
 const user = 'drawbridge'
 // Has to be escaped in a URL; tests look for it in error messages.
@@ -227,20 +226,4 @@ async function readiness(server: ChildProcess): Promise<string | undefined> {
       if (said.includes('ready to accept connections')) settle(undefined)
     })
   })
-}
-
-/** One below the range from which systems take ports for outgoing connections: it stays free while the server is down. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(15_000, 32_000)
-    const probe = createServer()
-    const free = new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!(await free)) continue
-    probe.close()
-    await once(probe, 'close')
-    return port
-  }
 }

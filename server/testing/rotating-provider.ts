@@ -140,6 +140,13 @@ export function failing(failure: ProviderFailure, retryAfterSeconds?: number): P
   }
 }
 
+/** A fault by which the provider refuses this one session with a code that nobody knows. */
+export const refusing: ProviderFault = {
+  before() {
+    throw new ProviderError('transient', 'Refused with 400 something_new.', { refused: true })
+  },
+}
+
 /** The provider does what was asked, and its answer never arrives. */
 export const lostReply: ProviderFault = {
   after() {

@@ -108,6 +108,7 @@ export function providerSample(methods: Partial<SessionProvider> = {}): SessionP
       social: [{ id: 'google', label: 'Google' }],
       captcha: undefined,
     }),
+    ping: async () => {},
     socialStart: unexpected,
     socialFinish: unexpected,
     refresh: unexpected,

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '../store/sqlite/sqlite.ts'
-import { addGrant, grantSample, start, successorSample } from './grant-sample.ts'
+import { addGrant, grantSample, rotationTerms, start, successorSample } from './grant-sample.ts'
 
 /*
  * Writes grants into the database of its first argument, fifty at a time, each rotated once, and says the name of each that has
@@ -15,7 +15,7 @@ async function write(): Promise<never> {
     const name = `${round}-${next}`
     next += 1
     const { tokens } = await addGrant(store, grantSample(name))
-    const options = { now: start, replaySeconds: 120 }
+    const options = rotationTerms(start)
     await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 2`), options)
     // At once, not when the pipe has time: what was said has resolved, and nothing that resolved waits to be said.
     writeSync(1, `${name}\n`)

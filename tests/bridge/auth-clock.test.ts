@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import { underLoad } from '../under-load.ts'
 import { type AuthScene, burst, call, echoes, inAuthScene, until, visit } from './testing/auth-scene.ts'
 
 const clock = new URL('testing/moving-clock.ts', import.meta.url).href
@@ -33,7 +34,7 @@ function expectNobodySignedIn({ remote, links }: AuthScene, mostRefreshes: numbe
 /** Resolves when the bridges have seen it: a jump ahead looks like a sleep, which calls that are under way do not outlive. */
 async function jump(bridges: readonly BridgeProcess[]): Promise<void> {
   for (const bridge of bridges) bridge.signal('SIGUSR2')
-  await delay(1500)
+  await delay(underLoad(750))
 }
 
 describe('a clock', { concurrent: true, timeout: 60_000 }, () => {

@@ -147,12 +147,12 @@ describe.concurrent('a batch', () => {
   )
 
   it(
-    'of thousands is answered whole',
+    'of more than may be under way at once is answered whole',
     staged(async (stage) => {
       const { bridge } = await openedOld(stage)
-      bridge.write(pings(3000))
-      await until('all answers', () => bridge.messages.length >= 3001, 20_000)
-      expect(new Set(bridge.messages.map(({ id }) => id)).size).toBe(3001)
+      bridge.write(pings(1500))
+      await until('all answers', () => bridge.messages.length >= 1501)
+      expect(new Set(bridge.messages.map(({ id }) => id)).size).toBe(1501)
     }),
   )
 })

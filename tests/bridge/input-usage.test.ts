@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../e2e/free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { staged } from './support/stage.ts'
 
 const url = 'https://mcp.example.com/mcp'
@@ -75,6 +75,25 @@ describe.concurrent('a command line that is wrong', () => {
       expect(stderr).toMatch(said)
       expect(stderr).not.toContain('abcsecret')
     })(),
+  )
+
+  it(
+    'is looked for in files with a byte order mark too, which is no fault by itself',
+    staged(async (stage) => {
+      stage.file('.drawbridge/config.json', '\uFEFF{"retry":"never"}')
+      const headers = stage.file('headers', '\uFEFFX-One: 1\n')
+      const client = stage.file('client.json', '\uFEFF{"client_id":"one"}')
+      const { code, stderr } = await stage.command([
+        url,
+        '--header-file',
+        headers,
+        '--static-oauth-client-info',
+        `@${client}`,
+      ])
+      expect(code).toBe(2)
+      expect(stderr.match(/expected/g)).toHaveLength(1)
+      expect(stderr).toMatch(/retry of .*config\.json: expected/)
+    }),
   )
 
   it(

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Certificates, makeCertificates } from '../../bridge/network/testing/certificate-fixture.ts'
 import { type BridgeOptions, errorOf } from './support/bridge-child.ts'
 import { type ConnectProxy, startConnectProxy } from './support/connect-proxy.ts'
-import { freePort } from '../e2e/free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { type Stage, staged } from './support/stage.ts'
 import { startTlsFront } from './support/tls-front.ts'
 

@@ -12,7 +12,7 @@ import { giveBack } from '../../bridge/oauth/sign-out.ts'
 import { refreshTokens, revokeTokens } from '../../bridge/oauth/token-endpoint.ts'
 import { type Listener, listen } from '../../server/http/listener.ts'
 import { account, type DrawbridgeFixture, startDrawbridge } from '../../server/testing/drawbridge-fixture.ts'
-import { freePort } from '../e2e/free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 
 let drawbridge: DrawbridgeFixture
 let listener: Listener

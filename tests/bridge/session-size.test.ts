@@ -134,7 +134,7 @@ describe('backpressure', () => {
         const expected = digest(text)
         for (const answer of answers) expect(digest(textOf(await answer))).toBe(expected)
       })(),
-    60_000,
+    120_000,
   )
 
   it(
@@ -161,7 +161,7 @@ describe('backpressure', () => {
       expect(calls()).toBe(count)
       expect(peakMegabytes(bridge)).toBeLessThan(300)
     }),
-    60_000,
+    120_000,
   )
 
   it(

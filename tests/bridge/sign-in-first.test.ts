@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import { underLoad } from '../under-load.ts'
 import {
   type AuthScene,
   burst,
@@ -47,9 +48,6 @@ function expectOneSignIn({ remote, links }: AuthScene): void {
   expect(links()).toBe(1)
 }
 
-/** A busy computer may need a second try, never more time. */
-const retry = 2
-
 describe('a sign-in that nobody finishes', { concurrent: true, timeout: 60_000 }, () => {
   it('goes on in another bridge when the one that began it is killed', () =>
     inAuthScene({}, async (scene) => {
@@ -67,31 +65,30 @@ describe('a sign-in that nobody finishes', { concurrent: true, timeout: 60_000 }
       expect(scene.remote.counters.codeGrants).toBe(1)
     }))
 
-  it('does not keep a client from starting', { retry }, () =>
+  it('does not keep a client from starting', () =>
     inAuthScene({ approval: 'wait' }, (scene) =>
       withBrowser('never', async ({ environment, openings }) => {
         const bridge = scene.bridge({ opens: true, environment })
         const took = await timeOf(bridge.open())
-        expect(took).toBeLessThan(2000)
+        expect(took).toBeLessThan(underLoad(2000))
         await bridge.link()
         expect(textOf(await bridge.request('ping'))).toBe('')
         await until(() => openings().length === 1, 'the browser')
       }),
-    ),
-  )
+    ))
 
   it.each<[how: string, end: (bridge: BridgeProcess) => unknown]>([
     ['the end of stdin', (bridge) => void bridge.close()],
     ['SIGTERM', (bridge) => bridge.signal('SIGTERM')],
     ['SIGINT', (bridge) => bridge.signal('SIGINT')],
-  ])('is over with %s: exit 0 within a second, and the port is free', { retry }, (_how, end) =>
+  ])('is over with %s: exit 0 within a second, and the port is free', (_how, end) =>
     inAuthScene({ approval: 'wait' }, async (scene) => {
       const [bridge] = (await scene.opened(1)) as [BridgeProcess]
       void call(bridge)
       const back = callbackOf(await bridge.link())
       expect(await isOpen(back)).toBe(true)
       end(bridge)
-      expect(await timeOf(bridge.ended)).toBeLessThan(1000)
+      expect(await timeOf(bridge.ended)).toBeLessThan(underLoad(1000))
       expect(await bridge.ended).toBe(0)
       expect(await isOpen(back)).toBe(false)
       expect(scene.remote.counters.codeGrants).toBe(0)

@@ -156,7 +156,7 @@ const codes: NegativeCase[] = [
     steps: [
       {
         request: redeem({ client_id: '{code_only}', code: '{code_only_code}' }),
-        expected: { status: 200, json: { expires_in: 3600 } },
+        expected: { status: 200, json: { expires_in: 3590 } },
         keep: { refresh: 'refresh_token' },
       },
       {

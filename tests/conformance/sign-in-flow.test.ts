@@ -51,6 +51,9 @@ describe('the answer to the client', () => {
     expect(good.url.href).toMatch(
       /^https:\/\/quill\.example\/cb\?tenant=1&x=%20&code=[\w-]{43}&state=state-1&iss=/,
     )
+    // Only a client that somebody uses is redirected to without a click.
+    const redeemed = await drawbridge.redeem(id, good.url.searchParams.get('code') ?? '', asked)
+    expect(redeemed.status).toBe(200)
     const refused = { ...asked, response_type: 'token' }
     const bad = await drawbridge.browser().visit(drawbridge.authorizeUrl(id, refused))
     expect(bad.url.href).toMatch(

@@ -5,7 +5,7 @@ import {
   type EmbeddedAdmin,
 } from '../../server/provider/embedded/embedded-provider.ts'
 import { systemRuntime } from '../../server/system-runtime.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { noteServed } from './secret-ledger.ts'
 import type { ServerSettings } from './server-process.ts'
 

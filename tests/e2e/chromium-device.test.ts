@@ -52,7 +52,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await client.pollResult(device)).not.toBe('tokens')
 
       await signInOn(phone, person)
-      expect(await phone.heading()).toBe('Your device is connected')
+      expect(await phone.heading()).toBe('Your device may connect')
       expect(await phone.text()).toContain('Go back to your device')
       expect(new URL(phone.page.url()).pathname).toBe(`${path}/oauth/device`)
 
@@ -79,9 +79,25 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       // The email is still there, and the focus is in the field to correct.
       await phone.insert(person.password)
       await phone.enter()
-      expect(await phone.heading()).toBe('Your device is connected')
+      expect(await phone.heading()).toBe('Your device may connect')
       const { access_token: token } = await client.takeTokens(device)
       expect(await callTool(server, token, 'whoami')).toContain(person.email)
+    })
+
+    it('an approval is listed with the connections, and can be taken back before the device asks', async () => {
+      const device = await client.start()
+      await phone.open(device.verification_uri_complete)
+      await phone.tabTo('button[type=submit]')
+      await phone.enter()
+      await signInOn(phone, person)
+      await phone.open(`${server.baseUrl}/account/connections`)
+      await signInOn(phone, person)
+      expect(await phone.text()).toContain('Allowed, not connected yet')
+      await phone.tabTo('button[aria-describedby=waiting-0]')
+      await phone.enter()
+      expect(await phone.text()).toContain('That connection has ended')
+      expect(await phone.text()).not.toContain('Allowed, not connected yet')
+      expect(await client.pollResult(device)).toBe('expired_token')
     })
 
     it('whoever refuses allows nothing, and the device hears of it (section 3.5)', async () => {

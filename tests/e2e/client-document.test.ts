@@ -7,7 +7,7 @@ import { type KeySample, keySample } from '../../server/testing/key-sample.ts'
 import { createSelfSignedCertificate } from '../../server/testing/self-signed-certificate.ts'
 import { assertionFields } from './assertion.ts'
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
 import {
@@ -146,6 +146,41 @@ describe.each([
     expect(content).toEqual([{ type: 'text', text: `You are ${person.email}.` }])
     await client.close()
     expect(server.events('client_registered')).toEqual([])
+  })
+})
+
+describe('a client with a document that nobody can use', () => {
+  it.each<[what: string, publish: () => string, detail: string]>([
+    [
+      'is faulty',
+      () => publishClient(site, '/faulty.json', { client_name: undefined }),
+      'client_name is missing.',
+    ],
+    ['is not there', () => `${site.origin}/nothing.json`, 'the host has no such document.'],
+  ])('that %s: the page says what is wrong, and not to wait', async (_what, publish, detail) => {
+    const client = await createPlainClient(server, { id: publish(), redirectUri: await loopbackUri() })
+    const { html, response } = await person.browser.visit(client.authorizationUrl)
+    expect([response?.status, response?.headers.get('retry-after')]).toEqual([400, null])
+    expect(html).toContain('This app describes itself incorrectly')
+    expect(html).toContain(detail)
+    expect(html).toContain('Tell the makers of the app')
+    expect(html).not.toMatch(/wait a minute|in a minute/i)
+    const answer = await client.refresh('mcpr_x')
+    expect([answer.status, await answer.json()]).toEqual([
+      401,
+      { error: 'invalid_client', error_description: expect.stringContaining(detail) },
+    ])
+  })
+
+  it('that cannot be fetched right now: the page says to wait', async () => {
+    const gone = await startDocumentServer()
+    await gone.close()
+    const id = `${gone.origin}/client.json`
+    const client = await createPlainClient(server, { id, redirectUri: await loopbackUri() })
+    const { html, response } = await person.browser.visit(client.authorizationUrl)
+    expect([response?.status, response?.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(html).toContain('Wait a minute')
+    expect(html).toContain('the host cannot be reached.')
   })
 })
 

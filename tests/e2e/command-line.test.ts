@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { runServer } from './server-process.ts'
 
 const dist = fileURLToPath(new URL('../../server/dist', import.meta.url))
@@ -126,11 +127,14 @@ describe('a wrong configuration', () => {
     expect(stderr).toContain('Did you mean DRAWBRIDGE_BASE_URL?')
   })
 
-  it('is the embedded provider in production', async () => {
-    const { code, stdout, stderr } = await runServer({ environment: { NODE_ENV: 'production' } })
-    expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('NODE_ENV=production')
-  })
+  it.each(['production', 'Production', 'prod'])(
+    'is the embedded provider with NODE_ENV=%s',
+    async (environment) => {
+      const { code, stdout, stderr } = await runServer({ environment: { NODE_ENV: environment } })
+      expect([code, stdout]).toEqual([2, ''])
+      expect(stderr).toContain('NODE_ENV=production')
+    },
+  )
 
   it('is the embedded provider on an address that others reach', async () => {
     const { code, stderr } = await runServer({ settings: { LISTEN: '0.0.0.0:8787' } })
@@ -161,9 +165,14 @@ describe('a port that is in use', () => {
 
 describe('a store that cannot be opened', () => {
   it('ends the start with 1, a reason and no stack trace', async () => {
-    const { code, stdout, stderr } = await runServer({ settings: { STORE: 'sqlite:/dev/null/server.db' } })
+    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-damaged-'))
+    const path = join(folder, 'server.db')
+    writeFileSync(path, `SQLite format 3\0${'damaged '.repeat(1000)}`)
+    const { code, stdout, stderr } = await runServer({ settings: { STORE: `sqlite:${path}` } })
+    rmSync(folder, { recursive: true })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('drawbridge-server did not start.')
+    expect(stderr).toContain(path)
     expect(stderr).not.toMatch(/^ +at /m)
   })
 })

@@ -92,7 +92,7 @@ describe('two instances on one Postgres, and what one does holds at the other at
     const device = await client.start()
     expect(await client.pollResult(device)).toBe('authorization_pending')
     at('B')
-    expect(await allowDevice(person, device)).toContain('Your device is connected')
+    expect(await allowDevice(person, device)).toContain('Your device may connect')
     at('A')
     const { access_token: token } = await client.takeTokens(device)
     at('B')

@@ -59,6 +59,15 @@ function keepCalling(): { stop(): Promise<number> } {
   }
 }
 
+/** Resolves when the provider session of every connection has been refreshed, and so sealed by the server itself. */
+async function untilAllAreRefreshed(): Promise<void> {
+  const before = server.events('provider_refreshed').length
+  await until(() => {
+    const refreshed = server.events('provider_refreshed').slice(before)
+    return new Set(refreshed.map((line) => line['grant_id'])).size === connections
+  }, 'a refresh of every session')
+}
+
 const ringFile = (): string => join(server.directory, '.drawbridge', 'secret-keys')
 
 describe('keys rotate beside a server that serves', () => {
@@ -78,8 +87,7 @@ describe('keys rotate beside a server that serves', () => {
     for (const line of readFileSync(ringFile(), 'utf8').trim().split('\n')) {
       expect(stdout + stderr).not.toContain(line.split(':')[1])
     }
-    // Long enough for every session to be refreshed, and sealed by the server itself.
-    await delay(10_000)
+    await untilAllAreRefreshed()
     expect(await calling.stop()).toBeGreaterThan(connections)
     expect((await listKeys())[1]).toMatchObject({ kid: 'generated', sessions: 0, in_use: false })
     expect(server.events('provider_session_ended')).toEqual([])
@@ -92,9 +100,9 @@ describe('keys rotate beside a server that serves', () => {
     await until(() => readFileSync(ringFile(), 'utf8').trim().split('\n').length > before, 'the new key')
     rotation.kill('SIGKILL')
     await rotation.ended
-    // Whoever was in its hands is free after fifteen seconds at the latest, or at its next refresh.
+    // Whatever it was about to seal is free after fifteen seconds at the latest, or at its next refresh.
     const calling = keepCalling()
-    await delay(10_000)
+    await untilAllAreRefreshed()
     await calling.stop()
     const { code } = await runCommand(server, ['keys', 'rotate', '--reseal-only'])
     expect(code).toBe(0)

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -7,16 +6,24 @@ import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
-const accessTokenSeconds = 2
+const accessTokenSeconds = 300
 
 let server: ServerProcess
 let person: Person
+let aheadSeconds = 0
 
 beforeAll(async () => {
   server = await startServer({ ACCESS_TOKEN_TTL: `${accessTokenSeconds}s` })
   person = await createPerson(server)
 })
 afterAll(() => server?.close())
+
+/** Restarts the server when it is that many seconds later for it. */
+async function restart(laterSeconds: number): Promise<void> {
+  aheadSeconds += laterSeconds
+  expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  await server.start({ aheadSeconds })
+}
 
 function createTransport(authProvider?: MemoryOAuthProvider): StreamableHTTPClientTransport {
   const options = { fetch: server.fetch, ...(authProvider && { authProvider }) }
@@ -78,7 +85,7 @@ describe('@modelcontextprotocol/sdk, revision 2025-11-25', () => {
     const provider = new MemoryOAuthProvider()
     const client = await signIn(provider)
     for (const round of [1, 2]) {
-      await delay(accessTokenSeconds * 1000 + 50)
+      await restart(accessTokenSeconds + 1)
       expect(await textOf(client, 'whoami')).toContain(person.email)
       expect(provider.savedTokens).toHaveLength(1 + round)
     }
@@ -90,8 +97,7 @@ describe('@modelcontextprotocol/sdk, revision 2025-11-25', () => {
   it('stays connected over a restart of the server', async () => {
     const provider = new MemoryOAuthProvider()
     const client = await signIn(provider)
-    expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-    await server.start()
+    await restart(0)
     expect(await textOf(client, 'whoami')).toContain(person.email)
     expect(provider.authorizationUrls).toHaveLength(1)
     await client.close()

@@ -1,20 +1,27 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
-const accessTokenSeconds = 2
+const accessTokenSeconds = 300
 
 let server: ServerProcess
 let person: Person
+let aheadSeconds = 0
 
 beforeAll(async () => {
   server = await startServer({ ACCESS_TOKEN_TTL: `${accessTokenSeconds}s` })
   person = await createPerson(server)
 })
 afterAll(() => server?.close())
+
+/** Restarts the server when it is that many seconds later for it. */
+async function restart(laterSeconds: number): Promise<void> {
+  aheadSeconds += laterSeconds
+  expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  await server.start({ aheadSeconds })
+}
 
 const eras = [
   { mode: 'legacy', era: 'legacy', revision: '2025-11-25' },
@@ -71,7 +78,7 @@ describe.each(eras)('@modelcontextprotocol/client, negotiating $mode', ({ mode, 
   it('refreshes by itself when the access token has expired, also with calls in parallel', async () => {
     const provider = new MemoryOAuthProvider()
     const client = await signIn(provider, mode)
-    await delay(accessTokenSeconds * 1000 + 50)
+    await restart(accessTokenSeconds + 1)
     // This client redeems the same refresh token once for each of these calls.
     const texts = await Promise.all([1, 2, 3].map(() => textOf(client, 'whoami')))
     expect(new Set(texts)).toEqual(new Set([`You are ${person.email}.`]))

@@ -13,6 +13,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { underLoad } from '../under-load.ts'
 import { createPerson } from './person.ts'
 import { callTool, type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
@@ -310,7 +311,7 @@ describe('open streams', () => {
       const exit = other.kill('SIGTERM')
       expect(await subscription.closed).toBe('graceful')
       expect(await exit).toEqual({ code: 0, signal: null })
-      expect(Date.now() - began).toBeLessThan(3500)
+      expect(Date.now() - began).toBeLessThan(underLoad(3500))
       await client.close()
     } finally {
       await other.close()

@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const bundle = fileURLToPath(new URL('../../server/dist/main.mjs', import.meta.url))
 const laterClock = new URL('later-clock.ts', import.meta.url).href
-const startTimeoutMs = 15_000
+const startTimeoutMs = 25_000
 const stopTimeoutMs = 25_000
 
 /** Settings by variable name without the prefix, such as `{ ACCESS_TOKEN_TTL: '2s' }`. */
@@ -211,7 +211,7 @@ export function refuseSecretsOfCommand(
   refuseSecrets(`drawbridge-server ${name}`, name === 'clients add' ? stderr : stdout + stderr)
 }
 
-/** Waits until `condition` holds, looking often; rejects after 15 seconds, naming what was awaited. */
+/** Waits until `condition` holds, looking often; rejects after 25 seconds, naming what was awaited. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   awaited: string | (() => string),

@@ -94,7 +94,24 @@ describeBrowsers('the page of settings in %s', (kind) => {
     )
 
     await importFile(exported)
+    await settings.waitForSelector('#import[open]')
+    expect(await shown(settings, 'changes')).toContain('https://mcp.example.com')
+    expect(await violations(settings)).toEqual([])
+    expect(await browser.stored()).not.toContain('notes.example.com')
+    await press(settings, 'confirm-import')
     await until(async () => (await shown(settings, 'profiles')).includes('notes.example.com'), 'the import')
+  })
+
+  it('shows where tokens would go after an import, and changes nothing without a yes', async () => {
+    const before = await browser.stored()
+    await importFile(exported.replace('https://mcp.example.com', 'https://mcp.example.com.evil.example'))
+    await settings.waitForSelector('#import[open]')
+    const changes = await shown(settings, 'changes')
+    expect(changes).toContain('https://mcp.example.com.evil.example')
+    expect(changes).toContain('Until now: https://mcp.example.com')
+    await press(settings, 'cancel')
+    await settings.waitForSelector('#import:not([open])')
+    expect(await browser.stored()).toBe(before)
   })
 
   it('imports nothing that is not its own', async () => {

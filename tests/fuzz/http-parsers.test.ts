@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { expect, it } from 'vitest'
-import { addressBlock } from '../../server/core/address-block.ts'
+import { addressBlocks } from '../../server/core/address-block.ts'
 import { createAddressChain } from '../../server/http/client-address.ts'
 import { preflight } from '../../server/http/cors.ts'
 import { createHostGuard, isOwnFormPost, judgeOrigin } from '../../server/http/guards.ts'
@@ -99,13 +99,13 @@ it(
         for (const address of [trusting(header, peer), trusting(header, '10.0.0.1')]) {
           if (address === undefined) continue
           if (isIP(address) === 0) throw new Error(`${address} is no address.`)
-          addressBlock(address)
+          addressBlocks(address)
         }
         if (trusting(header, '192.0.2.1') !== '192.0.2.1') throw new Error('A stranger was believed.')
         // What the nearest proxy wrote stands at the end; nothing before it counts.
         if (trusting(`${header}, 198.51.100.9`, '10.0.0.1') !== '198.51.100.9')
           throw new Error('The client chose.')
-        addressBlock(peer)
+        addressBlocks(peer)
       },
     })
   },

@@ -64,7 +64,8 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
     async refresh({ refreshToken }) {
       const device = open()
       const { data, error } = await device.refreshSession({ refresh_token: refreshToken })
-      if (error) return refusal(error)
+      // The client forgets its session at this answer, too.
+      if (error) return refusal(error, error.code === 'validation_failed' ? 'terminal' : undefined)
       return data.session
         ? { ok: true, value: sessionOf(device, data.session) }
         : { ok: false, failure: 'other', detail: 'no session' }

@@ -37,6 +37,13 @@ export function sessionCases(stage: () => Stage): void {
     expect(unknown).toEqual(wrong)
   })
 
+  it('an email with space around it is another one: whoever asks for it has to trim', async (context) => {
+    const { driver, server } = stage()
+    skipFor(context, server.lacks.accounts)
+    const { email, password } = await server.accounts.shared()
+    expect(failureOf(await driver.signIn({ email: ` ${email} `, password }))).toBe('invalid_credentials')
+  })
+
   it('an unconfirmed address is told only to who knows the password', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.admin)

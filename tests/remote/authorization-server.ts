@@ -64,7 +64,7 @@ export function createAuthorizationServer(
     const at = issuer()
     return {
       issuer: settings.metadataIssuer ?? at,
-      authorization_endpoint: `${at}/authorize`,
+      authorization_endpoint: `${settings.pageOrigin ?? at}/authorize`,
       token_endpoint: `${at}/token`,
       ...(settings.registration ? { registration_endpoint: `${at}/register` } : {}),
       ...(settings.revocation ? { revocation_endpoint: `${at}/revoke` } : {}),
@@ -271,8 +271,8 @@ export function createAuthorizationServer(
     sendJson(response, 200, {
       device_code: deviceCode,
       user_code: userCode,
-      verification_uri: `${issuer()}/device`,
-      verification_uri_complete: `${issuer()}/device?user_code=${userCode}`,
+      verification_uri: `${settings.pageOrigin ?? issuer()}/device`,
+      verification_uri_complete: `${settings.pageOrigin ?? issuer()}/device?user_code=${userCode}`,
       expires_in: 600,
       interval: 1,
     })

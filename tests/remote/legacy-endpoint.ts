@@ -3,13 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
-import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
+import { mcpErrorCode, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import { capabilities, instructions, serverInfo } from './catalogue.ts'
 import { header } from './endpoint-world.ts'
 import type { Caller, EndpointWorld, McpExchange } from './endpoint-world.ts'
 import { EventStream, parseEventId } from './event-stream.ts'
 import { sendJson, sendText } from './exchange-parts.ts'
 import { countMessage, LegacySession } from './legacy-session.ts'
 import type { Reply } from './legacy-session.ts'
+import { count } from './remote-counters.ts'
 
 interface HttpSession {
   session: LegacySession
@@ -180,6 +182,25 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
       for (const stream of flowing) stream.detach()
     },
   }
+}
+
+/** Answers a request of 2026-07-28 with the revisions that are served here, for `discoverable`. */
+export function answerWithRevisions(
+  { id, method, params }: JsonRpcRequest,
+  { response }: McpExchange,
+  { settings, counters }: EndpointWorld,
+): void {
+  count(counters.methods, method)
+  const supported = settings.revisions
+  if (method !== 'server/discover') {
+    const meta = params?.['_meta'] as JsonObject
+    const data = { supported, requested: meta[mcpMetaKey.protocolVersion] }
+    const error = jsonRpcError(id, mcpErrorCode.unsupportedProtocolVersion, 'Unsupported version', data)
+    return sendJson(response, 400, error)
+  }
+  const _meta = { [mcpMetaKey.serverInfo]: serverInfo }
+  const result = { resultType: 'complete', supportedVersions: supported, capabilities, instructions, _meta }
+  sendJson(response, 200, { jsonrpc: '2.0', id, result: { ...result, ttlMs: 0, cacheScope: 'public' } })
 }
 
 function acceptsBoth(request: IncomingMessage): boolean {

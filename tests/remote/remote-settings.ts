@@ -26,6 +26,11 @@ export type Fault =
 export interface RemoteSettings {
   /** Which eras `/mcp` serves. */
   era: 'legacy' | 'modern' | 'both'
+  /**
+   * Whether a server of `era: 'legacy'` answers `server/discover` with `revisions`, and every other request of 2026-07-28 with
+   * -32022 and `revisions`, as servers of the Go SDK with sessions do.
+   */
+  discoverable: boolean
   /** `sse`: only the transport of 2024-11-05 at `/sse`; `/mcp` answers 404. `both` has the two side by side. */
   transport: 'http' | 'sse' | 'both'
   /** The legacy revisions that `initialize` may settle on, newest first. */
@@ -68,6 +73,8 @@ export interface RemoteSettings {
 
   /** What metadata calls the issuer, when it shall be wrong. */
   metadataIssuer: string | undefined
+  /** The origin that the login page and device page are said to be on, when it is not the issuer. */
+  pageOrigin: string | undefined
   /** Whether metadata lists S256. */
   pkceAdvertised: boolean
   /** `wrong` and `none` are about the authorization response; metadata claims it unless `none`. */
@@ -112,6 +119,7 @@ export interface RemoteSettings {
 /** A server that is easy to live with. */
 export const usualSettings: RemoteSettings = {
   era: 'both',
+  discoverable: false,
   transport: 'http',
   revisions: ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
   reply: 'json',
@@ -132,6 +140,7 @@ export const usualSettings: RemoteSettings = {
   protectedResourceMetadata: true,
   resource: undefined,
   metadataIssuer: undefined,
+  pageOrigin: undefined,
   pkceAdvertised: true,
   iss: 'right',
   clientIdMetadataDocuments: false,

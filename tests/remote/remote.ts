@@ -5,13 +5,13 @@ import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shar
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage } from '@drawbridge/shared/mcp-protocol.ts'
 import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
-import { freePort } from '../e2e/free-port.ts'
+import { freePort } from '../../server/testing/free-port.ts'
 import { createAuthorizationServer } from './authorization-server.ts'
 import type { RemoteClient } from './authorization-server.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
 import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
 import type { TokenAnswer } from './grants.ts'
-import { createLegacyEndpoint } from './legacy-endpoint.ts'
+import { answerWithRevisions, createLegacyEndpoint } from './legacy-endpoint.ts'
 import { createModernEndpoint } from './modern-endpoint.ts'
 import { count, createCounters } from './remote-counters.ts'
 import type { RemoteCounters } from './remote-counters.ts'
@@ -164,6 +164,8 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     const parsed = parseJsonRpcMessage(body)
     const isModern = parsed.kind !== 'invalid' && eraOfMessage(parsed.message) === 'modern'
     if (settings.era === 'modern' || (settings.era === 'both' && isModern)) modern.handle(exchange)
+    else if (settings.discoverable && isModern && parsed.kind === 'request')
+      answerWithRevisions(parsed.message, exchange, world)
     else legacy.handle(exchange)
   }
 

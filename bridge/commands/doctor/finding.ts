@@ -32,11 +32,13 @@ export const checkNames = {
   authorization_server: 'The metadata of the authorization server: whether it is there, under its own name.',
   pkce: 'Whether PKCE with S256 is offered, without which nobody should sign in.',
   response_issuer: 'Whether the server says its name with each answer (RFC 9207).',
+  sign_in_page:
+    'Whether the login page is on the host of the authorization server, or belongs to it (RFC 9700 section 4.4).',
   registration: 'How the bridge becomes known to the authorization server.',
   keychain: 'Whether the keychain takes, gives and forgets an item.',
   login: 'Whether a login is stored, and whether it is still good.',
   lock: 'Whether another process holds the login.',
-  session: 'One real connection: initialize and tools/list.',
+  session: 'The list of tools, as clients of 2025-11-25 and of 2026-07-28 get it through the bridge.',
 } as const
 
 /** One of {@link checkNames}. */

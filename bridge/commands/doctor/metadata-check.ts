@@ -9,7 +9,11 @@ import {
 import type { AuthenticateChallenge } from '@drawbridge/shared/www-authenticate.ts'
 import type { HttpClient } from '../../network/http-client.ts'
 import { readJson } from '../../network/read-body.ts'
+import { coversMore, coversServer } from '../../oauth/discovery-url.ts'
+import { OAuthFailure } from '../../oauth/login-port.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
+import type { OAuthPorts } from '../../oauth/server-exchange.ts'
+import { checkSignInPage } from '../../oauth/sign-in-page.ts'
 import { describeError } from '../failure-text.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -18,22 +22,51 @@ const timeoutMs = 10_000
 
 /** The documents that say where and how to sign in. `issuer` is undefined when nothing usable was found. */
 export async function checkMetadata(
-  http: HttpClient,
+  ports: OAuthPorts,
   config: OAuthConfig,
   challenges: readonly AuthenticateChallenge[],
 ): Promise<{ findings: Finding[]; issuer: string | undefined }> {
-  const { findings, issuer } = await checkResource(http, config.serverUrl, challenges)
+  const { http } = ports
+  const { findings, issuer } = await checkResource(http, config, challenges)
   const server = await checkServer(http, issuer)
   findings.push(server.finding)
   if (server.metadata === undefined) return { findings, issuer: undefined }
   findings.push(checkPkce(server.metadata), checkResponseIssuer(server.metadata))
+  findings.push(...(await checkPage(server.metadata, config, ports)))
   findings.push(checkRegistration(server.metadata, config))
   return { findings, issuer: server.metadata.issuer }
 }
 
+/** Only a login page on another host is told of: a device page is not known before somebody signs in. */
+async function checkPage(
+  metadata: AuthorizationServerMetadata,
+  config: OAuthConfig,
+  ports: OAuthPorts,
+): Promise<Finding[]> {
+  const { authorization_endpoint: url } = metadata
+  if (url === undefined || !URL.canParse(url)) return []
+  const { host } = new URL(url)
+  try {
+    const page = { kind: 'authorization', url } as const
+    const foreign = await checkSignInPage(
+      page,
+      { server: { metadata } },
+      config,
+      ports,
+      AbortSignal.timeout(timeoutMs),
+    )
+    if (foreign === undefined) return [ok('sign_in_page', `People sign in at ${host}.`)]
+    const text = `${metadata.issuer} sends people to ${host} to sign in, and nothing there confirms it.`
+    return [warn('sign_in_page', text, 'Sign in only if you know that the two belong together.')]
+  } catch (error) {
+    if (!(error instanceof OAuthFailure)) throw error
+    return [fail('sign_in_page', error.message, 'Do not sign in; tell whoever runs the server.')]
+  }
+}
+
 async function checkResource(
   http: HttpClient,
-  serverUrl: string,
+  { serverUrl, resource: configured }: OAuthConfig,
   challenges: readonly AuthenticateChallenge[],
 ): Promise<{ findings: Finding[]; issuer: string }> {
   const named = challenges
@@ -47,7 +80,7 @@ async function checkResource(
     return { findings: [warn('resource_metadata', text)], issuer: origin }
   }
   const { resource, authorization_servers: servers = [] } = found.metadata
-  if (!covers(resource, serverUrl)) {
+  if (!coversServer(resource, serverUrl)) {
     const text = `It is for ${resource}, and not for ${serverUrl}.`
     const fix = 'Use the URL that it names; or tell whoever runs the server.'
     return { findings: [fail('resource_metadata', text, fix)], issuer: servers[0] ?? origin }
@@ -57,15 +90,11 @@ async function checkResource(
     const text = 'It names no authorization server; the server is taken for its own.'
     return { findings: [warn('resource_metadata', text)], issuer: origin }
   }
+  if (configured === undefined && coversMore(resource, serverUrl)) {
+    const text = `The server signs in at ${issuer}, for all of ${resource} and not only for ${serverUrl}.`
+    return { findings: [warn('resource_metadata', text, 'Set --resource to the one that you mean.')], issuer }
+  }
   return { findings: [ok('resource_metadata', `The server signs in at ${issuer}.`)], issuer }
-}
-
-/** Same origin, and the path of the resource is the path of the server or above it (RFC 9728 section 3.3). */
-function covers(resource: string, serverUrl: string): boolean {
-  if (!URL.canParse(resource)) return false
-  const [outer, inner] = [new URL(resource), new URL(serverUrl)]
-  const base = outer.pathname.replace(/\/+$/, '')
-  return outer.origin === inner.origin && (inner.pathname === base || inner.pathname.startsWith(`${base}/`))
 }
 
 async function checkServer(

@@ -20,6 +20,8 @@ export interface McpServerOptions {
   challenge?: (origin: string) => string
   /** Answers anything but the endpoint; false for 404. */
   other?: (request: IncomingMessage, response: ServerResponse, origin: string) => boolean
+  /** The response to a method, without what goes around it; undefined for the usual one. */
+  answer?: (method: string | undefined) => Record<string, unknown> | undefined
   /** The `Date` header. */
   date?: () => string
 }
@@ -62,7 +64,13 @@ export async function startMcpServer(options: McpServerOptions = {}): Promise<Mc
     }
     response.setHeader('Content-Type', 'application/json')
     if (message.method === 'initialize') response.setHeader('Mcp-Session-Id', 'session-1')
-    response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...resultOf(message.method) }))
+    response.end(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: message.id,
+        ...(options.answer?.(message.method) ?? resultOf(message.method)),
+      }),
+    )
   }
 
   function origin(): string {

@@ -10,6 +10,8 @@ import { type Arrival, visit } from './scripted-browser.ts'
 export interface SignInTrial {
   /** Resolves once the person is told where to go. Never settles when the sign-in ends before. */
   prompt: Promise<SignInPrompt>
+  /** What the person was told beside. */
+  lines: string[]
   /** How often the person was told. */
   prompts: SignInPrompt[]
   done: Promise<Credential>
@@ -24,7 +26,12 @@ export function beginTrial(
   runtime: TestRuntime = createTestRuntime(),
 ): SignInTrial {
   const http = createTestHttp()
-  const flow = createSignInFlow(oauthConfig(serverUrl, changes), { http, runtime })
+  const lines: string[] = []
+  const flow = createSignInFlow(
+    oauthConfig(serverUrl, changes),
+    { http, runtime },
+    (line) => void lines.push(line),
+  )
   const stop = new AbortController()
   const prompts: SignInPrompt[] = []
   let announce: (prompt: SignInPrompt) => void = () => undefined
@@ -40,7 +47,7 @@ export function beginTrial(
     stop.signal,
   ).finally(() => http.close())
   done.catch(() => undefined)
-  return { prompt, prompts, done, cancel: () => stop.abort() }
+  return { prompt, prompts, lines, done, cancel: () => stop.abort() }
 }
 
 /** Signs in with a browser that goes where it is sent. */
@@ -48,14 +55,14 @@ export async function signIn(
   serverUrl: string,
   changes: Partial<OAuthConfig> = {},
   request: SignInRequest = {},
-): Promise<{ credential: Credential; arrival: Arrival; prompts: SignInPrompt[] }> {
+): Promise<{ credential: Credential; arrival: Arrival; prompts: SignInPrompt[]; lines: string[] }> {
   const trial = beginTrial(serverUrl, changes, request)
   // Whatever ends the sign-in before there is a prompt is what the test wants to see.
   const { url } = await Promise.race([trial.prompt, trial.done.then((): never => noPrompt())])
   const arriving = visit(url)
   arriving.catch(() => undefined)
   const credential = await trial.done
-  return { credential, arrival: await arriving, prompts: trial.prompts }
+  return { credential, arrival: await arriving, prompts: trial.prompts, lines: trial.lines }
 }
 
 function noPrompt(): never {

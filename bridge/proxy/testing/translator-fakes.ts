@@ -90,9 +90,9 @@ export function createFakeLocal(react: (message: JsonRpcMessage) => void = () =>
   }
 }
 
-/** Waits for a condition, up to two seconds. */
+/** Waits for a condition, up to ten seconds. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 2000
+  const end = Date.now() + 10_000
   while (!condition()) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`)
     await new Promise((resolve) => setImmediate(resolve))

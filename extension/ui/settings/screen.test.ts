@@ -162,17 +162,20 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await seen()).toContain('Found: Notes.')
   })
 
-  it.each(['form-new', 'deletion'])('cancels %s by Escape, and closes it when told so', async (name) => {
-    await show(samples['profiles'])
-    await page.focus('[name=add]')
-    await show(samples[name])
-    await page.keyboard.press('Escape')
-    expect(await actions()).toEqual([{ kind: 'cancel' }])
-    expect(await page.$$('dialog[open]')).toHaveLength(1)
-    await show(samples['profiles'])
-    expect(await page.$$('dialog[open]')).toHaveLength(0)
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('add')
-  })
+  it.each(['form-new', 'deletion', 'import'])(
+    'cancels %s by Escape, and closes it when told so',
+    async (name) => {
+      await show(samples['profiles'])
+      await page.focus('[name=add]')
+      await show(samples[name])
+      await page.keyboard.press('Escape')
+      expect(await actions()).toEqual([{ kind: 'cancel' }])
+      expect(await page.$$('dialog[open]')).toHaveLength(1)
+      await show(samples['profiles'])
+      expect(await page.$$('dialog[open]')).toHaveLength(0)
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('add')
+    },
+  )
 
   it('asks for one site by one button, which has the focus', async () => {
     await show(samples['allow-read'])
@@ -190,6 +193,26 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await actions()).toEqual([
       { kind: 'import', file: expect.stringContaining('@drawbridge/extension') },
     ])
+  })
+
+  it('asks before an import, with what there was and what will be, from the beginning', async () => {
+    await show(samples['import'])
+    const text = await seen()
+    for (const part of [
+      'Team notes',
+      'Until now: Notes',
+      'https://mcp.example.com.evil.example',
+      'Until now: https://mcp.example.com\n',
+      'https://mcp.wiki.example.com',
+      'came with its own settings for them: Notes (staging)',
+    ])
+      expect(text).toContain(part)
+    expect(await focused()).toBe('import-title')
+    await page.keyboard.press('Enter')
+    expect(await actions()).toEqual([])
+    await page.click('[name=confirm-import]')
+    await page.keyboard.press('Escape')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'confirm-import' }), { kind: 'cancel' }])
   })
 
   it('shows what strangers wrote as text', async () => {

@@ -8,6 +8,7 @@ import type { Contents } from '../slot.ts'
 import { noticeText } from './notice-text.ts'
 import { profileCells } from './profile-card.ts'
 import { setOpen } from './dialog.ts'
+import { changeCells, importContents } from './import-dialog.ts'
 import { createProfileDialog, formContents } from './profile-form.ts'
 
 /**
@@ -22,6 +23,7 @@ export function createSettingsScreen(
 ): (view: SettingsView) => void {
   const translate = confined(texts)
   const deletion = root.querySelector('#deletion') as HTMLDialogElement
+  const importing = root.querySelector('#import') as HTMLDialogElement
   const file = root.querySelector('[type=file]') as HTMLInputElement
   const form = createProfileDialog(root)
 
@@ -64,9 +66,11 @@ export function createSettingsScreen(
         button.ariaLabel = translate('take_back_name', host)
         return { host, 'take-back': translate('take_back') }
       })
+      fillList(root, 'changes', view.importing?.changes ?? [], (change) => changeCells(change, translate))
     }
     form.show(view.kind === 'profiles' ? view.form : undefined)
     setOpen(deletion, view.kind === 'profiles' && view.deleting !== undefined)
+    setOpen(importing, view.kind === 'profiles' && view.importing !== undefined)
     if (root.dataset['view'] !== view.kind && view.kind === 'allow') focusAllow(root)
     root.dataset['view'] = view.kind
     if (view.kind !== 'loading') root.dataset['ready'] = ''
@@ -86,7 +90,7 @@ function actionOf(name: string, value: string, draft: ProfileDraft): SettingsAct
 function contentsOf(view: SettingsView, translate: Translate): Contents {
   if (view.kind === 'loading') return {}
   if (view.kind === 'profiles') {
-    const { profiles, otherSites, form, deleting, notice, shortcut } = view
+    const { profiles, otherSites, form, deleting, importing, notice, shortcut } = view
     return {
       title: translate('settings_title'),
       detail: translate('settings_detail'),
@@ -100,6 +104,7 @@ function contentsOf(view: SettingsView, translate: Translate): Contents {
       'other-sites': otherSites.length > 0,
       'deletion-title': deleting && translate('delete_title', deleting.label),
       ...formContents(form, translate),
+      ...importContents(importing, translate),
     }
   }
   const { purpose, host, outcome } = view

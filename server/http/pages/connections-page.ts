@@ -2,9 +2,11 @@ import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { AppView } from './app-view.ts'
 import { claimedName } from './claimed-name.ts'
+import { connectionHead, formInput } from './connection-head.ts'
 import { alertGlyph, checkGlyph } from './glyph.ts'
 import { hostName } from './host-name.ts'
 import { layout } from './layout.ts'
+import { type WaitingConnectionView, waitingList } from './waiting-connections.ts'
 import { agoText, dateText, machineTime } from './when.ts'
 
 /**
@@ -25,6 +27,8 @@ export interface ConnectionView {
   returnsTo: readonly string[]
   createdAt: number
   lastUse: { at: number; address: string | undefined } | undefined
+  /** How often a used key was presented again; from where, when these were two addresses. */
+  replays: { count: number; lastAt: number; addresses: readonly [string, string] | undefined } | undefined
   expiresAt: number
 }
 
@@ -32,7 +36,7 @@ export interface ConnectionView {
 export interface EndedConnectionView {
   client: ConnectedClient
   endedAt: number
-  end: 'key_used_twice' | 'signed_out_elsewhere'
+  end: 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused'
 }
 
 /** What the page of a person's connections shows and where it posts. Every text is escaped. */
@@ -46,6 +50,8 @@ export interface ConnectionsView extends AppView {
   /** What the last form did, as a sentence. */
   notice: { text: string; isFailure: boolean } | undefined
   connections: readonly ConnectionView[]
+  /** What was allowed and has not been fetched. */
+  waiting: readonly WaitingConnectionView[]
   /** Live connections that the list leaves out. */
   more: number
   ended: readonly EndedConnectionView[]
@@ -57,10 +63,11 @@ export interface ConnectionsView extends AppView {
  * where it was used last, and one button to end it; before them, what ended by itself and may need their attention.
  */
 export function connectionsPage(view: ConnectionsView): string {
-  const { connections } = view
+  const { connections, waiting } = view
+  const isEmpty = connections.length === 0 && waiting.length === 0
   return layout({
     title: 'Your connections',
-    bridge: connections.length === 0 ? 'raised' : 'lowered',
+    bridge: isEmpty ? 'raised' : 'lowered',
     gate: html`<h1>Your connections</h1>
       <p class="ask">
         Apps and devices that may use your account at <bdi>${view.appName}</bdi>${
@@ -73,15 +80,17 @@ export function connectionsPage(view: ConnectionsView): string {
       </form>`,
     main: html`<section class="court-inner" aria-label="Connections">
       ${view.notice && noticeLine(view.notice)} ${view.ended.map((ended) => endedNote(ended, view.now))}
+      ${waitingList(waiting, view)}
       ${
-        connections.length === 0
+        isEmpty
           ? html`<div class="heading">
               <h2>No app is connected</h2>
               <p class="quiet">
                 When you connect one, it is listed here until you end it or its time is over.
               </p>
             </div>`
-          : html`<h2>${countText(connections.length + view.more)}</h2>
+          : connections.length > 0 &&
+            html`<h2>${countText(connections.length + view.more)}</h2>
               <ul class="connections">
                 ${connections.map((connection, index) => connectionItem(connection, index, view))}
               </ul>`
@@ -92,7 +101,7 @@ export function connectionsPage(view: ConnectionsView): string {
           ${view.more} more that were used longer ago are not shown. Ending all connections ends them, too.
         </p>`
       }
-      ${connections.length > 1 && endAllForm(view)}
+      ${connections.length + waiting.length > 1 && endAllForm(view)}
       <div class="court-foot">
         <p>Ending a connection here does not sign you out of <bdi>${view.appName}</bdi> itself.</p>
         <p><a class="link alone" href="${view.appUrl}">Go to ${view.appName}</a></p>
@@ -113,6 +122,14 @@ function noticeLine({ text, isFailure }: { text: string; isFailure: boolean }): 
 
 function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): SafeHtml {
   const when = html`<time datetime="${machineTime(endedAt)}">${agoText(endedAt, now)}</time>`
+  if (end === 'renewal_refused') {
+    return html`<p class="note-box">
+      <span
+        >${clientName(client)} was disconnected ${when}, because the web app no longer renewed the sign-in
+        behind it. Connect it again if you still use it.</span
+      >
+    </p>`
+  }
   return end === 'key_used_twice'
     ? html`<p class="alert">
         ${alertGlyph}
@@ -136,27 +153,16 @@ function clientName({ name, host }: ConnectedClient): SafeHtml {
 }
 
 function connectionItem(connection: ConnectionView, index: number, view: ConnectionsView): SafeHtml {
-  const { client, lastUse, createdAt, expiresAt } = connection
-  const id = `connection-${index}`
+  const { lastUse, createdAt, expiresAt } = connection
   return html`<li class="connection">
-    <div class="connection-head">
-      <h3 id="${id}">
-        ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
-          class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"
-          >“<bdi>${claimedName(client.name)}</bdi>”</span
-        >
-      </h3>
-      <form method="post" action="${view.action}">
-        ${formInput(view)} <input type="hidden" name="connection" value="${connection.id}" />
-        <button class="button end" name="action" value="end" aria-describedby="${id}">End</button>
-      </form>
-    </div>
+    ${connectionHead(connection, `connection-${index}`, view)}
+    ${connection.replays && addressNotice(connection.replays)}
     <dl class="details">
       ${
-        client.describedBy !== undefined &&
+        connection.client.describedBy !== undefined &&
         html`<div class="wide">
           <dt>Says it belongs to</dt>
-          <dd><span class="address">${client.describedBy}</span></dd>
+          <dd><span class="address">${connection.client.describedBy}</span></dd>
         </div>`
       }
       <div class="wide">
@@ -176,6 +182,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
           }
         </dd>
       </div>
+      ${connection.replays && replayDetail(connection.replays, view.now)}
       <div>
         <dt>Connected</dt>
         <dd><time datetime="${machineTime(createdAt)}">${dateText(createdAt)}</time></dd>
@@ -186,6 +193,29 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
       </div>
     </dl>
   </li>`
+}
+
+function addressNotice({ addresses }: NonNullable<ConnectionView['replays']>): SafeHtml | undefined {
+  if (!addresses) return undefined
+  const [first, other] = addresses
+  return html`<p class="alert">
+    ${alertGlyph}
+    <span
+      ><strong>Used from two addresses.</strong> The same key of this connection came from
+      <span class="address">${first}</span> and from <span class="address">${other}</span>. A computer that
+      changed networks can cause this. If that was not you, end this connection.</span
+    >
+  </p>`
+}
+
+function replayDetail({ count, lastAt }: NonNullable<ConnectionView['replays']>, now: number): SafeHtml {
+  return html`<div class="wide">
+    <dt>Same key sent again</dt>
+    <dd>
+      ${count === 1 ? 'Once,' : `${count} times, most recently`}
+      <time datetime="${machineTime(lastAt)}">${agoText(lastAt, now)}</time>
+    </dd>
+  </div>`
 }
 
 function returnText(hosts: readonly string[]): SafeHtml | string {
@@ -203,8 +233,4 @@ function endAllForm(view: ConnectionsView): SafeHtml {
       <button class="button danger" name="action" value="end_all">End all of them</button>
     </form>
   </details>`
-}
-
-function formInput({ form }: ConnectionsView): SafeHtml {
-  return html`<input type="hidden" name="form" value="${form}" />`
 }

@@ -1,5 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { AppView } from './app-view.ts'
+import { hostName } from './host-name.ts'
 import { layout } from './layout.ts'
 
 /** What the error page shows. Every field is text; nothing in it is treated as markup. */
@@ -14,6 +15,8 @@ export interface ErrorView {
   requestId: string
   /** The web application, offered as a way out. */
   app?: AppView
+  /** The way back to a client that nobody has vouched for: its address with the refusal, and the host it is at. */
+  back?: { url: string; host: string }
   /** Technical text for whoever develops the client, for example the parameter that was refused. */
   detail?: string
 }
@@ -33,6 +36,15 @@ export function errorPage(view: ErrorView): string {
       <section class="next" aria-labelledby="next-step">
         <h2 id="next-step">What to do now</h2>
         <p>${view.nextStep}</p>
+        ${
+          view.back === undefined
+            ? ''
+            : html`<p>
+                <a class="link alone" rel="noreferrer" href="${view.back.url}"
+                  ><span>Go to ${hostName(view.back.host)}</span></a
+                >
+              </p>`
+        }
         ${
           view.app === undefined
             ? ''

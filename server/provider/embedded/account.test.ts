@@ -56,7 +56,8 @@ describe('an account', () => {
       updatedAt: runtime.now(),
     })
     expect(accounts.findById(account.id)).toEqual(account)
-    expect(accounts.findByEmail(' ADA@example.com')).toEqual(account)
+    expect(accounts.findByEmail('ADA@example.com')).toEqual(account)
+    expect(accounts.findByEmail(' ada@example.com')).toBeUndefined()
   })
 
   it('needs an address of its own', () => {

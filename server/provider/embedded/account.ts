@@ -31,6 +31,7 @@ export interface NewAccount {
 export interface Accounts {
   /** Throws `user_already_exists` when the address is taken, in any letter case. */
   create(account: NewAccount): Account
+  /** In any letter case. Space around the address is not taken off, as in the real API. */
   findByEmail(email: string): Account | undefined
   findById(id: string): Account | undefined
   /** Newest first. */
@@ -102,7 +103,7 @@ export function createAccounts(database: Database, runtime: Runtime): Accounts {
       return accounts.findById(id)!
     },
     findByEmail: (email) =>
-      toAccount(database.get('SELECT * FROM account WHERE email = ?', email.trim().toLowerCase())),
+      toAccount(database.get('SELECT * FROM account WHERE email = ?', email.toLowerCase())),
     findById: (id) => toAccount(database.get('SELECT * FROM account WHERE id = ?', id)),
     list: () =>
       database

@@ -14,6 +14,11 @@ export function createAuthApi(services: AuthServices): Hono {
   const { counters, faults, keys } = services
   const api = new Hono()
 
+  // Published with the OAuth server off, too; that one is not emulated.
+  api.get('/.well-known/openid-configuration', (c) => c.json(describeIssuer(services.config.url)))
+  api.get('/.well-known/oauth-authorization-server', () => {
+    throw new AuthError(404, 'feature_disabled', 'OAuth server is disabled')
+  })
   api.get('/health', (c) =>
     c.json({
       version: 'v2.196.0-embedded',
@@ -51,7 +56,24 @@ export function createAuthApi(services: AuthServices): Hono {
     counters.logout++
     return signOut(services, c)
   })
+  for (const path of ['/health', '/settings', '/signup', '/token', '/user', '/logout']) {
+    api.all(path, (c) => c.body(null, 405))
+  }
   return api
+}
+
+/** The discovery document of the auth API (OpenID Connect Discovery section 3), as far as clients of it read it. */
+function describeIssuer(url: string): Record<string, unknown> {
+  return {
+    issuer: url,
+    authorization_endpoint: `${url}/oauth/authorize`,
+    token_endpoint: `${url}/oauth/token`,
+    jwks_uri: `${url}/.well-known/jwks.json`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256', 'HS256', 'ES256'],
+    code_challenge_methods_supported: ['S256', 'plain'],
+  }
 }
 
 async function signUp(services: AuthServices, body: JsonBody): Promise<Response> {

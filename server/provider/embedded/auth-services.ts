@@ -119,7 +119,7 @@ export async function sessionResponse(
     ...extra,
   }
   return Response.json(body, {
-    headers: { 'cache-control': 'no-store', 'sb-auth-user-id': account.id, 'sb-auth-session-id': session.id },
+    headers: { 'sb-auth-user-id': account.id, 'sb-auth-session-id': session.id },
   })
 }
 

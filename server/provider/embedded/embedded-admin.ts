@@ -39,6 +39,8 @@ export interface EmbeddedAdmin {
   /** Oldest first. */
   listSessions(userId: string): Pick<Session, 'id' | 'aal' | 'refreshCounter'>[]
   endSession(sessionId: string): void
+  /** Takes back the last refresh of the session, as a database does that was restored from an older copy. */
+  rewindSession(sessionId: string): void
   /** Seconds in which concurrent refreshes are forgiven; 10 at start. */
   setReuseInterval(seconds: number): void
   /** Replaces the limits of sessions, which hold at the next refresh; none at start. */
@@ -95,6 +97,7 @@ export function createEmbeddedAdmin(services: AuthServices): EmbeddedAdmin {
     listSessions: (userId) =>
       sessions.list(userId).map(({ id, aal, refreshCounter }) => ({ id, aal, refreshCounter })),
     endSession: (id) => sessions.end(id),
+    rewindSession: (id) => sessions.rewind(id),
     setReuseInterval: (seconds) => sessions.setReuseInterval(seconds),
     setSessionLimits: (limits) => sessions.setLimits(limits),
     setCaptcha({ secret }) {

@@ -124,11 +124,18 @@ describe('an error', () => {
       status: 413,
     },
     {
-      what: 'an unknown address of the API',
-      path: '/admin/audit',
-      text: '{}',
-      code: 'not_found',
-      status: 404,
+      what: 'a password grant without a body',
+      path: '/token?grant_type=password',
+      text: '',
+      code: 'validation_failed',
+      status: 400,
+    },
+    {
+      what: 'a password grant that is no JSON',
+      path: '/token?grant_type=password',
+      text: '{"email":',
+      code: 'bad_json',
+      status: 400,
     },
     { what: 'no bearer token', path: '/logout', text: '', code: 'no_authorization', status: 401 },
   ])('for $what is $status $code', async ({ path, text, code, status }) => {
@@ -191,13 +198,45 @@ describe('the API', () => {
     })
   })
 
-  it('names user and session in headers, and is not cached', async () => {
+  it('answers an unknown address with 404 and a plain text', async () => {
+    const response = await startProvider().call('POST', '/admin/audit', {})
+    expect(response.status).toBe(404)
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/)
+  })
+
+  it('answers a method that an address does not have with 405 and nothing else', async () => {
+    const response = await startProvider().call('GET', '/token')
+    expect([response.status, await response.text()]).toEqual([405, ''])
+  })
+
+  it('publishes who it is, and no OAuth server', async () => {
+    const { call } = startProvider()
+    const published = await call('GET', '/.well-known/openid-configuration')
+    expect(await published.json()).toMatchObject({ issuer: AUTH, jwks_uri: `${AUTH}/.well-known/jwks.json` })
+    const server = await call('GET', '/.well-known/oauth-authorization-server')
+    expect([server.status, await server.json()]).toMatchObject([404, { code: 'feature_disabled' }])
+  })
+
+  it('names turn and reuse of a refresh in headers', async () => {
+    const { admin, call } = startProvider()
+    await admin.createUser(ADA)
+    const session = await (await call('POST', '/token?grant_type=password', ADA)).json()
+    expect(session).toMatchObject({ weak_password: null })
+    const said = async (): Promise<(string | null)[]> => {
+      const { refresh_token } = session as { refresh_token: string }
+      const { headers } = await call('POST', '/token?grant_type=refresh_token', { refresh_token })
+      return ['counter', 'reuse'].map((name) => headers.get(`sb-auth-refresh-token-${name}`))
+    }
+    expect(await said()).toEqual(['1', 'false'])
+    expect(await said()).toEqual(['1', 'true'])
+  })
+
+  it('names user and session in headers', async () => {
     const { admin, call } = startProvider()
     const { id } = await admin.createUser(ADA)
     const { headers } = await call('POST', '/token?grant_type=password', ADA)
     expect(headers.get('sb-auth-user-id')).toBe(id)
     expect(headers.get('sb-auth-session-id')).toBe(admin.listSessions(id)[0]?.id)
-    expect(headers.get('cache-control')).toBe('no-store')
   })
 
   it('never shows a secret of the account', async () => {

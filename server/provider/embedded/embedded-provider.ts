@@ -67,7 +67,7 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   )
   root.route(pathname, api)
   root.route('/google', google.routes)
-  root.notFound((c) => renderAuthError(new AuthError(404, 'not_found', 'Not found'), c.req.raw))
+  root.notFound((c) => c.text('404 page not found\n', 404))
   root.onError((error, c) => {
     if (error instanceof AuthError) return renderAuthError(error, c.req.raw)
     // A dropped connection is not an answer: let the caller's fetch reject.

@@ -154,3 +154,21 @@ describe('a second factor', () => {
     expect(await response.json()).toMatchObject({ code })
   })
 })
+
+it('an id that is no UUID is malformed, and another one unknown', async () => {
+  const provider = startProvider()
+  const ada = { email: 'ada@example.com', password: 'correct horse' }
+  await provider.admin.createUser(ada)
+  const session = await (await provider.call('POST', '/token?grant_type=password', ada)).json()
+  const { access_token: token } = session as { access_token: string }
+  const challenge = async (id: string): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await provider.call('POST', `/factors/${id}/challenge`, {}, headers)
+    return { status: response.status, ...((await response.json()) as object) }
+  }
+  expect(await challenge('phone')).toMatchObject({ status: 404, code: 'validation_failed' })
+  expect(await challenge('00000000-0000-4000-8000-000000000000')).toMatchObject({
+    status: 404,
+    code: 'mfa_factor_not_found',
+  })
+})

@@ -2,14 +2,20 @@ import { Hono } from 'hono'
 import { AuthError } from './auth-error.ts'
 import { sessionResponse, type AuthServices } from './auth-services.ts'
 import { authenticate } from './bearer.ts'
-import { isVerified } from './factor.ts'
+import { type Factor, isVerified } from './factor.ts'
 import { readJsonBody } from './json-body.ts'
 import { totpUri } from './totp.ts'
+import { isUuid } from './uuid.ts'
 
 /** The routes of the auth API about second factors, relative to `/factors`. */
 export function createFactorApi(services: AuthServices): Hono {
   const { config, factors, sessions } = services
   const api = new Hono()
+
+  function findFactor(accountId: string, id: string): Factor {
+    if (!isUuid(id)) throw new AuthError(404, 'validation_failed', 'factor_id must be an UUID')
+    return factors.find(accountId, id)
+  }
 
   api.post('/', async (c) => {
     const { account, session } = await authenticate(services, c.req.raw)
@@ -33,7 +39,7 @@ export function createFactorApi(services: AuthServices): Hono {
 
   api.delete('/:id', async (c) => {
     const { account, session } = await authenticate(services, c.req.raw)
-    const factor = factors.find(account.id, c.req.param('id'))
+    const factor = findFactor(account.id, c.req.param('id'))
     if (factor.status === 'verified' && session.aal !== 'aal2') {
       throw new AuthError(422, 'insufficient_aal', 'AAL2 required to unenroll verified factor')
     }
@@ -44,13 +50,13 @@ export function createFactorApi(services: AuthServices): Hono {
 
   api.post('/:id/challenge', async (c) => {
     const { account } = await authenticate(services, c.req.raw)
-    const { id, expiresAt } = factors.challenge(factors.find(account.id, c.req.param('id')))
+    const { id, expiresAt } = factors.challenge(findFactor(account.id, c.req.param('id')))
     return c.json({ id, type: 'totp', expires_at: expiresAt })
   })
 
   api.post('/:id/verify', async (c) => {
     const { account, session } = await authenticate(services, c.req.raw)
-    const factor = factors.find(account.id, c.req.param('id'))
+    const factor = findFactor(account.id, c.req.param('id'))
     const body = await readJsonBody(c.req.raw)
     const code = body.text('code')
     if (code === '') throw new AuthError(400, 'validation_failed', 'Code needs to be non-empty')

@@ -35,17 +35,22 @@ export function rememberToken(database: Database, row: SessionRow): void {
   )
 }
 
-/** What a presented token is of, or undefined when no living session made it. It may still be a used one. */
+/**
+ * What a presented token is of. It may still be a used one. `unknown` is a token of no living session; `malformed` one
+ * that was not issued in this form by this database: tampered with, or newer than an older copy of it that was restored.
+ */
 export function findToken(
   database: Database,
   token: string,
-): { row: SessionRow; counter: number } | undefined {
-  const claim = token.length === OPAQUE_LENGTH ? findOpaque(database, token) : decodeRefreshToken(token)
-  if (claim === undefined) return undefined
+): { row: SessionRow; counter: number } | 'unknown' | 'malformed' {
+  const isOpaque = token.length === OPAQUE_LENGTH
+  const claim = isOpaque ? findOpaque(database, token) : decodeRefreshToken(token)
+  if (claim === undefined) return isOpaque ? 'unknown' : 'malformed'
   const row = database.get<SessionRow>('SELECT * FROM session WHERE id = ?', claim.sessionId)
-  if (row === undefined) return undefined
-  const isGenuine = row.refresh_version === 1 || isRefreshToken(token, row.refresh_key)
-  return isGenuine ? { row, counter: claim.counter } : undefined
+  if (row === undefined) return 'unknown'
+  const isGenuine =
+    isOpaque || (isRefreshToken(token, row.refresh_key) && claim.counter <= row.refresh_counter)
+  return isGenuine ? { row, counter: claim.counter } : 'malformed'
 }
 
 function findOpaque(database: Database, token: string): RefreshTokenClaim | undefined {

@@ -90,6 +90,20 @@ describe('refresh tokens', () => {
     expect((await refresh(provider, token)).code).toBe(code)
   })
 
+  it('that are newer than the database are refused, and their session stays', async () => {
+    const { provider, userId, token } = await signIn()
+    const child = await refresh(provider, token)
+    const [session] = provider.admin.listSessions(userId)
+    provider.admin.rewindSession(session?.id ?? '')
+    for (let tries = 0; tries < 2; tries += 1) {
+      expect(await refresh(provider, child.refreshToken)).toMatchObject({
+        status: 400,
+        code: 'validation_failed',
+      })
+    }
+    expect(provider.admin.listSessions(userId)).toHaveLength(1)
+  })
+
   it('presented by fifty at once are rotated once', async () => {
     const { provider, token } = await signIn()
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(provider, token)))
@@ -99,12 +113,17 @@ describe('refresh tokens', () => {
   })
 
   it.each([
-    { what: 'a word', token: () => 'nonsense', code: 'refresh_token_not_found' },
+    { what: 'a word', token: () => 'nonsense', code: 'validation_failed' },
+    {
+      what: 'twelve characters that were never issued',
+      token: () => 'abcdefghijkl',
+      code: 'refresh_token_not_found',
+    },
     { what: 'nothing', token: () => '', code: 'validation_failed' },
     {
       what: 'a forged one',
       token: (token: string) => `${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`,
-      code: 'refresh_token_not_found',
+      code: 'validation_failed',
     },
   ])('are refused for $what', async ({ token: forge, code }) => {
     const { provider, userId, token } = await signIn()

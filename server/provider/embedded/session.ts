@@ -36,7 +36,10 @@ export interface Sessions {
   create(accountId: string, method: AuthenticationMethod['method']): Session
   find(id: string): Session | undefined
   list(accountId: string): Session[]
-  /** Throws `refresh_token_not_found` for anything that is not a token of a living session. */
+  /**
+   * Throws `refresh_token_not_found` for a token that is not of a living session, and `validation_failed` for one that
+   * was not issued here in this form.
+   */
   present(refreshToken: string): PresentedRefreshToken
   /**
    * Spends a refresh token. One that is forgiven brings the active one unchanged; one that is not ends the family with
@@ -52,6 +55,8 @@ export interface Sessions {
   endOthers(accountId: string, keptId: string): void
   /** Ends the account's aal1 sessions, as a proven second factor does. */
   endBelowAal2(accountId: string): void
+  /** Forgets the last refresh, as a database that was restored from an older copy does. */
+  rewind(id: string): void
   /** Seconds in which concurrent refreshes are forgiven; 10 at first. */
   setReuseInterval(seconds: number): void
   /** Replaces the limits; none at first. */
@@ -106,7 +111,10 @@ export function createSessions(
         .map(toSession),
     present(refreshToken) {
       const found = findToken(database, refreshToken)
-      if (found === undefined) throw refreshTokenNotFound()
+      if (found === 'unknown') throw refreshTokenNotFound()
+      if (found === 'malformed') {
+        throw new AuthError(400, 'validation_failed', 'Refresh token is not valid')
+      }
       return { session: toSession(found.row), counter: found.counter }
     },
     rotate({ session: { id }, counter }) {
@@ -126,6 +134,8 @@ export function createSessions(
       void database.run('DELETE FROM session WHERE account_id = ? AND id <> ?', accountId, keptId),
     endBelowAal2: (accountId) =>
       void database.run(`DELETE FROM session WHERE account_id = ? AND aal = 'aal1'`, accountId),
+    rewind: (id) =>
+      void database.run('UPDATE session SET refresh_counter = max(refresh_counter - 1, 0) WHERE id = ?', id),
     setReuseInterval(seconds) {
       rules.reuseIntervalSeconds = seconds
     },

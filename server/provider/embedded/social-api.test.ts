@@ -122,6 +122,17 @@ describe('a social sign-in', () => {
   })
 })
 
+it('a plain challenge is the verifier itself', async () => {
+  const provider = startProvider()
+  const verifier = 'v'.repeat(43)
+  const url = await authorizeUrl({ code_challenge: verifier, code_challenge_method: 'plain' })
+  const code = (await walkGoogle(provider, url, '@')).searchParams.get('code')
+  const redeem = (code_verifier: string): Promise<Response> =>
+    provider.call('POST', '/token?grant_type=pkce', { auth_code: code, code_verifier })
+  expect((await redeem('w'.repeat(43))).status).toBe(400)
+  expect((await redeem(verifier)).status).toBe(200)
+})
+
 describe('a social sign-in that fails', () => {
   it.each([
     { what: 'no challenge', changes: { code_challenge: '' }, code: 'validation_failed' },
@@ -130,7 +141,7 @@ describe('a social sign-in that fails', () => {
       changes: { code_challenge: 'short' },
       code: 'validation_failed',
     },
-    { what: 'the plain method', changes: { code_challenge_method: 'plain' }, code: 'validation_failed' },
+    { what: 'no method', changes: { code_challenge_method: '' }, code: 'validation_failed' },
     { what: 'another provider', changes: { provider: 'github' }, code: 'validation_failed' },
   ])('for $what, does so at once', async ({ changes, code }) => {
     const provider = startProvider()
@@ -169,11 +180,16 @@ describe('a social sign-in that fails', () => {
     expect(target.searchParams.has('code')).toBe(true)
   })
 
-  it('by an unknown state, ends at the site with an error', async () => {
-    const response = await startProvider().fetch(new Request(`${AUTH}/callback?state=unknown&code=x`))
+  it.each([
+    ['an unknown state', '?state=unknown&code=x', 'bad_oauth_state'],
+    ['no state', '?code=x', 'bad_oauth_callback'],
+  ])('by %s, ends at the site with an error in the query alone', async (_what, query, code) => {
+    const response = await startProvider().fetch(new Request(`${AUTH}/callback${query}`))
+    expect(response.status).toBe(303)
     const target = new URL(response.headers.get('location') ?? '')
     expect(target.origin).toBe(SITE)
-    expect(target.searchParams.get('error_code')).toBe('bad_oauth_state')
+    expect(target.searchParams.get('error_code')).toBe(code)
+    expect(target.hash).toBe('')
   })
 
   it('by a code that Google did not give, says so', async () => {

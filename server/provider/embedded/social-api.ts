@@ -1,4 +1,4 @@
-import { isCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import { deriveCodeChallenge, isCodeChallenge } from '@drawbridge/shared/pkce.ts'
 import { Hono } from 'hono'
 import { AuthError } from './auth-error.ts'
 import type { AuthServices } from './auth-services.ts'
@@ -32,7 +32,7 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
   const { config, counters, flows, identities } = services
   const api = new Hono()
 
-  api.get('/authorize', (c) => {
+  api.get('/authorize', async (c) => {
     counters.authorize++
     const query = new URL(c.req.url).searchParams
     const provider = query.get('provider') ?? ''
@@ -40,9 +40,9 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
       throw new AuthError(400, 'validation_failed', 'Unsupported provider: provider is not enabled')
     }
     const codeChallenge = query.get('code_challenge') ?? ''
-    if (!isCodeChallenge(codeChallenge) || query.get('code_challenge_method')?.toLowerCase() !== 's256') {
-      const message =
-        'This provider signs in with PKCE only: send code_challenge and code_challenge_method=s256'
+    const method = query.get('code_challenge_method')?.toLowerCase()
+    if (!isCodeChallenge(codeChallenge) || (method !== 's256' && method !== 'plain')) {
+      const message = 'This provider signs in with PKCE only: send code_challenge and code_challenge_method'
       throw new AuthError(400, 'validation_failed', message)
     }
     const redirectTo = chooseRedirectTarget(
@@ -50,7 +50,9 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
       query.get('redirect_to') ?? undefined,
       c.req.header('referer'),
     )
-    const state = flows.start({ provider, redirectTo, codeChallenge })
+    // A plain challenge is the verifier itself.
+    const hashed = method === 'plain' ? await deriveCodeChallenge(codeChallenge) : codeChallenge
+    const state = flows.start({ provider, redirectTo, codeChallenge: hashed })
     const passedOn = [...query].filter(([name]) => !OWN_PARAMETERS.has(name))
     return c.redirect(google.authorizationUrl(state, passedOn), 302)
   })
@@ -58,13 +60,20 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
   api.on(['GET', 'POST'], '/callback', async (c) => {
     const form = c.req.method === 'POST' ? new URLSearchParams(await c.req.text()) : undefined
     const parameters = form ?? new URL(c.req.url).searchParams
-    const flow = flows.find(parameters.get('state') ?? '')
+    const state = parameters.get('state') ?? ''
+    const flow = flows.find(state)
+    if (flow === undefined) {
+      const error =
+        state === ''
+          ? new AuthError(400, 'bad_oauth_callback', 'OAuth state parameter missing')
+          : new AuthError(400, 'bad_oauth_state', 'OAuth state is invalid')
+      return c.redirect(withQuery(config.siteUrl, describeError(error)).href, 303)
+    }
     try {
-      if (flow === undefined) throw new AuthError(400, 'bad_oauth_state', 'OAuth state is invalid')
       return c.redirect(finish(flow, parameters), 302)
     } catch (error) {
       if (!(error instanceof AuthError)) throw error
-      return c.redirect(withErrors(flow?.redirectTo ?? config.siteUrl, describeError(error)), 302)
+      return c.redirect(withErrors(flow.redirectTo, describeError(error)), 302)
     }
   })
   return api
@@ -98,8 +107,13 @@ function describeError(error: AuthError): Record<string, string> {
 
 /** The errors stand in the query for servers and again in the fragment for scripts; `sb` marks who wrote them. */
 function withErrors(target: string, parameters: Record<string, string>): string {
-  const url = new URL(target)
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  const url = withQuery(target, parameters)
   url.hash = `${new URLSearchParams(parameters).toString()}&sb=`
   return url.href
+}
+
+function withQuery(target: string, parameters: Record<string, string>): URL {
+  const url = new URL(target)
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  return url
 }

@@ -22,8 +22,10 @@ export function isGrantType(type: string | undefined): type is GrantType {
 
 async function passwordGrant(services: AuthServices, body: JsonBody): Promise<Response> {
   const { accounts, sessions } = services
+  const email = body.text('email')
   const password = body.text('password')
-  const account = accounts.findByEmail(body.text('email'))
+  if (email === '') throw new AuthError(400, 'validation_failed', 'missing email or phone')
+  const account = accounts.findByEmail(email)
   // A ban is told before the password is looked at, as the real API does.
   if (account?.passwordHash !== undefined && accounts.isBanned(account)) {
     throw new AuthError(400, 'user_banned', 'User is banned')
@@ -35,7 +37,7 @@ async function passwordGrant(services: AuthServices, body: JsonBody): Promise<Re
   if (account.confirmedAt === undefined)
     throw new AuthError(400, 'email_not_confirmed', 'Email not confirmed')
   accounts.recordSignIn(account.id)
-  return sessionResponse(services, sessions.create(account.id, 'password'))
+  return sessionResponse(services, sessions.create(account.id, 'password'), { weak_password: null })
 }
 
 async function refreshTokenGrant(services: AuthServices, body: JsonBody): Promise<Response> {
@@ -50,7 +52,10 @@ async function refreshTokenGrant(services: AuthServices, body: JsonBody): Promis
   const { session, rotated } = sessions.rotate(presented)
   if (rotated) counters.rotations++
   faults.afterRotation()
-  return sessionResponse(services, session)
+  const response = await sessionResponse(services, session)
+  response.headers.set('sb-auth-refresh-token-counter', String(session.refreshCounter))
+  response.headers.set('sb-auth-refresh-token-reuse', String(!rotated))
+  return response
 }
 
 async function pkceGrant(services: AuthServices, body: JsonBody): Promise<Response> {

@@ -69,7 +69,7 @@ describe('a refused exchange of a social code', () => {
     [404, 'flow_state_not_found', 'expired'],
     [422, 'flow_state_expired', 'expired'],
     [400, 'bad_code_verifier', 'expired'],
-    [403, 'user_banned', 'denied'],
+    [403, 'user_banned', 'terminal'],
     [422, 'provider_disabled', 'disabled'],
     ...byStatus,
   ])('%i %s: %s', (status, code, failure) => {
@@ -113,6 +113,7 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
     'session_expired',
     'user_banned',
     'user_not_found',
+    'validation_failed',
   ]
   it.each(terminal.flatMap((code) => [400, 401, 403].map((status) => [code, status] as const)))(
     '%s (%i): terminal',
@@ -128,7 +129,6 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
     ['request_timeout', 504],
     ['no_authorization', 401],
     ['bad_jwt', 403],
-    ['validation_failed', 400],
     ['invalid_credentials', 400],
     ['email_not_confirmed', 400],
     ['captcha_failed', 400],
@@ -145,6 +145,19 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
     [undefined, 530],
   ])('%s (%i): transient', (code, status) => {
     expect(refreshFailure(refused(status, code)).failure).toBe('transient')
+  })
+
+  it.each<[status: number, code: string | undefined, isRefused: boolean]>([
+    [400, 'invalid_credentials', true],
+    [422, 'something_new', true],
+    [400, undefined, false],
+    [401, undefined, false],
+    [408, 'request_timeout', false],
+    [409, 'conflict', false],
+    [429, 'over_request_rate_limit', false],
+    [500, 'unexpected_failure', false],
+  ])('%i %s: about this session alone: %s', (status, code, isRefused) => {
+    expect(refreshFailure(refused(status, code)).refused).toBe(isRefused)
   })
 })
 

@@ -16,6 +16,8 @@ const terminalRefreshCodes: ReadonlySet<string> = new Set([
   ...endCodes,
   'refresh_token_not_found',
   'refresh_token_already_used',
+  // The token is malformed, or newer than the database, as after an older copy of it was restored.
+  'validation_failed',
 ])
 
 type Meanings = ReadonlyMap<string, ProviderFailure>
@@ -44,7 +46,7 @@ const socialMeanings: Meanings = new Map([
   ['flow_state_expired', 'expired'],
   ['bad_code_verifier', 'expired'],
   ['user_not_found', 'expired'],
-  ['user_banned', 'denied'],
+  ['user_banned', 'terminal'],
   ['provider_disabled', 'disabled'],
 ])
 
@@ -117,6 +119,7 @@ function failure(refusal: GotrueRefusal, kind: ProviderFailure): ProviderError {
   return new ProviderError(kind, `The auth API refused ${call}: ${status}${code ? ` ${code}` : ''}`, {
     // After a 5xx nobody knows how far it got.
     outcomeKnown: isBetween(status, 400, 499),
+    refused: isBetween(status, 400, 499) && failureOfStatus(status) === 'protocol' && code !== undefined,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   })
 }

@@ -174,10 +174,29 @@ describe('social sign-in', () => {
     await expect(provider.socialFinish(late)).rejects.toMatchObject(failing('expired'))
   })
 
+  it('a database that is behind by a refresh: the session is over, not in trouble for good', async () => {
+    const { session } = await fixture.signInSocially()
+    const refreshed = await provider.refresh(session)
+    for (const { id } of embedded.admin.listSessions((await provider.verify(session.accessToken)).sub)) {
+      embedded.admin.rewindSession(id)
+    }
+    await expect(provider.refresh(refreshed)).rejects.toMatchObject(failing('terminal'))
+  })
+
   it('a ban between return and exchange is a refusal', async () => {
     const mine = await fixture.returned()
     embedded.admin.banUser(embedded.admin.findUser('ada@google.example')?.id ?? '')
-    await expect(provider.socialFinish(mine)).rejects.toMatchObject(failing('denied'))
+    await expect(provider.socialFinish(mine)).rejects.toMatchObject(failing('terminal'))
+  })
+
+  it('a key that is newer than the key set known here is asked for at once: the provider has just used it', async () => {
+    await fixture.signInSocially()
+    for (let rotations = 0; rotations < 3; rotations += 1) {
+      embedded.admin.rotateSigningKey()
+      runtime.advance(1)
+      const { session } = await fixture.signInSocially()
+      expect((await provider.verify(session.accessToken)).sub).toBeDefined()
+    }
   })
 
   it.each<[query: string, failure: ProviderFailure]>([
@@ -569,8 +588,44 @@ describe('sign-out', () => {
   })
 })
 
+describe('a ping', () => {
+  it.each<[what: string, response: () => Response]>([
+    ['settings', () => Response.json({ external: {} })],
+    ['a limit', () => new Response(null, { status: 429 })],
+  ])('that gets %s finds the provider up', async (_what, response) => {
+    await expect(answering(response).ping()).resolves.toBeUndefined()
+  })
+
+  it.each<[what: string, response: () => Response, failure: ProviderFailure]>([
+    ['a server error', () => new Response('<html>', { status: 502 }), 'transient'],
+    [
+      'no answer',
+      () => {
+        throw new TypeError('fetch failed')
+      },
+      'transient',
+    ],
+    ['the refusal of its API key', () => Response.json({ message: 'no key' }, { status: 401 }), 'protocol'],
+  ])('that gets %s does not', async (_what, response, failure) => {
+    await expect(answering(response).ping()).rejects.toMatchObject(failing(failure))
+  })
+
+  it('is a new question each time, also once the capabilities are known', async () => {
+    let answers = true
+    const tested = fixture.configured({}, async (request) => {
+      if (answers) return embedded.fetch(request)
+      throw new TypeError('fetch failed')
+    })
+    await tested.capabilities()
+    await tested.ping()
+    answers = false
+    await expect(tested.capabilities()).resolves.toBeDefined()
+    await expect(tested.ping()).rejects.toMatchObject(failing('transient'))
+  })
+})
+
 describe('keys of the provider', () => {
-  it('tokens of an old key verify after a rotation, those of a new key half a minute later', async () => {
+  it('tokens of an old key verify after a rotation, and those of a new key', async () => {
     const { session, identity } = await fixture.signInSocially()
     embedded.admin.rotateSigningKey()
     expect((await provider.verify(session.accessToken)).sub).toBe(identity.sub)

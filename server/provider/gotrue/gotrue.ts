@@ -63,7 +63,7 @@ export function createGotrueProvider(
   /** Ends a session that `use` has no use for: nobody else will ever hold its tokens. */
   async function useOrEnd<T>(session: ProviderSession, use: (identity: Identity) => T): Promise<T> {
     try {
-      return use(await readIdentity(session.accessToken))
+      return use(await readIdentity(session.accessToken, { isFromProvider: true }))
     } catch (error) {
       await signOut(session).catch(() => undefined)
       throw error
@@ -97,6 +97,14 @@ export function createGotrueProvider(
       config,
       runtime,
     ),
+
+    async ping() {
+      try {
+        await call({ method: 'GET', path: '/settings' }, settingsFailure)
+      } catch (error) {
+        if (!(error instanceof ProviderError && error.failure === 'rate_limited')) throw error
+      }
+    },
 
     async passwordSignIn({ email, password, captchaToken }) {
       const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }

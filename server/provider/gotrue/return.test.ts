@@ -5,8 +5,8 @@ import { returnFailure } from './return.ts'
 describe('a return from the social provider without a code', () => {
   it.each<[what: string, query: string, failure: ProviderFailure]>([
     ['the user said no', 'error=access_denied&error_description=x', 'denied'],
-    ['a ban', 'error=access_denied&error_code=user_banned', 'denied'],
-    ['no new accounts', 'error=access_denied&error_code=signup_disabled', 'denied'],
+    ['a ban', 'error=access_denied&error_code=user_banned', 'terminal'],
+    ['no new accounts', 'error=access_denied&error_code=signup_disabled', 'terminal'],
     [
       'an address to confirm',
       'error=server_error&error_code=provider_email_needs_verification',

@@ -16,8 +16,11 @@ export interface TokenRequirements {
   hs256Secret: string | undefined
 }
 
-/** Checks a provider access token; rejects with `invalid_token`, or `transient` when the keys cannot be had. */
-export type TokenVerifier = (accessToken: string) => Promise<Identity>
+/**
+ * Checks a provider access token; rejects with `invalid_token`, or `transient` when the keys cannot be had.
+ * `isFromProvider`: the provider itself issued it just now, perhaps under a key that is newer than what is known.
+ */
+export type TokenVerifier = (accessToken: string, options?: { isFromProvider: boolean }) => Promise<Identity>
 
 /**
  * Creates the verifier: signature by an allowed algorithm, issuer, audience, time, and that it is a signed-in person's
@@ -33,14 +36,15 @@ export function createTokenVerifier(
   const secret = requirements.hs256Secret
   // Imported once: from bytes the library imports it again for every token.
   let secretKey: Promise<CryptoKey> | undefined
-  return async (accessToken) => {
+  return async (accessToken, { isFromProvider } = { isFromProvider: false }) => {
     try {
       const { payload } = await jwtVerify(
         accessToken,
         (header) => {
           if (header.alg === 'HS256' && secret) return (secretKey ??= importSecret(secret))
           // Nobody has checked the header yet: its kid may be any JSON value.
-          return keySet.find(typeof header.kid === 'string' ? header.kid : undefined, header.alg)
+          const kid = typeof header.kid === 'string' ? header.kid : undefined
+          return keySet.find(kid, header.alg, isFromProvider)
         },
         {
           algorithms: secret ? ['ES256', 'RS256', 'HS256'] : ['ES256', 'RS256'],

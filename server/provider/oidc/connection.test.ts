@@ -154,3 +154,22 @@ describe('discovery', () => {
     expect(asked).toEqual([`${issuer}${metadataPath}`])
   })
 })
+
+describe('a ping', () => {
+  test('asks each time, also once the metadata is known', async () => {
+    const provider = fixture.providerWith({})
+    await provider.ping()
+    await provider.ping()
+    expect(discoveries()).toBe(3)
+  })
+
+  test('finds a provider that is down, whatever is known of it, and one that is back', async () => {
+    const provider = fixture.providerWith({})
+    await provider.capabilities()
+    failNext()
+    await expect(provider.ping()).rejects.toMatchObject({ failure: 'transient' })
+    fixture.intercept(metadataPath, () => new Response('<html>', { status: 502 }))
+    await expect(provider.ping()).rejects.toMatchObject({ failure: 'transient' })
+    await expect(provider.ping()).resolves.toBeUndefined()
+  })
+})

@@ -75,6 +75,33 @@ export function createOidcConnection(
   }
 }
 
+/**
+ * Asks for the metadata once more, whatever is known. Resolves when the provider answers with a status below 500. Not
+ * looked at: whether the metadata changed. Rejects with {@link ProviderError}, also while none was ever usable.
+ */
+export async function pingOidcProvider(
+  { issuer }: OidcClientConfig,
+  connect: ConnectToOidc,
+  runtime: Pick<Runtime, 'fetch'>,
+): Promise<void> {
+  await connect()
+  const signal = AbortSignal.timeout(callTimeoutSeconds * 1000)
+  let status: number
+  try {
+    const response = await runtime.fetch(new Request(metadataUrl(issuer), { redirect: 'manual' }), { signal })
+    ;({ status } = response)
+    await response.body?.cancel()
+  } catch (cause) {
+    throw new ProviderError('transient', 'The OpenID provider cannot be reached.', { cause })
+  }
+  if (status >= 500) throw new ProviderError('transient', `The OpenID provider answered ${status}.`)
+}
+
+/** Where the metadata of `issuer` is (OpenID Connect Discovery section 4). */
+function metadataUrl(issuer: string): URL {
+  return new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+}
+
 async function discover(
   config: OidcClientConfig,
   runtime: Pick<Runtime, 'now' | 'fetch'>,
@@ -120,7 +147,7 @@ async function fetchMetadata(
   fetch: CustomFetch,
 ): Promise<ServerMetadata> {
   // Given the whole address, the library leaves comparing the issuers to us: it would not compare them to the letter.
-  const address = new URL(`${config.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+  const address = metadataUrl(config.issuer)
   try {
     const discovered = await library.discovery(address, config.clientId, undefined, library.None(), {
       [library.customFetch]: fetch,

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { SessionProvider } from '../../core/session-provider.ts'
-import { createOidcConnection, type OidcClientConfig } from './connection.ts'
+import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './connection.ts'
 import { probeOidcSession, refreshOidcSession, signOutOfOidc } from './session.ts'
 import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sign-in.ts'
 import { createOidcTokenVerifier } from './token-verifier.ts'
@@ -32,6 +32,8 @@ export function createOidcProvider(
       await connect()
       return { password: false, social: [{ id: 'oidc', label }], captcha: undefined }
     },
+
+    ping: () => pingOidcProvider(config, connect, runtime),
 
     socialStart: ({ callbackUrl }) => startOidcSignIn(config, callbackUrl, connect, runtime),
 

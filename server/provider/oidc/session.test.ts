@@ -74,6 +74,16 @@ describe('refresh', () => {
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
   })
 
+  test('is terminal at dex for a token that is unknown, expired or replaced', async () => {
+    const session = await signedIn()
+    // As dex 2.13.0 answers.
+    const error_description = 'Refresh token is invalid or has already been claimed by another client.'
+    fixture.intercept('/token', () =>
+      Response.json({ error: 'invalid_request', error_description }, { status: 400 }),
+    )
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
+  })
+
   test('of one-time tokens whose answer got lost is transient with unknown outcome, then terminal', async () => {
     const session = await signedIn()
     fixture.intercept('/token', lostReply)
@@ -132,7 +142,8 @@ describe('refresh', () => {
     [400, 'invalid_client', 'transient', true],
     [401, 'invalid_client', 'transient', true],
     [400, 'unauthorized_client', 'transient', true],
-    [400, 'invalid_request', 'transient', true],
+    [400, 'invalid_request', 'terminal', true],
+    [400, 'invalid_scope', 'transient', true],
     [400, 'invalid_scope', 'transient', true],
     [400, 'unsupported_grant_type', 'transient', true],
     [400, undefined, 'transient', true],
@@ -369,11 +380,11 @@ describe('signOut', () => {
       : expect(ending).resolves.toBeUndefined())
   })
 
-  test('resolves where nothing can be ended', async () => {
+  test('says so where nothing can be ended, and asks nothing', async () => {
     const started = await other({ revocation: false, endSession: false })
     const session = await signedIn(started)
     const asked = started.server.requests.length
-    await started.provider.signOut(session)
+    await expect(started.provider.signOut(session)).rejects.toMatchObject({ failure: 'disabled' })
     expect(started.server.requests.length).toBe(asked)
   })
 })

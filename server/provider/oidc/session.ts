@@ -18,12 +18,17 @@ import { uncheckedIdToken } from './unchecked-id-token.ts'
 const assumedLifetimeSeconds = 300
 
 // With these the provider says that this refresh token is of no use any more: it is gone, or the person has to come.
+// dex has `invalid_request` for one that is unknown, expired or replaced. Our request is the same for every session.
 const terminalRefreshCodes = new Set([
   'invalid_grant',
+  'invalid_request',
   'interaction_required',
   'login_required',
   'consent_required',
 ])
+
+// These are about this client as a whole, not about one session.
+const clientCodes = new Set(['invalid_client', 'unauthorized_client', 'temporarily_unavailable'])
 
 /** The session in an answer of the token endpoint. What the answer leaves out stays as it was in `previous`. */
 export function sessionOfAnswer(
@@ -86,6 +91,7 @@ function refreshFailure(failure: OidcFailure): ProviderError {
         ...retryAfterOption(failure),
         // A gateway in front of the provider may answer so for a refresh that was done.
         outcomeKnown: !isPassing(status) || status === 429,
+        refused: status >= 400 && !isPassing(status) && code !== undefined && !clientCodes.has(code),
       })
     }
     case 'unusable':
@@ -134,7 +140,7 @@ async function connectToProbe(connect: ConnectToOidc): Promise<OidcConnection> {
 /**
  * Revokes the refresh token (RFC 7009), which ends this session and leaves the person's sign-in at the provider, and
  * with it other apps, alone. Only a provider that cannot revoke is asked to log the person out instead (OpenID Connect
- * RP-Initiated Logout). Where there is neither, nothing can be done.
+ * RP-Initiated Logout). Rejects with `disabled` where there is neither: then the refresh token lives on there.
  */
 export async function signOutOfOidc(session: ProviderSession, connect: ConnectToOidc): Promise<void> {
   const connection = await connect()
@@ -142,6 +148,8 @@ export async function signOutOfOidc(session: ProviderSession, connect: ConnectTo
     await revokeToken(session.refreshToken, 'refresh_token', connection)
   } else if (connection.metadata.end_session_endpoint !== undefined && session.idToken !== undefined) {
     await logOut(session.idToken, connection.metadata.end_session_endpoint, connection)
+  } else {
+    throw new ProviderError('disabled', 'The OpenID provider has no way to end a session from here.')
   }
 }
 

@@ -60,6 +60,33 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(Math.max(...counted.map(({ count }) => count))).toBe(50)
     })
 
+    it('are given back one by one, within their window, and never below none', async () => {
+      for (let index = 0; index < 3; index += 1) await store().countAttempt('key', 60, start)
+      await store().returnAttempt('key', start + 60)
+      expect((await store().countAttempt('key', 60, start)).count).toBe(3)
+      for (let index = 0; index < 9; index += 1) await store().returnAttempt('key', start + 60)
+      expect(await store().countAttempt('key', 60, start + 1)).toEqual({ count: 1, windowEndsAt: start + 60 })
+    })
+
+    it('of a window that has ended are not given back to the next one, nor to another key', async () => {
+      await store().countAttempt('key', 60, start)
+      await store().countAttempt('key', 60, start + 60)
+      await store().returnAttempt('key', start + 60)
+      await store().returnAttempt('KEY', start + 120)
+      await store().returnAttempt('nothing', start + 60)
+      expect((await store().countAttempt('key', 60, start + 61)).count).toBe(2)
+      expect((await store().countAttempt('nothing', 60, start)).count).toBe(1)
+    })
+
+    it('fifty that are counted and given back at once leave none', async () => {
+      await store().countAttempt('key', 60, start)
+      await race(async (each) => {
+        const { windowEndsAt } = await each.countAttempt('key', 60, start)
+        await each.returnAttempt('key', windowEndsAt)
+      })
+      expect((await store().countAttempt('key', 60, start)).count).toBe(2)
+    })
+
     it.each(awkwardTexts)('are counted under %s', async (_what, text) => {
       await store().countAttempt('a', 60, start)
       expect((await store().countAttempt(`key ${text}`, 60, start)).count).toBe(1)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../../core/client.ts'
 import { start } from '../../testing/grant-sample.ts'
+import { describeTrimming } from './client-trimming.ts'
 import { bareClient, clientSample } from './clients.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
@@ -165,81 +166,6 @@ function describeLists({ store }: StoreInstances): void {
   })
 }
 
-function describeTrimming({ store, race }: StoreInstances): void {
-  const ids = async (): Promise<string[]> =>
-    (await store().listClients({ after: '', limit: 200 })).map(({ id }) => id)
-  const register = async (count: number): Promise<void> => {
-    // In no order of their age.
-    for (let index = 0; index < count; index += 1) {
-      const age = (index * 7) % count
-      await store().addClient({ ...clientSample, id: `r${age}`, createdAt: start + age })
-    }
-  }
-
-  describe('trimmed registrations', () => {
-    it.each([
-      ['none, when there are as many as may be', 5, 100, ['r0', 'r1', 'r2', 'r3', 'r4']],
-      ['none, when there are fewer', 9, 100, ['r0', 'r1', 'r2', 'r3', 'r4']],
-      ['the oldest above that', 3, 100, ['r2', 'r3', 'r4']],
-      ['the oldest, as many as asked for', 1, 2, ['r2', 'r3', 'r4']],
-      ['all', 0, 100, []],
-      ['none with a limit of 0', 0, 0, ['r0', 'r1', 'r2', 'r3', 'r4']],
-    ])('are %s', async (_what, most, limit, left) => {
-      await register(5)
-      expect(await store().trimClients(most, limit)).toBe(5 - left.length)
-      expect(await ids()).toEqual(left)
-    })
-
-    it('are none of those that somebody signed in with, that have no end, or that are no registrations', async () => {
-      await register(3)
-      await store().keepClient('r0', start)
-      const others: Client[] = [
-        { ...clientSample, id: 'configured', kind: 'configured' },
-        { ...clientSample, id: 'document', kind: 'metadata_document' },
-        { ...bareClient, id: 'endless' },
-      ]
-      for (const other of others) await store().addClient({ ...other, createdAt: 0 })
-      expect(await store().trimClients(1, 100)).toBe(1)
-      expect(await ids()).toEqual(['configured', 'document', 'endless', 'r0', 'r2'])
-      expect(await store().trimClients(0, 100)).toBe(1)
-      expect(await ids()).toEqual(['configured', 'document', 'endless', 'r0'])
-    })
-
-    it('are none that were stored again after somebody signed in with them', async () => {
-      await register(1)
-      await store().keepClient('r0', start)
-      await store().replaceClient({ ...clientSample, id: 'r0', name: 'replaced' })
-      await store().putClient({ ...clientSample, id: 'r0', name: 'put' })
-      expect(await store().trimClients(0, 100)).toBe(0)
-    })
-
-    it('a client that was removed and registered again begins anew', async () => {
-      await register(1)
-      await store().keepClient('r0', start)
-      await store().removeClient('r0')
-      await register(1)
-      expect(await store().trimClients(0, 100)).toBe(1)
-    })
-
-    it('fifty at once leave as many as may be', async () => {
-      await register(40)
-      const trimmed = await race((each) => each.trimClients(30, 3))
-      const rest = await store().trimClients(30, 100)
-      expect(trimmed.reduce((sum, count) => sum + count, rest)).toBe(10)
-      expect((await ids()).length).toBe(30)
-    })
-
-    it('fifty registrations and trims at once lose nobody who signed in', async () => {
-      await race(async (each, index) => {
-        await each.addClient({ ...clientSample, id: `k${index}`, createdAt: start + index })
-        await each.keepClient(`k${index}`, start + 2 * daySeconds)
-        await each.trimClients(50, 10)
-      })
-      expect(await ids()).toHaveLength(50)
-    })
-  })
-}
-
 function describeExpiry({ store }: StoreInstances): void {
   describe('clients that expire', () => {
     it('are found until they are collected, which they are at their end', async () => {
@@ -267,7 +193,7 @@ function describeExpiry({ store }: StoreInstances): void {
       expect(await store().collectExpired(start + daySeconds, 3)).toBe(2)
       // What is collected is no longer counted among what may be trimmed.
       await store().addClient(clientSample)
-      expect(await store().trimClients(1, 10)).toBe(0)
+      expect(await store().trimClients(1, 10, start)).toBe(0)
     })
   })
 }

@@ -29,6 +29,7 @@ export function describeCodes({ store, race }: StoreInstances): void {
         grant,
         scope: 'mcp',
         expiresAt: start + 3600,
+        awaitsFirstUse: false,
         providerSession: session,
       })
       expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({

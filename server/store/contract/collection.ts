@@ -4,6 +4,7 @@ import {
   dueSignOuts,
   grantSample,
   grantSeconds,
+  rotationTerms,
   secondFactorSample,
   start,
   successorSample,
@@ -80,19 +81,20 @@ function describeDeletion({ store }: StoreInstances): void {
       expect(await store().findProviderSession(grant.id)).toBeDefined()
     })
 
-    it('keeps an ended grant until its own end, so that its tokens still say why', async () => {
+    it('keeps an ended grant until its own end, without its refresh tokens, whose family still says why', async () => {
       const { grant, tokens } = await addGrant(store(), grantSample('a'))
-      const options = { now: start, replaySeconds: 120 }
-      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
-      await store().endGrant(grant.id, 'code_reuse', start)
-      await store().collectExpired(start + grantSeconds - 1, 500)
-      for (const hash of [tokens.refreshHash, 'refresh a 2']) {
-        expect((await store().findRefreshToken(hash))?.endReason).toBe('code_reuse')
-      }
-      await store().collectExpired(start + grantSeconds, 500)
+      const live = await addGrant(store(), grantSample('b'))
+      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), rotationTerms(start))
+      await store().endGrant(grant.id, 'code_reuse', start + 1)
+      while ((await store().collectExpired(start + 1, 1)) > 0);
       for (const hash of [tokens.refreshHash, 'refresh a 2']) {
         expect(await store().findRefreshToken(hash)).toBeUndefined()
       }
+      expect(await store().findRefreshToken(live.tokens.refreshHash)).toBeDefined()
+      await store().collectExpired(start + grantSeconds - 1, 500)
+      expect((await store().findGrantByFamily('family a'))?.end?.reason).toBe('code_reuse')
+      while ((await store().collectExpired(start + grantSeconds, 500)) > 0);
+      expect(await store().findGrantByFamily('family a')).toBeUndefined()
     })
 
     it('deletes an expired grant with its refresh tokens and its session', async () => {
@@ -132,7 +134,7 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
       const ended = await addGrant(store(), grantSample('a'))
       await addGrant(store(), grantSample('b'))
       await store().endGrant(ended.grant.id, 'code_reuse', start)
-      await store().endRefusedSession({ grantId: 'grant b', version: 1 }, start)
+      await store().endRefusedSession({ grantId: 'grant b', version: 1 }, 'provider_session_ended', start)
       await store().removeSignOut(ended.grant.id)
       await store().collectExpired(start + grantSeconds, 500)
       expect(await claim(start + grantSeconds)).toEqual([])
@@ -238,7 +240,7 @@ function describeBatches({ store, race }: StoreInstances): void {
       const hashes = [refreshHash]
       for (let step = 2; step <= 20; step += 1) {
         const successor = successorSample(`a ${step}`)
-        await store().rotateRefreshToken(refreshHash, successor, { now: start, replaySeconds: 120 })
+        await store().rotateRefreshToken(refreshHash, successor, rotationTerms(start))
         refreshHash = successor.refreshHash
         hashes.push(refreshHash)
       }
@@ -248,8 +250,8 @@ function describeBatches({ store, race }: StoreInstances): void {
         if (deleted === 0) break
         batches.push(deleted)
       }
-      // The code, twenty pairs, the grant.
-      expect(batches.reduce((sum, deleted) => sum + deleted, 0)).toBe(1 + 2 * 20 + 1)
+      // The code, twenty access tokens, each with the refresh token that brought it, the last refresh token, the grant.
+      expect(batches.reduce((sum, deleted) => sum + deleted, 0)).toBe(1 + 20 + 1 + 1)
       for (const hash of hashes) expect(await store().findRefreshToken(hash)).toBeUndefined()
       expect(await dueSignOuts(store(), start + grantSeconds)).toHaveLength(1)
     })

@@ -7,6 +7,7 @@ import {
   grantSample,
   grantSeconds,
   nextSession,
+  rotationTerms,
   start,
   successorSample,
 } from '../../testing/grant-sample.ts'
@@ -42,7 +43,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
       expect(await store().findProviderSession(grant.id)).toBeUndefined()
       await store().saveProviderSession(nextSession(session))
       expect(await store().findProviderSession(grant.id)).toBeUndefined()
-      const options = { now: start + 5, replaySeconds: 120 }
+      const options = rotationTerms(start + 5)
       expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({
         kind: 'ended',
       })
@@ -82,7 +83,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
     })
 
     it('a grant that ends while its tokens rotate leaves no token alive', async () => {
-      const options = { now: start, replaySeconds: 120 }
+      const options = rotationTerms(start)
       await race<unknown>((each, index) =>
         index === 20
           ? each.endGrant(sample.grant.id, 'code_reuse', start)
@@ -167,7 +168,7 @@ function describeLateSaves({ store, race }: StoreInstances): void {
 function describeRefusedSessions({ store, race }: StoreInstances): void {
   let sample: GrantSample
   const refuse = (version: number, now = start + 5, each = store()): Promise<boolean> =>
-    each.endRefusedSession({ grantId: sample.grant.id, version }, now)
+    each.endRefusedSession({ grantId: sample.grant.id, version }, 'provider_session_ended', now)
 
   describe('a session that the provider refused', () => {
     beforeEach(async () => {
@@ -186,7 +187,7 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
         endReason: 'provider_session_ended',
         usedAt: undefined,
       })
-      const options = { now: start + 5, replaySeconds: 120 }
+      const options = rotationTerms(start + 5)
       expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({
         kind: 'ended',
       })
@@ -223,7 +224,9 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
 
     it('leaves other grants alone, and does not know unknown ones', async () => {
       const other = await addGrant(store(), grantSample('b'))
-      expect(await store().endRefusedSession({ grantId: 'nothing', version: 1 }, start)).toBe(false)
+      expect(
+        await store().endRefusedSession({ grantId: 'nothing', version: 1 }, 'provider_session_ended', start),
+      ).toBe(false)
       await refuse(1)
       expect(await store().findAccessToken(other.tokens.accessHash, start + 5)).toBeDefined()
     })

@@ -66,11 +66,16 @@ function describeLists({ store }: StoreInstances): void {
       const b = await addGrant(store(), grantSample('b', { clientId: 'one' }))
       const c = await addGrant(store(), grantSample('c', { clientId: 'one' }))
       await store().endGrant(a.grant.id, 'revoked_by_user', start + 5)
-      await store().endRefusedSession({ grantId: b.grant.id, version: 1 }, start + 6)
+      await store().endRefusedSession(
+        { grantId: b.grant.id, version: 1 },
+        'provider_session_ended',
+        start + 6,
+      )
+      const unused = { lastUse: undefined, replays: undefined }
       const expected: GrantRecord[] = [
-        { grant: a.grant, lastUse: undefined, end: { at: start + 5, reason: 'revoked_by_user' } },
-        { grant: b.grant, lastUse: undefined, end: { at: start + 6, reason: 'provider_session_ended' } },
-        { grant: c.grant, lastUse: undefined, end: undefined },
+        { grant: a.grant, ...unused, end: { at: start + 5, reason: 'revoked_by_user' } },
+        { grant: b.grant, ...unused, end: { at: start + 6, reason: 'provider_session_ended' } },
+        { grant: c.grant, ...unused, end: undefined },
       ]
       await store().collectExpired(start + grantSeconds - 1, 500)
       expect(await store().listGrants({ clientId: 'one' }, { after: '', limit: 9 })).toStrictEqual(expected)
@@ -88,7 +93,8 @@ function describeLists({ store }: StoreInstances): void {
       const sample = await addGrant(store(), grantSample(`a ${text}`, { user, clientId: `c ${text}` }))
       await addGrant(store(), grantSample('other'))
       await store().recordGrantUses([{ grantId: sample.grant.id, usedAt: start, address: text }])
-      const record = { grant: sample.grant, lastUse: { usedAt: start, address: text }, end: undefined }
+      const lastUse = { usedAt: start, address: text }
+      const record = { grant: sample.grant, lastUse, replays: undefined, end: undefined }
       const page = { after: '', limit: 9 }
       expect(await store().listGrants({ userId: user.id }, page)).toStrictEqual([record])
       expect(await store().listGrants({ clientId: `c ${text}` }, page)).toStrictEqual([record])
@@ -122,6 +128,7 @@ function describeUses({ store, race }: StoreInstances): void {
       expect(await store().findGrant('grant a')).toStrictEqual({
         grant: grantSample('a').grant,
         lastUse: { usedAt: start + 5, address: '192.0.2.1' },
+        replays: undefined,
         end: undefined,
       })
       expect(await lastUse('b')).toStrictEqual({ usedAt: start + 6, address: undefined })

@@ -8,6 +8,8 @@ export function describeProviderSessions(instances: StoreInstances): void {
   describeSaving(instances)
   describeLeases(instances)
   describeLeaseAttempts(instances)
+  describeRefusals(instances)
+  describeRenewals(instances)
 }
 
 function describeSaving({ store, race }: StoreInstances): void {
@@ -76,7 +78,7 @@ function describeLeases({ store, race }: StoreInstances): void {
     const request = { grantId: sample.grant.id, version, owner, until: now + 15 }
     return (await each.leaseProviderSession(request, now)).kind
   }
-  const release = (owner: string): Promise<void> =>
+  const release = (owner: string): Promise<unknown> =>
     store().releaseProviderSession({ grantId: sample.grant.id, owner, outcomeKnown: true })
 
   describe('leases', () => {
@@ -158,7 +160,7 @@ function describeLeaseAttempts({ store, race }: StoreInstances): void {
     const result = await store().leaseProviderSession(request, now)
     return result.kind === 'leased' ? result.attempt : undefined
   }
-  const release = (owner: string, outcomeKnown: boolean): Promise<void> =>
+  const release = (owner: string, outcomeKnown: boolean): Promise<unknown> =>
     store().releaseProviderSession({ grantId: sample.grant.id, owner, outcomeKnown })
 
   describe('attempts of leases', () => {
@@ -240,6 +242,85 @@ function describeLeaseAttempts({ store, race }: StoreInstances): void {
       )
       expect(results.filter(({ kind }) => kind === 'leased')).toEqual([{ kind: 'leased', attempt: 1 }])
       expect(await attempt('late', start + 15)).toBe(2)
+    })
+  })
+}
+
+function describeRefusals({ store, reopen }: StoreInstances): void {
+  let sample: GrantSample
+  /** One leased attempt that ends as told; what its release resolved to. */
+  const attempt = async (now: number, refused: boolean, version = 1): Promise<number | undefined> => {
+    const lease = { grantId: sample.grant.id, version, owner: 'one', until: now + 15 }
+    expect((await store().leaseProviderSession(lease, now)).kind).toBe('leased')
+    const { grantId, owner } = lease
+    return store().releaseProviderSession({
+      grantId,
+      owner,
+      outcomeKnown: true,
+      ...(refused && { refusedAt: now }),
+    })
+  }
+
+  describe('refusals of the provider', () => {
+    beforeEach(async () => {
+      sample = await addGrant(store(), grantSample('a'))
+    })
+
+    it('a session that was never refused has no such time', async () => {
+      expect(await attempt(start + 5, false)).toBeUndefined()
+    })
+
+    it('the time of the first one stays, whatever comes after it', async () => {
+      expect(await attempt(start + 5, true)).toBe(start + 5)
+      expect(await attempt(start + 20, true)).toBe(start + 5)
+      expect(await attempt(start + 40, false)).toBe(start + 5)
+    })
+
+    it('a new session of the same grant begins without one', async () => {
+      await attempt(start + 5, true)
+      const next = { ...nextSession(sample.session), issuedAt: start + 60 }
+      await store().saveProviderSession(next)
+      expect(await attempt(start + 70, false, 2)).toBeUndefined()
+      expect(await attempt(start + 80, true, 2)).toBe(start + 80)
+    })
+
+    it('a session that is only sealed anew keeps it', async () => {
+      await attempt(start + 5, true)
+      await store().saveProviderSession({ ...sample.session, version: 2, sealed: 'other.sealed' })
+      expect(await attempt(start + 70, true, 2)).toBe(start + 5)
+    })
+
+    it('is kept over a restart', async () => {
+      await attempt(start + 5, true)
+      if (!(await reopen())) return
+      expect(await attempt(start + 70, true)).toBe(start + 5)
+    })
+
+    it('of one grant does not concern another, and without the lease nothing is recorded', async () => {
+      await attempt(start + 5, true)
+      const other = await addGrant(store(), grantSample('b'))
+      const foreign = { grantId: other.grant.id, owner: 'two', outcomeKnown: true, refusedAt: start + 6 }
+      expect(await store().releaseProviderSession(foreign)).toBeUndefined()
+      sample = other
+      expect(await attempt(start + 9, false)).toBeUndefined()
+    })
+  })
+}
+
+function describeRenewals({ store, reopen }: StoreInstances): void {
+  describe('renewals of the provider', () => {
+    it('the latest is found, by the issuer', async () => {
+      expect(await store().findProviderRenewal('https://one.example')).toBeUndefined()
+      await store().recordProviderRenewal('https://one.example', start + 10)
+      await store().recordProviderRenewal('https://one.example', start + 30)
+      await store().recordProviderRenewal('https://one.example', start + 20)
+      await store().recordProviderRenewal('https://two.example', start + 90)
+      expect(await store().findProviderRenewal('https://one.example')).toBe(start + 30)
+    })
+
+    it('is kept over a restart', async () => {
+      await store().recordProviderRenewal('https://one.example', start)
+      if (await reopen()) expect(await store().findProviderRenewal('https://one.example')).toBe(start)
     })
   })
 }

@@ -80,7 +80,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
     it('what is deleted counts no more', async () => {
       const { grant } = await addSealed('a', 'k')
       await addSealed('b', 'refused')
-      await store().endRefusedSession({ grantId: 'grant b', version: 1 }, start)
+      await store().endRefusedSession({ grantId: 'grant b', version: 1 }, 'provider_session_ended', start)
       await store().collectExpired(start + grantSeconds, 500)
       expect(await store().listSealingKeys()).toEqual(['k'])
       await store().removeSignOut(grant.id)

@@ -4,6 +4,7 @@ import {
   dueSignOuts,
   grantSample,
   nextSession,
+  rotationTerms,
   secondFactorSample,
   start,
   successorSample,
@@ -18,11 +19,13 @@ import { describeEndedGrants } from './ended-grants.ts'
 import { describeGrantRecords } from './grant-records.ts'
 import { type OpenedStore, type StoreInstances, useInstances } from './instances.ts'
 import { describeProviderSessions } from './provider-sessions.ts'
+import { describeReplays } from './replays.ts'
 import { describeSealedSessions } from './sealed-sessions.ts'
 import { describeSecondFactors } from './second-factors.ts'
 import { describeSignOuts } from './sign-outs.ts'
 import { describeSocialSignIns, socialSignInSample } from './social-sign-ins.ts'
 import { describeTokens } from './tokens.ts'
+import { describeUnredeemedCodes } from './unredeemed-codes.ts'
 
 /** The contract of the store, the same for every driver. `open` answers a fresh, empty store. */
 export function describeStore(name: string, open: () => Promise<OpenedStore>): void {
@@ -35,7 +38,9 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeSecondFactors(instances)
     describeAttempts(instances)
     describeCodes(instances)
+    describeUnredeemedCodes(instances)
     describeTokens(instances)
+    describeReplays(instances)
     describeProviderSessions(instances)
     describeEndedGrants(instances)
     describeGrantRecords(instances)
@@ -68,10 +73,7 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     await store().addSecondFactor(secondFactorSample('half'))
     await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', most: 1 }, start)
     await store().countAttempt('key', 60, start)
-    await store().rotateRefreshToken(kept.tokens.refreshHash, successorSample('kept 2'), {
-      now: start,
-      replaySeconds: 120,
-    })
+    await store().rotateRefreshToken(kept.tokens.refreshHash, successorSample('kept 2'), rotationTerms(start))
     await store().saveProviderSession(nextSession(kept.session))
     const lease = { grantId: kept.grant.id, version: 2, owner: 'one', until: start + 15 }
     await store().leaseProviderSession(lease, start)
@@ -82,15 +84,25 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
       ...clientSample,
       expiresAt: start + 2 * 86_400,
     })
-    expect(await store().trimClients(0, 10)).toBe(0)
+    expect(await store().trimClients(0, 10, start)).toBe(0)
     expect(await store().pollDevice('device waits', 5, start + 9)).toEqual({
       kind: 'slow_down',
       intervalSeconds: 15,
     })
     expect((await store().pollDevice('device allowed', 5, start)).kind).toBe('approved')
     expect(await store().listGrants(undefined, { after: '', limit: 10 })).toEqual([
-      { grant: ended.grant, lastUse: undefined, end: { at: start, reason: 'code_reuse' } },
-      { grant: kept.grant, lastUse: { usedAt: start + 3, address: '192.0.2.1' }, end: undefined },
+      {
+        grant: ended.grant,
+        lastUse: undefined,
+        replays: undefined,
+        end: { at: start, reason: 'code_reuse' },
+      },
+      {
+        grant: kept.grant,
+        lastUse: { usedAt: start + 3, address: '192.0.2.1' },
+        replays: undefined,
+        end: undefined,
+      },
     ])
     expect(await store().listSocialSignIns('binding', start)).toEqual([socialSignInSample('kept')])
     expect(

@@ -1,39 +1,30 @@
-import type { Grant, GrantEndReason, GrantRecord, GrantStore } from '../../core/grant.ts'
+import type { Grant, GrantOwner, GrantRecord, GrantStore } from '../../core/grant.ts'
 
 /** What a grant's row holds for people to look at. */
-export interface MemoryGrantRecord {
-  grant: Grant
-  end: GrantRecord['end']
-  lastUse: GrantRecord['lastUse']
+export type MemoryGrantRecord = GrantRecord
+
+/** The operations of {@link GrantStore} for people who look at grants. */
+export type GrantRecords = Pick<GrantStore, 'listGrants' | 'findGrant' | 'recordGrantUses'>
+
+/** Whether `grant` is one of `of`; every grant is, when that is undefined. */
+export function isOwnedBy(grant: Grant, of: GrantOwner | undefined): boolean {
+  if (!of) return true
+  return 'userId' in of ? grant.user.id === of.userId : grant.clientId === of.clientId
 }
 
-/** The operations of {@link GrantStore} for people who look at grants and end them. */
-export type GrantRecords = Pick<GrantStore, 'endGrants' | 'listGrants' | 'findGrant' | 'recordGrantUses'>
+/** What of a row is for people to look at. */
+export function recordOf({ grant, lastUse, replays, end }: MemoryGrantRecord): GrantRecord {
+  return { grant, lastUse, replays, end }
+}
 
-/** Lists, finds and ends what is in `grants`, with the same `endGrant` as everybody. */
+/** Lists and finds what is in `grants`. */
 export function createMemoryGrantRecords<Row extends MemoryGrantRecord>(
   grants: Map<string, Row>,
-  endGrant: (row: Row, reason: GrantEndReason, now: number) => void,
 ): GrantRecords {
-  function ofWhom(of: { userId: string } | { clientId: string } | undefined): Row[] {
-    return [...grants.values()].filter(({ grant }) => {
-      if (!of) return true
-      return 'userId' in of ? grant.user.id === of.userId : grant.clientId === of.clientId
-    })
-  }
-  const recordOf = ({ grant, lastUse, end }: Row): GrantRecord => ({ grant, lastUse, end })
-
   return {
-    async endGrants(of, reason, { now, limit }) {
-      const live = ofWhom(of).filter(({ grant, end }) => !end && grant.expiresAt > now)
-      return live.slice(0, limit).map((row) => {
-        endGrant(row, reason, now)
-        return row.grant
-      })
-    },
     listGrants: async (of, { after, limit }) =>
-      ofWhom(of)
-        .filter(({ grant }) => grant.id > after)
+      [...grants.values()]
+        .filter(({ grant }) => isOwnedBy(grant, of) && grant.id > after)
         .sort((one, other) => (one.grant.id < other.grant.id ? -1 : 1))
         .slice(0, limit)
         .map(recordOf),

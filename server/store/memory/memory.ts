@@ -33,6 +33,11 @@ export function createMemoryStore(): Store {
       attempts.set(key, counted)
       return counted
     },
+    async returnAttempt(key, windowEndsAt) {
+      const running = attempts.get(key)
+      if (!running || running.windowEndsAt !== windowEndsAt) return
+      attempts.set(key, { count: Math.max(0, running.count - 1), windowEndsAt })
+    },
 
     async listSealingKeys() {
       const sealed = [...grants.sealed(), ...signIns.sealed(), ...sessions().map((each) => each.sealed)]

@@ -1,5 +1,5 @@
 import type { Client, ClientStore } from '../../core/client.ts'
-import { clientColumns, clientOf, type ClientRow, clientValues } from '../row.ts'
+import { clientColumns, clientOf, type ClientRow, clientValues, openedEverySeconds } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
 // As in the index on them: only this very condition uses it.
@@ -7,7 +7,8 @@ const unused = `kind = 'registered' AND NOT kept AND expires_at IS NOT NULL`
 
 const insertClient: Statement = {
   name: 'insert_client',
-  text: `INSERT INTO client AS c (${clientColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  text: `INSERT INTO client AS c (${clientColumns}, network)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 }
 
 // Somebody may have signed in since the caller read the client: the end that was kept for that stays.
@@ -51,7 +52,12 @@ const keepClient: Statement = {
     WHERE id = $1 AND expires_at IS NOT NULL AND (NOT kept OR expires_at < $2)`,
 }
 
-// Who trims at the same time picks the same ones and finds them gone: together they delete none too many. Whether one is
+const openClient: Statement = {
+  name: 'open_client',
+  text: 'UPDATE client SET opened_at = $2 WHERE id = $1 AND NOT kept AND opened_at <= $3',
+}
+
+// The older a registration and the more its network has, the higher its place. Who trims at the same time picks the same ones and finds them gone: together they delete none too many. Whether one is
 // kept is looked at again, and no more than that, or the index would be read for the rest.
 const trimClients: Statement = {
   name: 'trim_clients',
@@ -60,27 +66,33 @@ const trimClients: Statement = {
       FROM (SELECT 1 FROM client WHERE ${unused} ORDER BY created_at LIMIT $1::bigint + $2::bigint) AS found
     )
     DELETE FROM client WHERE NOT kept AND id = ANY (ARRAY(
-      SELECT id FROM client WHERE ${unused} ORDER BY created_at LIMIT (SELECT count FROM excess)))
+      SELECT id FROM (
+        SELECT id, created_at, opened_at,
+          row_number() OVER (PARTITION BY network ORDER BY created_at DESC, id) AS place
+        FROM client WHERE ${unused}) AS placed
+      WHERE opened_at < $3 ORDER BY place DESC, created_at, id LIMIT (SELECT count FROM excess)))
     RETURNING true AS gone`,
 }
 
 /** Clients of the Postgres store. */
 export function createPostgresClients(database: PostgresDatabase): ClientStore {
-  const store = async (statement: Statement, client: Client): Promise<boolean> =>
-    (await database.write(statement, clientValues(client))).length === 1
+  const store = async (statement: Statement, client: Client, ...more: string[]): Promise<boolean> =>
+    (await database.write(statement, [...clientValues(client), ...more])).length === 1
 
   return {
-    addClient: async (client) => void (await store(insertClient, client)),
+    addClient: async (client, network = '') => void (await store(insertClient, client, network)),
     async findClient(id) {
       const [row] = await database.read<ClientRow>(selectClient, [id])
       return row && clientOf(row)
     },
     replaceClient: (client) => store(replaceClient, client),
-    putClient: async (client) => void (await store(putClient, client)),
+    putClient: async (client) => void (await store(putClient, client, '')),
     removeClient: async (id) => (await database.write(removeClient, [id])).length === 1,
     keepClient: async (id, until) => void (await database.write(keepClient, [id, until])),
     listClients: async ({ after, limit }) =>
       (await database.read<ClientRow>(listClients, [after, limit])).map(clientOf),
-    trimClients: async (most, limit) => (await database.write(trimClients, [most, limit])).length,
+    noteClientOpened: async (id, now) =>
+      void (await database.write(openClient, [id, now, now - openedEverySeconds])),
+    trimClients: async (...given) => (await database.write(trimClients, given)).length,
   }
 }

@@ -1,11 +1,21 @@
-import type { AuthorizationCodeRecord, CodeRedemption, GrantStore } from '../../core/grant.ts'
+import type {
+  AuthorizationCodeRecord,
+  CodeRedemption,
+  Grant,
+  GrantOwner,
+  GrantStore,
+} from '../../core/grant.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { type GrantRow, grantOf } from '../row.ts'
 
 type CodeStore = Pick<
   GrantStore,
-  'addAuthorizationCode' | 'findAuthorizationCode' | 'redeemAuthorizationCode'
+  | 'addAuthorizationCode'
+  | 'findAuthorizationCode'
+  | 'redeemAuthorizationCode'
+  | 'listUnredeemedCodes'
+  | 'expireCode'
 >
 
 const insertCode: Statement = {
@@ -20,13 +30,61 @@ const insertCode: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
 }
 
+const codeColumns = `code_hash, grant_id AS id, user_id, user_sub, user_email, user_name, client_id, resource, scope,
+  grant_created_at AS created_at, grant_expires_at AS expires_at, redirect_uri, code_challenge,
+  expires_at AS code_expires_at`
+
 const selectCode: Statement = {
   name: 'select_code',
-  text: `SELECT grant_id AS id, user_id, user_sub, user_email, user_name, client_id, resource, scope,
-      grant_created_at AS created_at, grant_expires_at AS expires_at,
-      redirect_uri, code_challenge, expires_at AS code_expires_at
-    FROM authorization_code WHERE code_hash = $1`,
+  text: `SELECT ${codeColumns} FROM authorization_code WHERE code_hash = $1`,
 }
+
+// As in the indexes, which only these very expressions use.
+const unredeemed = 'coalesce(holds_session_until, 0) > 0'
+const codeEnd = '(c.expires_at + 0)'
+const whose = { user: 'user_id COLLATE "C"', client: 'client_id COLLATE "C"' }
+
+const listUnredeemed: Statement = {
+  name: 'list_unredeemed_codes',
+  text: `SELECT ${codeColumns} FROM authorization_code WHERE holds_session_until > $1
+    ORDER BY holds_session_until LIMIT $2`,
+}
+const listUnredeemedOf = (kind: keyof typeof whose): Statement => ({
+  name: `list_unredeemed_codes_of_${kind}`,
+  text: `SELECT ${codeColumns} FROM authorization_code c
+    WHERE ${whose[kind]} = $1 AND ${unredeemed} AND ${codeEnd} > $2
+    ORDER BY ${codeEnd} LIMIT $3`,
+})
+const listUnredeemedBy = { user: listUnredeemedOf('user'), client: listUnredeemedOf('client') }
+
+/** Expires the codes that `chosen` selects, and makes their sessions due for sign-out at $1. */
+function expiry(name: string, chosen: string): Statement {
+  return {
+    name,
+    text: `WITH chosen AS MATERIALIZED (${chosen} FOR UPDATE), expired AS (
+        UPDATE authorization_code SET holds_session_until = NULL
+        WHERE code_hash = ANY (ARRAY(SELECT code_hash FROM chosen))
+        RETURNING ${codeColumns}
+      ), due AS (
+        UPDATE provider_session SET sign_out_due_at = $1, sign_out_since = $1
+        WHERE grant_id = ANY (ARRAY(SELECT id FROM expired))
+      )
+      SELECT * FROM expired ORDER BY code_expires_at`,
+  }
+}
+
+const expireCode = expiry(
+  'expire_code',
+  'SELECT code_hash FROM authorization_code WHERE code_hash = $2 AND holds_session_until - $1 > 0',
+)
+const expireCodesOf = (kind: keyof typeof whose): Statement =>
+  expiry(
+    `expire_codes_of_${kind}`,
+    `SELECT code_hash FROM authorization_code c
+      WHERE ${whose[kind]} = $2 AND ${unredeemed} AND ${codeEnd} > $1
+      ORDER BY ${codeEnd} LIMIT $3`,
+  )
+const expireCodesBy = { user: expireCodesOf('user'), client: expireCodesOf('client') }
 
 // One of many callers gets the row: the others wait for it, see that it is redeemed, and have nothing to insert.
 const redeemCode: Statement = {
@@ -45,9 +103,9 @@ const redeemCode: Statement = {
       SELECT $6::text, grant_id, grant_expires_at FROM used WHERE $6 IS NOT NULL
     )
     INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at,
-      expires_at)
+      expires_at, family_hash)
     SELECT grant_id, user_id, user_sub, user_email, user_name, client_id, resource, scope, grant_created_at,
-      grant_expires_at FROM used
+      grant_expires_at, $7 FROM used
     RETURNING id`,
 }
 
@@ -97,11 +155,11 @@ export function createPostgresCodes(database: PostgresDatabase): CodeStore {
     },
     async findAuthorizationCode(codeHash) {
       const [row] = await database.read<CodeRow>(selectCode, [codeHash])
-      return row && codeOf(codeHash, row)
+      return row && codeOf(row)
     },
     async redeemAuthorizationCode(codeHash, tokens, now) {
-      const { accessHash, scope, accessExpiresAt, refreshHash } = tokens
-      const values = [codeHash, now, accessHash, scope, accessExpiresAt, refreshHash]
+      const { accessHash, scope, accessExpiresAt, refreshHash, familyHash } = tokens
+      const values = [codeHash, now, accessHash, scope, accessExpiresAt, refreshHash, familyHash]
       for (let tries = 0; tries < 3; tries += 1) {
         if ((await database.write(redeemCode, values)).length === 1) return { kind: 'redeemed' }
         const refusal = await refusalOf(codeHash, now)
@@ -109,7 +167,29 @@ export function createPostgresCodes(database: PostgresDatabase): CodeStore {
       }
       throw new Error('A code is free each time after it could not be redeemed.')
     },
+    async listUnredeemedCodes(of, { now, limit }) {
+      const rows = !of
+        ? await database.read<CodeRow>(listUnredeemed, [now, limit])
+        : 'userId' in of
+          ? await database.read<CodeRow>(listUnredeemedBy.user, [of.userId, now, limit])
+          : await database.read<CodeRow>(listUnredeemedBy.client, [of.clientId, now, limit])
+      return rows.map(codeOf)
+    },
+    expireCode: async (codeHash, now) => (await database.write(expireCode, [now, codeHash])).length === 1,
   }
+}
+
+/** Expires at most `limit` codes of `of` that can still be redeemed, and answers the grants that they would have become. */
+export async function expirePostgresCodes(
+  database: PostgresDatabase,
+  of: GrantOwner,
+  { now, limit }: { now: number; limit: number },
+): Promise<Grant[]> {
+  const rows =
+    'userId' in of
+      ? await database.write<CodeRow>(expireCodesBy.user, [now, of.userId, limit])
+      : await database.write<CodeRow>(expireCodesBy.client, [now, of.clientId, limit])
+  return rows.map(grantOf)
 }
 
 interface CodeState {
@@ -118,14 +198,15 @@ interface CodeState {
 }
 
 interface CodeRow extends GrantRow {
+  code_hash: string
   redirect_uri: string
   code_challenge: string
   code_expires_at: number
 }
 
-function codeOf(codeHash: string, row: CodeRow): AuthorizationCodeRecord {
+function codeOf(row: CodeRow): AuthorizationCodeRecord {
   return {
-    codeHash,
+    codeHash: row.code_hash,
     grant: grantOf(row),
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,

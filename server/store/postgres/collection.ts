@@ -31,6 +31,29 @@ function deletionWithSession(table: string): Statement {
   }
 }
 
+// With the refresh token whose use brought the access token: both are of no use any more.
+const deleteAccessTokens: Statement = {
+  name: 'collect_access_token',
+  text: `WITH over AS MATERIALIZED (
+      SELECT hash, replaces FROM access_token WHERE kept_until <= $1
+      ORDER BY kept_until LIMIT $2 FOR UPDATE SKIP LOCKED
+    ), used AS (
+      DELETE FROM refresh_token WHERE hash = ANY (ARRAY(SELECT replaces FROM over)) AND used_at IS NOT NULL
+    )
+    DELETE FROM access_token WHERE hash = ANY (ARRAY(SELECT hash FROM over)) RETURNING true AS gone`,
+}
+
+const deleteOfEnded: Statement = {
+  name: 'collect_refresh_tokens_of_ended_grants',
+  text: `WITH over AS MATERIALIZED (
+      SELECT id FROM grants WHERE ended_at <= $1 AND NOT tokens_collected
+      ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    ), gone AS (
+      DELETE FROM refresh_token WHERE grant_id = ANY (ARRAY(SELECT id FROM over))
+    )
+    UPDATE grants SET tokens_collected = true WHERE id = ANY (ARRAY(SELECT id FROM over)) RETURNING true AS gone`,
+}
+
 const giveUpCodes: Statement = {
   name: 'give_up_codes',
   text: `WITH over AS MATERIALIZED (
@@ -56,7 +79,8 @@ const collections: readonly { statement: Statement; retention?: number; dueNow?:
     statement: deletion('authorization_code', 'code_hash', 'expires_at', 'AND holds_session_until IS NULL'),
     retention: codeRetentionSeconds,
   },
-  { statement: deletion('access_token', 'hash', 'kept_until') },
+  { statement: deleteAccessTokens },
+  { statement: deleteOfEnded },
   { statement: deletion('refresh_token', 'hash', 'expires_at') },
   { statement: deletionWithSession('grants'), dueNow: true },
 ]

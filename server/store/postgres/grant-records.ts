@@ -1,6 +1,7 @@
 import type { GrantStore, GrantUse } from '../../core/grant.ts'
 import { grantColumns, grantOf, grantRecordColumns, grantRecordOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
+import { expirePostgresCodes } from './codes.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { encodeText } from './text.ts'
 
@@ -66,11 +67,14 @@ const recordUses: Statement = {
 export function createPostgresGrantRecords(database: PostgresDatabase): GrantRecordStore {
   return {
     async endGrants(of, reason, { now, limit }) {
+      // Codes first: one that is redeemed before that is a grant by the time the grants are ended.
+      const waiting = await expirePostgresCodes(database, of, { now, limit })
+      const left = limit - waiting.length
       const rows =
         'userId' in of
-          ? await database.write<GrantRow>(endGrants.user, [of.userId, reason, now, limit])
-          : await database.write<GrantRow>(endGrants.client, [of.clientId, reason, now, limit])
-      return rows.map(grantOf)
+          ? await database.write<GrantRow>(endGrants.user, [of.userId, reason, now, left])
+          : await database.write<GrantRow>(endGrants.client, [of.clientId, reason, now, left])
+      return [...waiting, ...rows.map(grantOf)]
     },
     async listGrants(of, { after, limit }) {
       const rows = !of

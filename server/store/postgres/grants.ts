@@ -1,4 +1,4 @@
-import type { GrantEndReason } from '../../core/grant.ts'
+import type { GrantEndReason, RefusedSessionReason } from '../../core/grant.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
 // Whoever locks both, locks the grant before its session.
@@ -36,8 +36,8 @@ export async function endPostgresGrant(
 export async function endRefusedPostgresSession(
   database: PostgresDatabase,
   { grantId, version }: { grantId: string; version: number },
+  reason: RefusedSessionReason,
   now: number,
 ): Promise<boolean> {
-  const reason: GrantEndReason = 'provider_session_ended'
   return (await database.write(endRefused, [grantId, version, reason, now])).length === 1
 }

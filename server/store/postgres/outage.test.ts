@@ -5,6 +5,7 @@ import {
   addGrant,
   grantSample,
   nextSession,
+  rotationTerms,
   sessionSample,
   start,
   successorSample,
@@ -13,7 +14,7 @@ import { type PostgresServer, startPostgres } from '../../testing/postgres-serve
 import { openPostgresStore } from './postgres.ts'
 
 const chains = 24
-const again = { now: start, replaySeconds: 120 }
+const again = rotationTerms(start)
 
 let server: PostgresServer
 let stores: Store[]
@@ -122,7 +123,10 @@ describe('a database that goes away under load', () => {
             successorSample('x'),
             again,
           )
-          expect(rotation).toEqual({ kind: 'replayed', sealedTokens: `sealed pair ${name} ${earlier + 1}` })
+          expect(rotation).toMatchObject({
+            kind: 'replayed',
+            sealedTokens: `sealed pair ${name} ${earlier + 1}`,
+          })
         }
       }
     },

@@ -4,6 +4,7 @@ import {
   addGrant,
   grantSample,
   nextSession,
+  rotationTerms,
   secondFactorSample,
   start,
   successorSample,
@@ -27,14 +28,15 @@ afterAll(() => server.close())
 
 /** Every operation at least once; everything in it is named after `name`. */
 async function useEverything(store: Store, name: string): Promise<void> {
-  const replay = { now: start, replaySeconds: 120 }
+  const replay = rotationTerms(start)
   await store.addClient({ ...clientSample, id: name })
   await store.findClient(name)
   await store.putClient({ ...clientSample, id: name })
   await store.replaceClient({ ...clientSample, id: name })
   await store.keepClient(name, start + 100_000)
   await store.listClients({ after: name, limit: 3 })
-  await store.trimClients(100, 4)
+  // Compares all registrations that nobody uses, once a minute and only when there are too many.
+  if (name === 'first') await store.trimClients(100, 4, start)
   await store.removeClient(`none ${name}`)
   await store.addDevice(deviceSample(name))
   await store.findDevice(`user code ${name}`, start)
@@ -56,16 +58,26 @@ async function useEverything(store: Store, name: string): Promise<void> {
   await store.countAttempt(name, 60, start)
   const { code, grant, session, tokens } = await addGrant(store, grantSample(name))
   await store.findAuthorizationCode(code.codeHash)
+  const waiting = grantSample(`waits ${name}`)
+  await store.addAuthorizationCode(waiting.code, waiting.session)
+  await store.listUnredeemedCodes({ userId: waiting.grant.user.id }, { now: start, limit: 3 })
+  await store.listUnredeemedCodes({ clientId: waiting.grant.clientId }, { now: start, limit: 3 })
+  await store.listUnredeemedCodes(undefined, { now: start, limit: 3 })
+  await store.expireCode(waiting.code.codeHash, start)
   await store.redeemAuthorizationCode(code.codeHash, tokens, start)
   await store.findAccessToken(tokens.accessHash, start)
   await store.removeAccessToken(`none ${name}`)
   await store.findRefreshToken(tokens.refreshHash)
   await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 2`), replay)
   await store.rotateRefreshToken(tokens.refreshHash, successorSample(`${name} 3`), replay)
+  await store.findGrantByFamily(`family ${name}`)
+  await store.recordFirstUse(`access ${name} 2`, start)
   await store.findProviderSession(grant.id)
   const owner = { grantId: grant.id, owner: 'one' }
   await store.leaseProviderSession({ ...owner, version: 1, until: start + 15 }, start)
-  await store.releaseProviderSession({ ...owner, outcomeKnown: true })
+  await store.releaseProviderSession({ ...owner, outcomeKnown: true, refusedAt: start })
+  await store.recordProviderRenewal(`issuer ${name}`, start)
+  await store.findProviderRenewal(`issuer ${name}`)
   await store.saveProviderSession(nextSession(session))
   await store.recordGrantUses([{ grantId: grant.id, usedAt: start, address: '192.0.2.1' }])
   await store.findGrant(grant.id)
@@ -77,7 +89,7 @@ async function useEverything(store: Store, name: string): Promise<void> {
     await store.endGrants({ userId: `u${number}` }, 'revoked_by_user', { now: start, limit: 3 })
     await store.endGrants({ clientId: `c${number}` }, 'client_removed', { now: start, limit: 3 })
   }
-  await store.endRefusedSession({ grantId: grant.id, version: 9 }, start)
+  await store.endRefusedSession({ grantId: grant.id, version: 9 }, 'provider_session_ended', start)
   await store.endGrant(grant.id, 'code_reuse', start)
   await store.postponeSignOut(grant.id, start + 1)
   await store.removeSignOut(grant.id)

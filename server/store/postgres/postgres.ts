@@ -35,7 +35,7 @@ export function openPostgresStore(url: string): Store {
     endGrant: async (grantId, reason, now) => {
       await endPostgresGrant(database, grantId, reason, now)
     },
-    endRefusedSession: (session, now) => endRefusedPostgresSession(database, session, now),
+    endRefusedSession: (session, reason, now) => endRefusedPostgresSession(database, session, reason, now),
     collectExpired: (now, limit) => collectFromPostgres(database, now, limit),
     prepare: database.prepare,
     close: database.close,

@@ -7,7 +7,12 @@ import type { PostgresDatabase, Statement } from './database.ts'
 /** The part of `GrantStore` about the provider's tokens: each operation is one compare-and-swap statement. */
 export type ProviderSessionStore = Pick<
   GrantStore,
-  'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
+  | 'findProviderSession'
+  | 'leaseProviderSession'
+  | 'releaseProviderSession'
+  | 'saveProviderSession'
+  | 'recordProviderRenewal'
+  | 'findProviderRenewal'
 >
 
 // A session is stored with its code or second factor, and taken up when the code becomes a grant.
@@ -28,8 +33,9 @@ const leaseSession: Statement = {
 const releaseSession: Statement = {
   name: 'release_provider_session',
   text: `UPDATE provider_session SET lease_owner = NULL, lease_until = 0,
-      open_leases = CASE WHEN $3::boolean THEN open_leases - 1 ELSE open_leases END
-    WHERE grant_id = $1 AND lease_owner = $2`,
+      open_leases = CASE WHEN $3::boolean THEN open_leases - 1 ELSE open_leases END,
+      refused_since = CASE WHEN refused_since >= issued_at THEN refused_since ELSE $4::bigint END
+    WHERE grant_id = $1 AND lease_owner = $2 RETURNING refused_since`,
 }
 
 // A grant that ends makes its session due in the same transaction, so that the session alone tells.
@@ -39,6 +45,17 @@ const saveSession: Statement = {
       lease_owner = NULL, lease_until = 0, open_leases = 0
     WHERE grant_id = $1 AND version = $2::bigint - 1 AND (taken_up OR sign_out_due_at IS NOT NULL)
     RETURNING sign_out_due_at IS NULL AS live`,
+}
+
+const recordRenewal: Statement = {
+  name: 'record_provider_renewal',
+  text: `INSERT INTO provider_renewal (issuer, renewed_at) VALUES ($1, $2)
+    ON CONFLICT (issuer) DO UPDATE SET renewed_at = greatest(provider_renewal.renewed_at, excluded.renewed_at)`,
+}
+
+const selectRenewal: Statement = {
+  name: 'select_provider_renewal',
+  text: 'SELECT renewed_at FROM provider_renewal WHERE issuer = $1',
 }
 
 // From key to key, each by one look into the index: a DISTINCT would read it from end to end.
@@ -77,13 +94,22 @@ export function createPostgresProviderSessions(
       const [row] = await database.write<{ open_leases: number }>(leaseSession, values)
       return row ? { kind: 'leased', attempt: row.open_leases } : { kind: 'held' }
     },
-    async releaseProviderSession({ grantId, owner, outcomeKnown }) {
-      await database.write(releaseSession, [grantId, owner, String(outcomeKnown)])
+    async releaseProviderSession({ grantId, owner, outcomeKnown, refusedAt }) {
+      const values = [grantId, owner, String(outcomeKnown), refusedAt]
+      const [row] = await database.write<{ refused_since: number | null }>(releaseSession, values)
+      return row?.refused_since ?? undefined
     },
     async saveProviderSession({ grantId, version, sealed, issuedAt, expiresAt }) {
       const values = [grantId, version, sealingKeyOf(sealed), sealed, issuedAt, expiresAt]
       const [row] = await database.write<{ live: boolean }>(saveSession, values)
       return row?.live === true
+    },
+    async recordProviderRenewal(issuer, renewedAt) {
+      await database.write(recordRenewal, [issuer, renewedAt])
+    },
+    async findProviderRenewal(issuer) {
+      const [row] = await database.read<{ renewed_at: number }>(selectRenewal, [issuer])
+      return row?.renewed_at
     },
     async listSealingKeys() {
       const rows = await database.read<{ sealing_key: string }>(selectKeys)

@@ -193,7 +193,7 @@ describe('postgres schema, from version 1 to 2', () => {
     const end = (await store.findClient('unused'))?.expiresAt ?? 0
     expect(end).toBeGreaterThanOrEqual(now + 90 * daySeconds)
     expect(end).toBeLessThan(now + 91 * daySeconds)
-    expect(await store.trimClients(0, 10)).toBe(1)
+    expect(await store.trimClients(0, 10, now)).toBe(1)
     expect(await store.findClient('used')).toBeDefined()
   })
 

@@ -92,6 +92,26 @@ export const postgresMigrations: readonly string[] = [
    CREATE INDEX grants_client ON grants (client_id COLLATE "C", (id || ''));
    CREATE INDEX grants_client_live ON grants (client_id COLLATE "C", (id || '')) WHERE coalesce(ended_at, 0) = 0;
    ALTER TABLE grants SET (fillfactor = 80), ADD COLUMN last_used_at bigint, ADD COLUMN last_address text;`,
+
+  `ALTER TABLE client ADD COLUMN network text NOT NULL DEFAULT '', ADD COLUMN opened_at bigint NOT NULL DEFAULT 0;`,
+  // A rotation is kept with the access token that it brought, and goes with it, and so does the refresh token that was used.
+  // The expressions in the indexes on codes keep all statements out of them but those that ask whose they are.
+  `CREATE INDEX authorization_code_user ON authorization_code (user_id COLLATE "C", (expires_at + 0))
+     WHERE coalesce(holds_session_until, 0) > 0;
+   CREATE INDEX authorization_code_client ON authorization_code (client_id COLLATE "C", (expires_at + 0))
+     WHERE coalesce(holds_session_until, 0) > 0;
+   ALTER TABLE access_token ADD COLUMN replaces text COLLATE "C", ADD COLUMN refresh_hash text COLLATE "C",
+     ADD COLUMN first_used_at bigint, ADD COLUMN address text;
+   CREATE INDEX refresh_token_grant ON refresh_token (grant_id);
+   ALTER TABLE grants ADD COLUMN family_hash text COLLATE "C", ADD COLUMN replay_count bigint,
+     ADD COLUMN replayed_at bigint, ADD COLUMN replay_first_address text, ADD COLUMN replay_address text,
+     ADD COLUMN tokens_collected boolean NOT NULL DEFAULT false;
+   CREATE UNIQUE INDEX grants_family ON grants (family_hash) WHERE family_hash IS NOT NULL;
+   CREATE INDEX grants_ended ON grants (ended_at) WHERE ended_at IS NOT NULL AND NOT tokens_collected;`,
+  `ALTER TABLE provider_session ADD COLUMN refused_since bigint;
+   CREATE TABLE provider_renewal (
+     issuer text COLLATE "C" PRIMARY KEY, renewed_at bigint NOT NULL
+   ) WITH (fillfactor = 50);`,
 ]
 
 // Which lock it is means nothing; it has to be one that nobody else takes: the letters "drawbr".

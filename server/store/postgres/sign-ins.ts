@@ -35,6 +35,11 @@ const countAttempt: Statement = {
     RETURNING count, window_ends_at`,
 }
 
+const returnAttempt: Statement = {
+  name: 'return_attempt',
+  text: 'UPDATE attempt SET count = count - 1 WHERE key = $1 AND window_ends_at = $2 AND count > 0',
+}
+
 /** What the Postgres store remembers about sign-ins on their way, and how many attempts there were. */
 export function createPostgresSignIns(database: PostgresDatabase): SocialSignInStore & AttemptStore {
   return {
@@ -53,6 +58,8 @@ export function createPostgresSignIns(database: PostgresDatabase): SocialSignInS
       if (!row) throw new TypeError('A counted attempt has no count.')
       return { count: row.count, windowEndsAt: row.window_ends_at }
     },
+    returnAttempt: async (key, windowEndsAt) =>
+      void (await database.write(returnAttempt, [key, windowEndsAt])),
   }
 }
 

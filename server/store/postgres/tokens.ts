@@ -1,19 +1,40 @@
-import type { GrantEndReason, GrantStore, MintedTokens, RefreshRotation } from '../../core/grant.ts'
+import type {
+  GrantEndReason,
+  GrantStore,
+  RefreshRotation,
+  RotationTerms,
+  SuccessorTokens,
+} from '../../core/grant.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
-import { type AccessTokenRow, accessTokenOf, grantColumns, grantOf, type GrantRow } from '../row.ts'
+import { differentAddresses, isReplayable, replayEnd } from '../replay.ts'
+import {
+  type AccessTokenRow,
+  accessTokenOf,
+  grantColumns,
+  grantOf,
+  grantRecordColumns,
+  grantRecordOf,
+} from '../row.ts'
+import type { GrantRecordRow, GrantRow } from '../row.ts'
 import { endPostgresGrant } from './grants.ts'
 
 type TokenStore = Pick<
   GrantStore,
-  'findAccessToken' | 'removeAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'
+  | 'findAccessToken'
+  | 'recordFirstUse'
+  | 'removeAccessToken'
+  | 'findRefreshToken'
+  | 'findGrantByFamily'
+  | 'rotateRefreshToken'
 >
 
 const selectAccess: Statement = {
   name: 'select_access_token',
   text: `WITH token AS MATERIALIZED (
-      SELECT grant_id, scope, expires_at FROM access_token WHERE hash = $1 AND expires_at - $2 > 0
+      SELECT grant_id, scope, expires_at, first_used_at IS NULL AND sealed_tokens IS NOT NULL AS awaits_first_use
+      FROM access_token WHERE hash = $1 AND expires_at - $2 > 0
     )
-    SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
+    SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, t.awaits_first_use, s.sealed AS session_sealed,
       s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
     FROM token t, grants g, provider_session s
     WHERE g.id = (SELECT grant_id FROM token) AND s.grant_id = (SELECT grant_id FROM token)
@@ -26,6 +47,16 @@ const removeAccess: Statement = {
   text: 'UPDATE access_token SET expires_at = 0 WHERE hash = $1',
 }
 
+const useAccess: Statement = {
+  name: 'use_access_token',
+  text: 'UPDATE access_token SET first_used_at = $2 WHERE hash = $1 AND first_used_at IS NULL',
+}
+
+const selectFamily: Statement = {
+  name: 'select_family',
+  text: `SELECT ${grantRecordColumns} FROM grants g WHERE g.family_hash = $1 AND g.family_hash IS NOT NULL`,
+}
+
 const selectRefresh: Statement = {
   name: 'select_refresh_token',
   text: `WITH token AS MATERIALIZED (SELECT grant_id, used_at FROM refresh_token WHERE hash = $1)
@@ -34,8 +65,8 @@ const selectRefresh: Statement = {
 }
 
 // One of many callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
-// pair goes into the row of its access token, which is gone after an hour, and not into that of the used refresh token,
-// which stays for as long as the grant. There it is kept for a minute longer than replays need it, since clocks differ.
+// pair goes into the row of its access token, which is gone after an hour, and the used refresh token with it, where it is
+// recognised without its row.
 const rotate: Statement = {
   name: 'rotate_refresh_token',
   text: `WITH used AS (
@@ -44,17 +75,32 @@ const rotate: Statement = {
         AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)
       RETURNING t.grant_id, t.expires_at
     ), access AS (
-      INSERT INTO access_token (hash, grant_id, scope, expires_at, kept_until, sealed_tokens)
-      SELECT $3, grant_id, $4, $5::bigint, greatest($5, $2::bigint + $8 + 60), $6 FROM used
+      INSERT INTO access_token (hash, grant_id, scope, expires_at, kept_until, sealed_tokens, refresh_hash, address, replaces)
+      SELECT $3, grant_id, $4, $5::bigint, greatest($5, $8), $6, $7::text, $9, $10 FROM used
     )
-    INSERT INTO refresh_token (hash, grant_id, expires_at) SELECT $7, grant_id, expires_at FROM used RETURNING hash`,
+    INSERT INTO refresh_token (hash, grant_id, expires_at) SELECT $7::text, grant_id, expires_at FROM used RETURNING hash`,
 }
 
 const selectRotation: Statement = {
   name: 'select_rotation',
-  text: `SELECT t.grant_id, t.used_at, (SELECT a.sealed_tokens FROM access_token a WHERE a.hash = t.successor)
-    FROM refresh_token t
-    WHERE t.hash = $1 AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)`,
+  text: `WITH token AS MATERIALIZED (
+      SELECT grant_id, used_at, successor FROM refresh_token t
+      WHERE t.hash = $1 AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)
+    ), access AS MATERIALIZED (
+      SELECT sealed_tokens, address, first_used_at, refresh_hash FROM access_token
+      WHERE hash = (SELECT successor FROM token)
+    )
+    SELECT t.grant_id, t.used_at, (SELECT sealed_tokens FROM access) AS sealed_tokens,
+      (SELECT address FROM access) AS address, (SELECT first_used_at FROM access) AS first_used_at,
+      (SELECT used_at FROM refresh_token WHERE hash = (SELECT refresh_hash FROM access)) AS successor_used_at
+    FROM token t`,
+}
+
+const recordReplay: Statement = {
+  name: 'record_replay',
+  text: `UPDATE grants SET replay_count = coalesce(replay_count, 0) + 1, replayed_at = $2,
+      replay_first_address = coalesce($3, replay_first_address), replay_address = coalesce($4, replay_address)
+    WHERE id = $1`,
 }
 
 /** Access and refresh tokens of the Postgres store. */
@@ -62,15 +108,24 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
   /** What came of a token that could not be rotated; undefined when it can be, which a moment ago it could not. */
   async function earlierRotation(
     refreshHash: string,
-    { now, replaySeconds }: { now: number; replaySeconds: number },
+    terms: RotationTerms,
   ): Promise<RefreshRotation | undefined> {
-    const [row] = await database.read<RotationRow>(selectRotation, [refreshHash, now])
+    const [row] = await database.read<RotationRow>(selectRotation, [refreshHash, terms.now])
     if (!row) return { kind: 'ended' }
     if (row.used_at === null) return undefined
-    if (now - row.used_at <= replaySeconds && row.sealed_tokens !== null) {
-      return { kind: 'replayed', sealedTokens: row.sealed_tokens }
+    const use = {
+      usedAt: row.used_at,
+      address: row.address ?? undefined,
+      accessUsedAt: row.first_used_at ?? undefined,
+      successorUsedAt: row.successor_used_at ?? undefined,
     }
-    const ended = await endPostgresGrant(database, row.grant_id, 'refresh_token_reuse', now)
+    if (row.sealed_tokens !== null && isReplayable(use, terms)) {
+      const [first, other] = differentAddresses(use, terms) ?? []
+      await database.write(recordReplay, [row.grant_id, terms.now, first, other])
+      const firstUse = { at: use.usedAt, address: use.address }
+      return { kind: 'replayed', sealedTokens: row.sealed_tokens, firstUse }
+    }
+    const ended = await endPostgresGrant(database, row.grant_id, 'refresh_token_reuse', terms.now)
     return { kind: ended ? 'reused' : 'ended' }
   }
 
@@ -78,6 +133,9 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
     async findAccessToken(accessHash, now) {
       const [row] = await database.read<AccessTokenRow>(selectAccess, [accessHash, now])
       return row && accessTokenOf(row)
+    },
+    async recordFirstUse(accessHash, now) {
+      await database.write(useAccess, [accessHash, now])
     },
     async removeAccessToken(accessHash) {
       await database.write(removeAccess, [accessHash])
@@ -92,11 +150,15 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
         }
       )
     },
-    async rotateRefreshToken(refreshHash, successor, options) {
-      const values = rotationValues(refreshHash, successor, options)
+    async findGrantByFamily(familyHash) {
+      const [row] = await database.read<GrantRecordRow>(selectFamily, [familyHash])
+      return row && grantRecordOf(row)
+    },
+    async rotateRefreshToken(refreshHash, successor, terms) {
+      const values = rotationValues(refreshHash, successor, terms)
       for (let tries = 0; tries < 3; tries += 1) {
         if ((await database.write(rotate, values)).length === 1) return { kind: 'rotated' }
-        const earlier = await earlierRotation(refreshHash, options)
+        const earlier = await earlierRotation(refreshHash, terms)
         if (earlier) return earlier
       }
       throw new Error('A refresh token is free each time after it could not be used.')
@@ -106,17 +168,32 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
 
 function rotationValues(
   presentedHash: string,
-  successor: MintedTokens & { refreshHash: string; sealedTokens: string },
-  { now, replaySeconds }: { now: number; replaySeconds: number },
-): (string | number)[] {
+  successor: SuccessorTokens,
+  terms: RotationTerms,
+): (string | number | undefined)[] {
   const { accessHash, scope, accessExpiresAt, sealedTokens, refreshHash } = successor
-  return [presentedHash, now, accessHash, scope, accessExpiresAt, sealedTokens, refreshHash, replaySeconds]
+  const { now, address, isOfFamily } = terms
+  return [
+    presentedHash,
+    now,
+    accessHash,
+    scope,
+    accessExpiresAt,
+    sealedTokens,
+    refreshHash,
+    replayEnd(terms),
+    address,
+    isOfFamily ? presentedHash : undefined,
+  ]
 }
 
 interface RotationRow {
   grant_id: string
   used_at: number | null
   sealed_tokens: string | null
+  address: string | null
+  first_used_at: number | null
+  successor_used_at: number | null
 }
 
 interface RefreshRow extends GrantRow {

@@ -12,6 +12,9 @@ export function createSqliteAttempts(
   const upsert = database.prepare(
     'INSERT OR REPLACE INTO attempt (key, count, window_ends_at) VALUES (?, ?, ?)',
   )
+  const giveBack = database.prepare(
+    'UPDATE attempt SET count = count - 1 WHERE key = ? AND window_ends_at = ? AND count > 0',
+  )
   return {
     operations: {
       countAttempt: (key, windowSeconds, now) =>
@@ -23,6 +26,7 @@ export function createSqliteAttempts(
           upsert.run(key, count, windowEndsAt)
           return { count, windowEndsAt }
         }),
+      returnAttempt: (key, windowEndsAt) => write(() => void giveBack.run(key, windowEndsAt)),
     },
     collect: deleteExpired(database, { table: 'attempt', key: 'key', end: 'window_ends_at' }),
   }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ClientStore } from '../../core/client.ts'
-import { clientColumns, clientOf, type ClientRow, clientValues } from '../row.ts'
+import { clientColumns, clientOf, type ClientRow, clientValues, openedEverySeconds } from '../row.ts'
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 
@@ -16,7 +16,7 @@ export function createSqliteClients(
 
   return {
     operations: {
-      addClient: (client) => write(() => void sql.insert.run(...clientValues(client))),
+      addClient: (client, network = '') => write(() => void sql.insert.run(...clientValues(client), network)),
       findClient: (id) =>
         read(() => {
           const row = sql.select.get(id)
@@ -25,22 +25,23 @@ export function createSqliteClients(
       replaceClient: (client) =>
         write(() => {
           const known = sql.select.get(client.id) !== undefined
-          if (known) sql.put.run(...clientValues(client))
+          if (known) sql.put.run(...clientValues(client), '')
           return known
         }),
-      putClient: (client) => write(() => void sql.put.run(...clientValues(client))),
+      putClient: (client) => write(() => void sql.put.run(...clientValues(client), '')),
       removeClient: (id) => write(() => sql.remove.run(id).changes === 1),
       keepClient: (id, until) => write(() => void sql.keep.run(until, id, until)),
       listClients: ({ after, limit }) =>
         read(() => sql.list.all(after, limit).map((row) => clientOf(row as unknown as ClientRow))),
-      async trimClients(most, limit) {
+      noteClientOpened: (id, now) => write(() => void sql.open.run(now, id, now - openedEverySeconds)),
+      async trimClients(most, limit, openedBefore) {
         const excess = (): number => {
           const row = sql.countUnused.get(most + limit)
           return (row?.['count'] as number) - most
         }
         // Mostly there is nothing to do, which needs no transaction.
         if ((await read(excess)) <= 0) return 0
-        return write(() => Number(sql.trim.run(Math.max(0, excess())).changes))
+        return write(() => Number(sql.trim.run(openedBefore, Math.max(0, excess())).changes))
       },
     },
     collect: deleteExpired(database, { table: 'client', key: 'id', end: 'expires_at' }),
@@ -48,7 +49,7 @@ export function createSqliteClients(
 }
 
 function prepareStatements(database: DatabaseSync) {
-  const insert = `INSERT INTO client (${clientColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  const insert = `INSERT INTO client (${clientColumns}, network) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
   return {
     insert: database.prepare(insert),
     // Somebody may have signed in since the caller read the client: the end that was kept for that stays.
@@ -70,8 +71,15 @@ function prepareStatements(database: DatabaseSync) {
     countUnused: database.prepare(
       `SELECT count(*) AS count FROM (SELECT 1 FROM client WHERE ${unused} LIMIT ?)`,
     ),
+    open: database.prepare('UPDATE client SET opened_at = ? WHERE id = ? AND kept = 0 AND opened_at <= ?'),
+    // The older a registration and the more its network has, the higher its place.
     trim: database.prepare(
-      `DELETE FROM client WHERE id IN (SELECT id FROM client WHERE ${unused} ORDER BY created_at LIMIT ?)`,
+      `DELETE FROM client WHERE id IN (
+         SELECT id FROM (
+           SELECT id, created_at, opened_at,
+             row_number() OVER (PARTITION BY network ORDER BY created_at DESC) AS place
+           FROM client WHERE ${unused})
+         WHERE opened_at < ? ORDER BY place DESC, created_at LIMIT ?)`,
     ),
   }
 }

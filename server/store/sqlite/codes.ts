@@ -1,10 +1,11 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type {
   AuthorizationCodeRecord,
   CodeRedemption,
+  FirstTokens,
   Grant,
+  GrantOwner,
   GrantStore,
-  MintedTokens,
   StoredProviderSession,
 } from '../../core/grant.ts'
 import { codeRetentionSeconds } from '../retention.ts'
@@ -23,18 +24,31 @@ interface CodeParts {
   signOuts: SqliteSignOuts
 }
 
+/** Authorization codes of the SQLite store, and how other parts expire those of somebody, inside their own writes. */
+export interface SqliteCodes extends SqlitePart<
+  Pick<
+    GrantStore,
+    | 'addAuthorizationCode'
+    | 'findAuthorizationCode'
+    | 'redeemAuthorizationCode'
+    | 'listUnredeemedCodes'
+    | 'expireCode'
+  >
+> {
+  /** Expires at most `limit` codes that can still be redeemed, and answers the grants that they would have become. */
+  expireOf(of: GrantOwner, now: number, limit: number): Grant[]
+}
+
 /** Authorization codes in `database`. A code holds its provider session until it is redeemed or the session given up. */
 export function createSqliteCodes(
   database: DatabaseSync,
   { read, write }: SqliteWork,
   { grants, sessions, tokens, signOuts }: CodeParts,
-): SqlitePart<
-  Pick<GrantStore, 'addAuthorizationCode' | 'findAuthorizationCode' | 'redeemAuthorizationCode'>
-> {
+): SqliteCodes {
   const insert = database.prepare(
     `INSERT INTO authorization_code (code_hash, grant_json, redirect_uri, code_challenge, expires_at,
-       session_sealed, session_issued_at, session_expires_at, session_version)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       session_sealed, session_issued_at, session_expires_at, session_version, user_id, client_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const select = database.prepare('SELECT * FROM authorization_code WHERE code_hash = ?')
   const use = database.prepare(
@@ -43,27 +57,48 @@ export function createSqliteCodes(
   const selectUnused = database.prepare(
     'SELECT * FROM authorization_code WHERE session_sealed IS NOT NULL AND expires_at <= ? LIMIT ?',
   )
+  const unredeemedOf = (condition: string): StatementSync =>
+    database.prepare(
+      `SELECT * FROM authorization_code WHERE ${condition} session_sealed IS NOT NULL AND expires_at > ?
+       ORDER BY expires_at LIMIT ?`,
+    )
+  const unredeemed = {
+    all: unredeemedOf(''),
+    user: unredeemedOf('user_id = ? AND'),
+    client: unredeemedOf('client_id = ? AND'),
+  }
   const clear = database.prepare('UPDATE authorization_code SET session_sealed = NULL WHERE code_hash = ?')
 
-  function redeem(row: CodeRow, minted: MintedTokens, now: number): CodeRedemption {
+  function redeem(row: CodeRow, minted: FirstTokens, now: number): CodeRedemption {
     if (row.redeemed_at !== null) return { kind: 'used', redeemedAt: row.redeemed_at }
     const session = sessionOfCode(row)
     if (row.expires_at <= now || !session) return { kind: 'expired' }
-    const grantNumber = grants.add(codeOf(row).grant)
+    const grantNumber = grants.add(codeOf(row).grant, minted.familyHash)
     sessions.add(grantNumber, session)
     grants.setFirstRefreshToken(grantNumber, tokens.addFirst(grantNumber, minted, now))
     use.run(now, row.code_hash)
     return { kind: 'redeemed' }
   }
 
+  function giveUp(row: CodeRow, now: number): void {
+    const session = sessionOfCode(row)
+    if (session) signOuts.giveUp(session, now)
+    clear.run(row.code_hash)
+  }
+
   function giveUpSessions(now: number, limit: number): number {
     const rows = selectUnused.all(now, limit) as unknown as CodeRow[]
-    for (const row of rows) {
-      const session = sessionOfCode(row)
-      if (session) signOuts.giveUp(session, now)
-      clear.run(row.code_hash)
-    }
+    for (const row of rows) giveUp(row, now)
     return rows.length
+  }
+
+  function unredeemedRows(of: GrantOwner | undefined, now: number, limit: number): CodeRow[] {
+    const rows = !of
+      ? unredeemed.all.all(now, limit)
+      : 'userId' in of
+        ? unredeemed.user.all(of.userId, now, limit)
+        : unredeemed.client.all(of.clientId, now, limit)
+    return rows as unknown as CodeRow[]
   }
 
   return {
@@ -81,6 +116,8 @@ export function createSqliteCodes(
               session.issuedAt,
               session.expiresAt,
               session.version,
+              code.grant.user.id,
+              code.grant.clientId,
             ),
         ),
       findAuthorizationCode: (codeHash) =>
@@ -93,7 +130,21 @@ export function createSqliteCodes(
           const row = select.get(codeHash) as unknown as CodeRow | undefined
           return row ? redeem(row, minted, now) : { kind: 'unknown' }
         }),
+      listUnredeemedCodes: (of, { now, limit }) =>
+        read(() => unredeemedRows(of, now, limit).map((row) => codeOf(row))),
+      expireCode: (codeHash, now) =>
+        write(() => {
+          const row = select.get(codeHash) as unknown as CodeRow | undefined
+          if (!row || row.session_sealed === null || row.expires_at <= now) return false
+          giveUp(row, now)
+          return true
+        }),
     },
+    expireOf: (of, now, limit) =>
+      unredeemedRows(of, now, limit).map((row) => {
+        giveUp(row, now)
+        return codeOf(row).grant
+      }),
     collect: collectInTurn([
       giveUpSessions,
       deleteExpired(database, {

@@ -6,7 +6,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Store, StoreUnavailableError } from '../../core/store.ts'
 import { checkIntegrity, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
-import { addGrant, grantSample, race, start, successorSample } from '../../testing/grant-sample.ts'
+import {
+  addGrant,
+  grantSample,
+  race,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../../testing/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 
 const newFile = useDatabaseFiles()
@@ -162,7 +169,7 @@ describe('a database that has become read-only', () => {
     const { tokens } = await addGrant(store, bigSample('before'))
     connection.exec('PRAGMA query_only = ON')
     await expectRefusals(store, /read-only/)
-    const options = { now: start, replaySeconds: 120 }
+    const options = rotationTerms(start)
     await expect(store.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).rejects.toThrow(
       StoreUnavailableError,
     )
@@ -199,7 +206,7 @@ describe('a damaged database', () => {
     const found = damaged.findRefreshToken(tokens.refreshHash)
     await expect(found).rejects.toThrow(/malformed/)
     await expect(found).rejects.not.toBeInstanceOf(StoreUnavailableError)
-    const options = { now: start, replaySeconds: 120 }
+    const options = rotationTerms(start)
     const rotated = damaged.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)
     const ended = damaged.endGrant(grant.id, 'code_reuse', start)
     await expect(rotated).rejects.toThrow(/malformed/)

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { GrantStore } from '../../core/grant.ts'
 import { grantColumns, grantOf, grantRecordColumns, grantRecordOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
+import type { SqliteCodes } from './codes.ts'
 import type { SqliteGrants } from './grants.ts'
 import type { SqliteWork } from './work.ts'
 
@@ -10,6 +11,7 @@ export function createSqliteGrantRecords(
   database: DatabaseSync,
   { read, write }: SqliteWork,
   grants: Pick<SqliteGrants, 'end'>,
+  codes: Pick<SqliteCodes, 'expireOf'>,
 ): Pick<GrantStore, 'endGrants' | 'listGrants' | 'findGrant' | 'recordGrantUses'> {
   // The plus keeps the index on ends out of it.
   const liveOf = (column: string): StatementSync =>
@@ -31,11 +33,13 @@ export function createSqliteGrantRecords(
   return {
     endGrants: (of, reason, { now, limit }) =>
       write(() => {
+        const waiting = codes.expireOf(of, now, limit)
+        const left = limit - waiting.length
         const found =
-          'userId' in of ? live.user.all(of.userId, now, limit) : live.client.all(of.clientId, now, limit)
+          'userId' in of ? live.user.all(of.userId, now, left) : live.client.all(of.clientId, now, left)
         const rows = found as unknown as NumberedRow[]
         for (const row of rows) grants.end(row.number, reason, now)
-        return rows.map(grantOf)
+        return [...waiting, ...rows.map(grantOf)]
       }),
     listGrants: (of, { after, limit }) =>
       read(() => {

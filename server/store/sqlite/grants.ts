@@ -7,9 +7,11 @@ import type { SqliteWork } from './work.ts'
 /** Grants of the SQLite store, and what other parts do with them inside their own writes. */
 export interface SqliteGrants extends SqlitePart<Pick<GrantStore, 'endGrant' | 'endRefusedSession'>> {
   /** Stores the grant and answers its number. */
-  add(grant: Grant): number | bigint
+  add(grant: Grant, familyHash: string | undefined): number | bigint
   /** Names the first of the grant's refresh tokens: each names its successor, so that all are found at its end. */
   setFirstRefreshToken(grantNumber: number | bigint, token: number | bigint | null): void
+  /** After the refresh token `deleted`, which was used, is gone: the grant's first one is then `successor` or a later one. */
+  skipRefreshToken(grantNumber: number, deleted: number, successor: number): void
   /** Ends the grant that has not ended, and gives its provider session up. */
   end(grantNumber: number, reason: GrantEndReason, now: number): void
 }
@@ -21,10 +23,18 @@ export function createSqliteGrants(
   sessions: SqliteProviderSessions,
 ): SqliteGrants {
   const insert = database.prepare(
-    `INSERT INTO grants (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO grants
+       (id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at, family_hash)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const setFirst = database.prepare('UPDATE grants SET first_refresh_token = ? WHERE number = ?')
+  const skip = database.prepare(
+    'UPDATE grants SET first_refresh_token = ? WHERE number = ? AND first_refresh_token <= ?',
+  )
+  const selectEnded = database.prepare(
+    `SELECT number, first_refresh_token FROM grants
+     WHERE ended_at IS NOT NULL AND first_refresh_token IS NOT NULL LIMIT 1`,
+  )
   const selectNumber = database.prepare('SELECT number FROM grants WHERE id = ?')
   const markEnded = database.prepare(
     'UPDATE grants SET ended_at = ?, end_reason = ? WHERE number = ? AND ended_at IS NULL',
@@ -42,7 +52,7 @@ export function createSqliteGrants(
   }
 
   /** Deletes at most `limit` refresh tokens of `grant`, oldest first, and answers how many. */
-  function collectRefreshTokens(grant: ExpiredGrant, limit: number): number {
+  function collectRefreshTokens(grant: TokenChain, limit: number): number {
     let deleted = 0
     let next = grant.first_refresh_token
     while (next !== null && deleted < limit) {
@@ -56,7 +66,7 @@ export function createSqliteGrants(
   }
 
   /** Deletes `grant` as far as `limit` allows, its refresh tokens before itself, and answers how many rows. */
-  function collectGrant(grant: ExpiredGrant, now: number, limit: number): number {
+  function collectGrant(grant: TokenChain, now: number, limit: number): number {
     const tokens = collectRefreshTokens(grant, limit)
     if (tokens === limit) {
       setFirst.run(grant.first_refresh_token, grant.number)
@@ -67,6 +77,18 @@ export function createSqliteGrants(
     return tokens + 1
   }
 
+  /** Deletes refresh tokens of grants that have ended, which the family of the grant is known by from then on. */
+  function collectEnded(limit: number): number {
+    let deleted = 0
+    while (deleted < limit) {
+      const grant = selectEnded.get() as unknown as TokenChain | undefined
+      if (!grant) break
+      deleted += collectRefreshTokens(grant, limit - deleted)
+      setFirst.run(grant.first_refresh_token, grant.number)
+    }
+    return deleted
+  }
+
   return {
     operations: {
       endGrant: (grantId, reason, now) =>
@@ -74,24 +96,24 @@ export function createSqliteGrants(
           const row = selectNumber.get(grantId)
           if (row) end(row['number'] as number, reason, now)
         }),
-      endRefusedSession: (session, now) =>
+      endRefusedSession: (session, reason, now) =>
         write(() => {
           const grantNumber = sessions.delete(session)
           if (grantNumber === undefined) return false
-          markEnded.run(now, 'provider_session_ended', grantNumber)
+          markEnded.run(now, reason, grantNumber)
           return true
         }),
     },
     collect(now, limit) {
-      let deleted = 0
+      let deleted = collectEnded(limit)
       while (deleted < limit) {
-        const grant = selectExpired.get(now) as unknown as ExpiredGrant | undefined
+        const grant = selectExpired.get(now) as unknown as TokenChain | undefined
         if (!grant) break
         deleted += collectGrant(grant, now, limit - deleted)
       }
       return deleted
     },
-    add: ({ user, ...grant }) =>
+    add: ({ user, ...grant }, familyHash) =>
       insert.run(
         grant.id,
         user.id,
@@ -103,13 +125,15 @@ export function createSqliteGrants(
         grant.scope,
         grant.createdAt,
         grant.expiresAt,
+        familyHash ?? null,
       ).lastInsertRowid,
     setFirstRefreshToken: (grantNumber, token) => void setFirst.run(token, grantNumber),
+    skipRefreshToken: (grantNumber, deleted, successor) => void skip.run(successor, grantNumber, deleted),
     end,
   }
 }
 
-interface ExpiredGrant {
+interface TokenChain {
   number: number
   first_refresh_token: number | null
 }

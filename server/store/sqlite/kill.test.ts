@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkIntegrity, useDatabaseFiles } from '../../testing/database-file.ts'
-import { grantSample, start, successorSample } from '../../testing/grant-sample.ts'
+import { grantSample, rotationTerms, start, successorSample } from '../../testing/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 
 const rounds = 4
@@ -52,11 +52,8 @@ describe('a killed process', () => {
       expect(await store.findProviderSession(grant.id)).toEqual(session)
       expect(await store.findAccessToken(`access ${name} 2`, start)).toMatchObject({ grant })
       expect(
-        await store.rotateRefreshToken(tokens.refreshHash, successorSample('x'), {
-          now: start,
-          replaySeconds: 120,
-        }),
-      ).toEqual({ kind: 'replayed', sealedTokens: `sealed pair ${name} 2` })
+        await store.rotateRefreshToken(tokens.refreshHash, successorSample('x'), rotationTerms(start)),
+      ).toMatchObject({ kind: 'replayed', sealedTokens: `sealed pair ${name} 2` })
     }
     await store.close()
   })

@@ -173,4 +173,42 @@ export const sqliteMigrations: readonly string[] = [
    ) STRICT, WITHOUT ROWID;
    CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
    CREATE INDEX device_expiry ON device (expires_at);`,
+
+  `ALTER TABLE client ADD COLUMN network TEXT NOT NULL DEFAULT '';
+   ALTER TABLE client ADD COLUMN opened_at INTEGER NOT NULL DEFAULT 0;
+   DROP INDEX client_unused;
+   CREATE INDEX client_unused ON client (network, created_at, opened_at, kind, kept, expires_at)
+     WHERE kind = 'registered' AND kept = 0 AND coalesce(expires_at, 0) > 0;`,
+
+  // A rotation is kept with the access token that it brought, and goes with it: what answers a replay, where it came from, and
+  // the refresh token that was used, which nobody looks for any more by then.
+  `ALTER TABLE authorization_code ADD COLUMN user_id TEXT;
+   ALTER TABLE authorization_code ADD COLUMN client_id TEXT;
+   UPDATE authorization_code
+     SET user_id = json_extract(grant_json, '$.user.id'), client_id = json_extract(grant_json, '$.clientId')
+     WHERE session_sealed IS NOT NULL;
+   CREATE INDEX authorization_code_user ON authorization_code (user_id, expires_at) WHERE session_sealed IS NOT NULL;
+   CREATE INDEX authorization_code_client ON authorization_code (client_id, expires_at)
+     WHERE session_sealed IS NOT NULL;
+
+   ALTER TABLE grants ADD COLUMN family_hash TEXT;
+   ALTER TABLE grants ADD COLUMN replay_count INTEGER;
+   ALTER TABLE grants ADD COLUMN replayed_at INTEGER;
+   ALTER TABLE grants ADD COLUMN replay_first_address TEXT;
+   ALTER TABLE grants ADD COLUMN replay_address TEXT;
+   CREATE UNIQUE INDEX grants_family ON grants (family_hash) WHERE family_hash IS NOT NULL;
+   CREATE INDEX grants_ended ON grants (number) WHERE ended_at IS NOT NULL AND first_refresh_token IS NOT NULL;
+
+   ALTER TABLE access_token ADD COLUMN replaces INTEGER;
+   ALTER TABLE access_token ADD COLUMN kept_until INTEGER;
+   ALTER TABLE access_token ADD COLUMN first_used_at INTEGER;
+   ALTER TABLE access_token ADD COLUMN address TEXT;
+   ALTER TABLE access_token ADD COLUMN sealed_tokens TEXT;
+   DROP INDEX access_token_expiry;
+   CREATE INDEX access_token_end ON access_token (coalesce(kept_until, expires_at));
+   ALTER TABLE refresh_token ADD COLUMN access_number INTEGER;
+   UPDATE refresh_token SET sealed_tokens = NULL WHERE sealed_tokens IS NOT NULL AND issued_at < unixepoch() - 180;`,
+
+  `ALTER TABLE provider_session ADD COLUMN refused_since INTEGER;
+   CREATE TABLE provider_renewal (issuer TEXT PRIMARY KEY, renewed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ]

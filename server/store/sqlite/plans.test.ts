@@ -6,8 +6,13 @@ import { openSqliteStore } from './sqlite.ts'
 const newFile = useDatabaseFiles()
 afterEach(() => void vi.restoreAllMocks())
 
-// In the order of the index, as far as a limit goes.
-const boundedScans: ReadonlySet<string> = new Set(['SCAN client USING COVERING INDEX client_unused'])
+// In the order of the index, as far as a limit goes. Trimming compares all registrations that nobody uses, once a minute and
+// only when there are too many.
+const boundedScans: ReadonlySet<string> = new Set([
+  'SCAN client USING COVERING INDEX client_unused',
+  'SCAN grants USING INDEX grants_ended',
+])
+const isTrim = (sql: string): boolean => /^DELETE FROM client .*\brow_number\(\)/s.test(sql)
 
 describe('sqlite plans', () => {
   it('no statement reads its way through a table or sorts what it found', async () => {
@@ -26,6 +31,7 @@ describe('sqlite plans', () => {
           .map(({ detail }) => String(detail))
         return steps
           .filter((step) => /^SCAN (?!CONSTANT|\(|next)|TEMP B-TREE/.test(step) && !boundedScans.has(step))
+          .filter((step) => !isTrim(sql) || !/TEMP B-TREE/.test(step))
           .map((step) => `${step}: ${sql}`)
       }),
     )

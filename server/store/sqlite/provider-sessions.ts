@@ -8,7 +8,12 @@ import type { SqliteWork } from './work.ts'
 export interface SqliteProviderSessions {
   operations: Pick<
     GrantStore,
-    'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
+    | 'findProviderSession'
+    | 'leaseProviderSession'
+    | 'releaseProviderSession'
+    | 'saveProviderSession'
+    | 'recordProviderRenewal'
+    | 'findProviderRenewal'
   >
   /** Stores the first session of the grant with this number. Runs inside a write, as the following do. */
   add(grantNumber: number | bigint, session: StoredProviderSession): void
@@ -39,14 +44,20 @@ export function createSqliteProviderSessions(
      RETURNING lease_attempts`,
   )
   const release = database.prepare(
-    `UPDATE provider_session SET lease_owner = NULL, lease_until = 0, lease_attempts = lease_attempts - ?
-     WHERE ${ofGrant} AND lease_owner = ?`,
+    `UPDATE provider_session SET lease_owner = NULL, lease_until = 0, lease_attempts = lease_attempts - ?,
+       refused_since = iif(refused_since >= issued_at, refused_since, ?)
+     WHERE ${ofGrant} AND lease_owner = ? RETURNING refused_since`,
   )
   const save = database.prepare(
     `UPDATE provider_session SET sealed = ?, issued_at = ?, expires_at = ?, version = ?,
        lease_owner = NULL, lease_until = 0, lease_attempts = 0
      WHERE ${ofGrant} AND version = ?`,
   )
+  const recordRenewal = database.prepare(
+    `INSERT INTO provider_renewal (issuer, renewed_at) VALUES (?, ?)
+     ON CONFLICT (issuer) DO UPDATE SET renewed_at = max(renewed_at, excluded.renewed_at)`,
+  )
+  const selectRenewal = database.prepare('SELECT renewed_at FROM provider_renewal WHERE issuer = ?')
   const take = database.prepare('DELETE FROM provider_session WHERE grant_number = ? RETURNING *')
   const refuse = database.prepare(
     `DELETE FROM provider_session WHERE ${ofGrant} AND version = ? RETURNING grant_number`,
@@ -64,8 +75,11 @@ export function createSqliteProviderSessions(
           const row = lease.get(owner, until, grantId, version, now, owner)
           return row ? { kind: 'leased', attempt: row['lease_attempts'] as number } : { kind: 'held' }
         }),
-      releaseProviderSession: ({ grantId, owner, outcomeKnown }) =>
-        write(() => void release.run(outcomeKnown ? 1 : 0, grantId, owner)),
+      releaseProviderSession: ({ grantId, owner, outcomeKnown, refusedAt }) =>
+        write(() => {
+          const row = release.get(outcomeKnown ? 1 : 0, refusedAt ?? null, grantId, owner)
+          return (row?.['refused_since'] as number | null | undefined) ?? undefined
+        }),
       saveProviderSession: (session) =>
         write(() => {
           const { grantId, sealed, issuedAt, expiresAt, version } = session
@@ -73,6 +87,9 @@ export function createSqliteProviderSessions(
           if (!saved) signOuts.replace(session)
           return saved
         }),
+      recordProviderRenewal: (issuer, renewedAt) => write(() => void recordRenewal.run(issuer, renewedAt)),
+      findProviderRenewal: (issuer) =>
+        read(() => selectRenewal.get(issuer)?.['renewed_at'] as number | undefined),
     },
     add: (grantNumber, { grantId, sealed, issuedAt, expiresAt, version }) =>
       void insert.run(grantNumber, grantId, sealed, issuedAt, expiresAt, version),

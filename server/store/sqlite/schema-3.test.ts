@@ -68,7 +68,7 @@ describe('sqlite schema, from version 2 to 3', () => {
     const store = openSqliteStore(path)
     expect((await store.findClient('used'))?.expiresAt).toBe(later + 130 * daySeconds)
     expect((await store.findClient('ended'))?.expiresAt).toBe(later + 90 * daySeconds)
-    expect(await store.trimClients(0, 10)).toBe(1)
+    expect(await store.trimClients(0, 10, later)).toBe(1)
     expect((await store.listClients({ after: '', limit: 10 })).map(({ id }) => id)).toEqual(['ended', 'used'])
     await store.close()
   })

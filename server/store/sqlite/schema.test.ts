@@ -9,6 +9,7 @@ import {
   type GrantSample,
   grantSample,
   grantSeconds,
+  rotationTerms,
   start,
   successorSample,
 } from '../../testing/grant-sample.ts'
@@ -183,17 +184,24 @@ describe('sqlite schema, from version 1 to 2', () => {
         grant,
         scope: tokens.scope,
         expiresAt: tokens.accessExpiresAt,
+        awaitsFirstUse: false,
         providerSession: session,
       })
       expect(await store.findProviderSession(grant.id)).toEqual(session)
     }
     const rotate = (hash: string, name: string, now: number) =>
-      store.rotateRefreshToken(hash, successorSample(name), { now, replaySeconds: 120 })
+      store.rotateRefreshToken(hash, successorSample(name), rotationTerms(now))
     expect(await rotate('refresh a 1', 'a 2', start)).toEqual({ kind: 'rotated' })
-    expect(await rotate('r a', 'x', start + 180)).toEqual({ kind: 'replayed', sealedTokens: 'sealed pair 1' })
+    expect(await rotate('r a', 'x', start + 180)).toMatchObject({
+      kind: 'replayed',
+      sealedTokens: 'sealed pair 1',
+    })
     expect(await rotate('r m', 'b 4', start + 180)).toEqual({ kind: 'rotated' })
     expect(await rotate('r z', 'x', start + 180)).toEqual({ kind: 'reused' })
     expect((await store.findRefreshToken('refresh b 4'))?.endReason).toBe('refresh_token_reuse')
+    for (const of of [{ userId: unused.grant.user.id }, { clientId: unused.grant.clientId }]) {
+      expect(await store.listUnredeemedCodes(of, { now: start, limit: 5 })).toEqual([unused.code])
+    }
     expect(await store.redeemAuthorizationCode(unused.code.codeHash, unused.tokens, start)).toEqual({
       kind: 'redeemed',
     })
@@ -250,7 +258,7 @@ describe('sqlite schema, from version 1 to 2', () => {
     old.database.exec(`INSERT INTO refresh_token VALUES ('orphan', 'gone', NULL, NULL, ${start})`)
     old.database.close()
     const store = openSqliteStore(old.path)
-    const options = { now: start + 300, replaySeconds: 120 }
+    const options = rotationTerms(start + 300)
     expect(await store.rotateRefreshToken('b 3', successorSample('b 6'), options)).toEqual({
       kind: 'rotated',
     })

@@ -3,12 +3,20 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { issueAuthorizationCode, redeemAuthorizationCode } from '../../core/authorization-code.ts'
-import { rotateRefreshToken } from '../../core/refresh-token.ts'
+import { createRefreshPace, rotateRefreshToken } from '../../core/refresh-token.ts'
 import { createScopeCatalogue } from '../../core/scope.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
+import { tokenKey } from '../../core/token-issue.ts'
 import { countRows, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
 import { createFakeRuntime } from '../../testing/fake-runtime.ts'
-import { addGrant, grantSample, grantSeconds, start, successorSample } from '../../testing/grant-sample.ts'
+import {
+  addGrant,
+  grantSample,
+  grantSeconds,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../../testing/grant-sample.ts'
 import {
   authorizationRequest,
   challengeVerifier,
@@ -118,15 +126,50 @@ describe('sqlite file', () => {
     const path = newFile()
     const first = openSqliteStore(path)
     const { tokens } = await addGrant(first, grantSample('a'))
-    const options = { now: start, replaySeconds: 120 }
+    const options = rotationTerms(start)
     await first.rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
     await first.close()
     const second = openSqliteStore(path)
     const again = (now: number) =>
       second.rotateRefreshToken(tokens.refreshHash, successorSample('x'), { ...options, now })
-    expect(await again(start + 120)).toEqual({ kind: 'replayed', sealedTokens: 'sealed pair a 2' })
+    expect(await again(start + 120)).toMatchObject({ kind: 'replayed', sealedTokens: 'sealed pair a 2' })
     expect(await again(start + 121)).toEqual({ kind: 'reused' })
     await second.close()
+  })
+
+  it('a successor that is sealed for one refresh token and stored for another opens for neither', async () => {
+    const path = newFile()
+    const store = openSqliteStore(path)
+    const tokens = ['a', 'b'].map((name) => `mcpr_${name.repeat(43)}`)
+    const rotation = {
+      store,
+      runtime: createFakeRuntime(start),
+      scopes: createScopeCatalogue(),
+      accessTokenTtlSeconds: 3600,
+      pace: createRefreshPace(3600),
+      reportGrantEnd: () => {},
+    }
+    const client = publicClient()
+    const refresh = (refreshToken = '') =>
+      rotateRefreshToken({ client, refreshToken, scope: undefined, resources: [] }, rotation)
+    for (const [index, token] of tokens.entries()) {
+      const sample = grantSample(`${index}`, { clientId: client.id })
+      await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: tokenKey(token) } })
+      await refresh(token)
+      await refresh(token)
+    }
+    const file = new DatabaseSync(path)
+    const rows = file
+      .prepare('SELECT number, sealed_tokens FROM access_token WHERE sealed_tokens IS NOT NULL')
+      .all()
+    expect(rows).toHaveLength(2)
+    for (const [index, { number }] of rows.entries()) {
+      const other = rows[1 - index]?.['sealed_tokens'] ?? null
+      file.prepare('UPDATE access_token SET sealed_tokens = ? WHERE number = ?').run(other, number ?? null)
+    }
+    file.close()
+    for (const token of tokens) await expect(refresh(token)).rejects.toThrow('does not open')
+    await store.close()
   })
 
   it('collecting leaves no row of a dead grant in any table but the outbox', async () => {
@@ -134,7 +177,7 @@ describe('sqlite file', () => {
     const store = openSqliteStore(path)
     for (let index = 0; index < 10; index += 1) {
       const { tokens } = await addGrant(store, grantSample(`old ${index}`))
-      const options = { now: start, replaySeconds: 120 }
+      const options = rotationTerms(start)
       await store.rotateRefreshToken(tokens.refreshHash, successorSample(`old ${index} 2`), options)
     }
     await store.endGrant('grant old 3', 'code_reuse', start)
@@ -151,6 +194,7 @@ describe('sqlite file', () => {
       access_token: 0,
       refresh_token: 1,
       grants: 1,
+      provider_renewal: 0,
       provider_session: 1,
       sign_out: 10,
     })
@@ -244,6 +288,7 @@ describe('secrets at rest', () => {
       reportGrantEnd: () => {},
       sessionTtlSeconds: grantSeconds,
       accessTokenTtlSeconds: 3600,
+      pace: createRefreshPace(3600),
     }
     const client = publicClient()
     await store.addClient({ ...client, secretHash: undefined })

@@ -106,7 +106,7 @@ function createStore(database: DatabaseSync, work: SqliteWork, close: () => void
     ...codes.operations,
     ...tokens.operations,
     ...grants.operations,
-    ...createSqliteGrantRecords(database, work, grants),
+    ...createSqliteGrantRecords(database, work, grants, codes),
     ...sessions.operations,
     ...signOuts.operations,
     ...createSqliteSealedSessions(database, work),

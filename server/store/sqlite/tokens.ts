@@ -1,19 +1,44 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { GrantEndReason, GrantStore, MintedTokens } from '../../core/grant.ts'
-import { type AccessTokenRow, accessTokenOf, grantColumns, type GrantRow, grantOf } from '../row.ts'
+import type {
+  FirstTokens,
+  GrantEndReason,
+  GrantStore,
+  MintedTokens,
+  RefreshRotation,
+  RotationTerms,
+  SuccessorTokens,
+} from '../../core/grant.ts'
+import { differentAddresses, isReplayable, replayEnd } from '../replay.ts'
+import {
+  type AccessTokenRow,
+  accessTokenOf,
+  grantColumns,
+  grantOf,
+  grantRecordColumns,
+  grantRecordOf,
+} from '../row.ts'
+import type { GrantRecordRow, GrantRow } from '../row.ts'
 import type { SqliteGrants } from './grants.ts'
-import { deleteExpired, type SqlitePart } from './part.ts'
+import type { SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 
+type TokenStore = Pick<
+  GrantStore,
+  | 'findAccessToken'
+  | 'recordFirstUse'
+  | 'removeAccessToken'
+  | 'findRefreshToken'
+  | 'findGrantByFamily'
+  | 'rotateRefreshToken'
+>
+
 /** Access and refresh tokens of the SQLite store. */
-export interface SqliteTokens extends SqlitePart<
-  Pick<GrantStore, 'findAccessToken' | 'removeAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'>
-> {
+export interface SqliteTokens extends SqlitePart<TokenStore> {
   /**
    * Stores the first `tokens` of the grant with this number, inside a write. Answers the number of the refresh token;
    * null when there is none.
    */
-  addFirst(grantNumber: number | bigint, tokens: MintedTokens, now: number): number | bigint | null
+  addFirst(grantNumber: number | bigint, tokens: FirstTokens, now: number): number | bigint | null
 }
 
 /** Tokens in `database`. A refresh is the busiest write: one look and three changes. */
@@ -24,8 +49,46 @@ export function createSqliteTokens(
 ): SqliteTokens {
   const sql = prepareStatements(database)
 
-  function addAccess(grantNumber: number | bigint, tokens: MintedTokens): void {
-    sql.insertAccess.run(tokens.accessHash, grantNumber, tokens.scope, tokens.accessExpiresAt)
+  function rotate(row: RefreshRow, successor: SuccessorTokens, terms: RotationTerms): void {
+    const { accessHash, scope, accessExpiresAt, refreshHash, sealedTokens } = successor
+    const { now, address, isOfFamily } = terms
+    const access = sql.insertRotated.run(
+      accessHash,
+      row.grant_number,
+      scope,
+      accessExpiresAt,
+      isOfFamily && row.has_family === 1 ? row.number : null,
+      Math.max(accessExpiresAt, replayEnd(terms)),
+      address ?? null,
+      sealedTokens,
+    )
+    const added = sql.insertRefresh.run(refreshHash, row.grant_number, now, access.lastInsertRowid)
+    sql.useRefresh.run(added.lastInsertRowid, row.number)
+  }
+
+  /** What a token that was used at `usedAt` is answered; undefined when that is reuse. */
+  function replay(row: RefreshRow, usedAt: number, terms: RotationTerms): RefreshRotation | undefined {
+    const rotation = sql.selectRotation.get(row.number) as unknown as RotationRow | undefined
+    if (!rotation || rotation.sealed_tokens === null) return undefined
+    const address = rotation.address ?? undefined
+    const use = {
+      usedAt,
+      address,
+      accessUsedAt: rotation.first_used_at ?? undefined,
+      successorUsedAt: rotation.successor_used_at ?? undefined,
+    }
+    if (!isReplayable(use, terms)) return undefined
+    const [first = null, other = null] = differentAddresses(use, terms) ?? []
+    sql.recordReplay.run(terms.now, first, other, row.grant_number)
+    return { kind: 'replayed', sealedTokens: rotation.sealed_tokens, firstUse: { at: usedAt, address } }
+  }
+
+  /** Deletes the refresh token whose use brought an access token that is deleted. */
+  function deleteReplaced({ grant_number: signed, replaces }: DeletedAccessRow): void {
+    if (replaces === null) return
+    const grantNumber = Math.abs(signed)
+    const row = sql.deleteUsed.get(replaces, grantNumber)
+    if (row) grants.skipRefreshToken(grantNumber, replaces, row['successor'] as number)
   }
 
   return {
@@ -35,7 +98,8 @@ export function createSqliteTokens(
           const row = sql.selectAccess.get(accessHash, now, now)
           return row && accessTokenOf(row as unknown as AccessTokenRow)
         }),
-      removeAccessToken: (accessHash) => write(() => void sql.deleteAccess.run(accessHash)),
+      recordFirstUse: (accessHash, now) => write(() => void sql.useAccess.run(now, accessHash)),
+      removeAccessToken: (accessHash) => write(() => void sql.removeAccess.run(accessHash)),
       findRefreshToken: (refreshHash) =>
         read(() => {
           const row = sql.selectGrant.get(refreshHash) as unknown as RefreshGrantRow | undefined
@@ -47,29 +111,35 @@ export function createSqliteTokens(
             }
           )
         }),
-      rotateRefreshToken: (refreshHash, successor, { now, replaySeconds }) =>
+      findGrantByFamily: (familyHash) =>
+        read(() => {
+          const row = sql.selectFamily.get(familyHash)
+          return row && grantRecordOf(row as unknown as GrantRecordRow)
+        }),
+      rotateRefreshToken: (refreshHash, successor, terms) =>
         write(() => {
           const row = sql.selectRefresh.get(refreshHash) as unknown as RefreshRow | undefined
-          if (!row || row.ended_at !== null || row.expires_at <= now) return { kind: 'ended' }
+          if (!row || row.ended_at !== null || row.expires_at <= terms.now) return { kind: 'ended' }
           if (row.used_at === null) {
-            addAccess(row.grant_number, successor)
-            const { refreshHash: hash, sealedTokens } = successor
-            const added = sql.insertRefresh.run(hash, row.grant_number, now, sealedTokens)
-            sql.useRefresh.run(added.lastInsertRowid, row.number)
+            rotate(row, successor, terms)
             return { kind: 'rotated' }
           }
-          if (now - row.used_at <= replaySeconds && row.sealed_tokens !== null) {
-            return { kind: 'replayed', sealedTokens: row.sealed_tokens }
-          }
-          grants.end(row.grant_number, 'refresh_token_reuse', now)
+          const replayed = replay(row, row.used_at, terms)
+          if (replayed) return replayed
+          grants.end(row.grant_number, 'refresh_token_reuse', terms.now)
           return { kind: 'reused' }
         }),
     },
-    collect: deleteExpired(database, { table: 'access_token', key: 'number', end: 'expires_at' }),
+    collect(now, limit) {
+      const deleted = sql.deleteAccess.all(now, limit) as unknown as DeletedAccessRow[]
+      for (const row of deleted) deleteReplaced(row)
+      return deleted.length
+    },
     addFirst(grantNumber, tokens, now) {
-      addAccess(grantNumber, tokens)
-      if (tokens.refreshHash === undefined) return null
-      return sql.insertRefresh.run(tokens.refreshHash, grantNumber, now, null).lastInsertRowid
+      const { accessHash, scope, accessExpiresAt, refreshHash } = tokens satisfies MintedTokens
+      const access = sql.insertAccess.run(accessHash, grantNumber, scope, accessExpiresAt)
+      if (refreshHash === undefined) return null
+      return sql.insertRefresh.run(refreshHash, grantNumber, now, access.lastInsertRowid).lastInsertRowid
     },
   }
 }
@@ -79,13 +149,34 @@ function prepareStatements(database: DatabaseSync) {
     insertAccess: database.prepare(
       'INSERT INTO access_token (hash, grant_number, scope, expires_at) VALUES (?, ?, ?, ?)',
     ),
-    deleteAccess: database.prepare('DELETE FROM access_token WHERE hash = ?'),
+    insertRotated: database.prepare(
+      `INSERT INTO access_token
+         (hash, grant_number, scope, expires_at, replaces, kept_until, address, sealed_tokens)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    useAccess: database.prepare(
+      'UPDATE access_token SET first_used_at = ? WHERE hash = ? AND first_used_at IS NULL',
+    ),
+    // No grant has a negative number. The row stays until its time: it may hold what a replay is answered with.
+    removeAccess: database.prepare(
+      'UPDATE access_token SET grant_number = -abs(grant_number) WHERE hash = ?',
+    ),
+    deleteAccess: database.prepare(
+      `DELETE FROM access_token WHERE number IN
+         (SELECT number FROM access_token WHERE coalesce(kept_until, expires_at) <= ? LIMIT ?)
+       RETURNING grant_number, replaces`,
+    ),
     insertRefresh: database.prepare(
-      `INSERT INTO refresh_token (number, successor, hash, grant_number, issued_at, sealed_tokens)
+      `INSERT INTO refresh_token (number, successor, hash, grant_number, issued_at, access_number)
        SELECT next, next, ?, ?, ?, ? FROM (SELECT coalesce(max(number), 0) + 1 AS next FROM refresh_token)`,
     ),
+    // A number may be given again once its row is gone; that of a grant never is.
+    deleteUsed: database.prepare(
+      'DELETE FROM refresh_token WHERE number = ? AND grant_number = ? AND successor <> number RETURNING successor',
+    ),
     selectAccess: database.prepare(
-      `SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at, s.sealed AS session_sealed,
+      `SELECT ${grantColumns}, t.scope AS token_scope, t.expires_at AS token_expires_at,
+         t.first_used_at IS NULL AND t.sealed_tokens IS NOT NULL AS awaits_first_use, s.sealed AS session_sealed,
          s.issued_at AS session_issued_at, s.expires_at AS session_expires_at, s.version AS session_version
        FROM access_token t JOIN grants g ON g.number = t.grant_number
          JOIN provider_session s ON s.grant_number = g.number
@@ -97,11 +188,27 @@ function prepareStatements(database: DatabaseSync) {
          LEFT JOIN refresh_token s ON s.number = t.successor AND t.successor <> t.number
        WHERE t.hash = ?`,
     ),
+    selectFamily: database.prepare(`SELECT ${grantRecordColumns} FROM grants g WHERE g.family_hash = ?`),
     selectRefresh: database.prepare(
-      `SELECT t.number, t.grant_number, g.expires_at, g.ended_at, s.issued_at AS used_at, s.sealed_tokens
+      `SELECT t.number, t.grant_number, g.expires_at, g.ended_at, g.family_hash IS NOT NULL AS has_family,
+         s.issued_at AS used_at
        FROM refresh_token t JOIN grants g ON g.number = t.grant_number
          LEFT JOIN refresh_token s ON s.number = t.successor AND t.successor <> t.number
        WHERE t.hash = ?`,
+    ),
+    // What an earlier version rotated has its answer in the row of the successor.
+    selectRotation: database.prepare(
+      `SELECT coalesce(a.sealed_tokens, s.sealed_tokens) AS sealed_tokens, a.address, a.first_used_at,
+         next.issued_at AS successor_used_at
+       FROM refresh_token t JOIN refresh_token s ON s.number = t.successor
+         LEFT JOIN access_token a ON a.number = s.access_number AND abs(a.grant_number) = s.grant_number
+         LEFT JOIN refresh_token next ON next.number = s.successor AND s.successor <> s.number
+       WHERE t.number = ?`,
+    ),
+    recordReplay: database.prepare(
+      `UPDATE grants SET replay_count = coalesce(replay_count, 0) + 1, replayed_at = ?,
+         replay_first_address = coalesce(?, replay_first_address), replay_address = coalesce(?, replay_address)
+       WHERE number = ?`,
     ),
     useRefresh: database.prepare('UPDATE refresh_token SET successor = ? WHERE number = ?'),
   }
@@ -116,7 +223,19 @@ interface RefreshRow {
   number: number
   grant_number: number
   used_at: number | null
-  sealed_tokens: string | null
   expires_at: number
   ended_at: number | null
+  has_family: number
+}
+
+interface RotationRow {
+  sealed_tokens: string | null
+  address: string | null
+  first_used_at: number | null
+  successor_used_at: number | null
+}
+
+interface DeletedAccessRow {
+  grant_number: number
+  replaces: number | null
 }

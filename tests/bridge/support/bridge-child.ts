@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { underLoad } from '../../under-load.ts'
 
 /** What starts the built bridge. */
 export const bridgeLauncher = fileURLToPath(new URL('../../../bridge/launcher.cjs', import.meta.url))
 
 const bundle = fileURLToPath(new URL('../../../bridge/dist/main.mjs', import.meta.url))
-const patienceMs = 25_000
 
 /** How a bridge is started, beside its URL. */
 export interface BridgeOptions {
@@ -19,6 +19,8 @@ export interface BridgeOptions {
   /** The Node that runs it; this one when left out. */
   node?: string
   launcher?: string
+  /** Whether it may open a browser. */
+  opens?: boolean
 }
 
 /** How a process ended. */
@@ -56,13 +58,13 @@ export interface BridgeChild {
   over: Promise<ProcessEnd>
 }
 
-/** Starts `drawbridge <url>`. It opens no browser. */
+/** Starts `drawbridge <url>`. */
 export function startBridgeChild(url: string, options: BridgeOptions): BridgeChild {
   const { launcher = bridgeLauncher, node = process.execPath, flags = [] } = options
   if (launcher === bridgeLauncher && !existsSync(bundle)) {
     throw new Error('There is no built bridge. Run npm run build first.')
   }
-  const words = [launcher, url, '--no-open', ...flags]
+  const words = [launcher, url, ...(options.opens === true ? [] : ['--no-open']), ...flags]
   const child = spawn(node, words, { env: environmentOf(options), stdio: ['pipe', 'pipe', 'pipe'] })
   return talkTo(child)
 }
@@ -141,7 +143,7 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
       }
       const why = (what: string): Error =>
         new Error(`${what}\nLast: ${messages.slice(-3).map(shortly).join('\n')}\nstderr: ${stderr}`)
-      const timer = setTimeout(() => give(why('What was waited for never came.')), patienceMs)
+      const timer = setTimeout(() => give(why('What was waited for never came.')), underLoad(12_500))
       function look(): void {
         for (; seen < messages.length; seen += 1) {
           const message = messages[seen]

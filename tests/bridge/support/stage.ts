@@ -112,7 +112,7 @@ function filesIn(folder: string): Map<string, string> {
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  patienceMs = 10_000,
+  patienceMs = 20_000,
 ): Promise<void> {
   for (const end = performance.now() + patienceMs; performance.now() < end; await delay(10)) {
     if (await holds()) return

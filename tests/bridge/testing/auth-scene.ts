@@ -209,7 +209,7 @@ export async function visit(link: string): Promise<{ status: number; page: strin
 }
 
 /** Waits until `condition` holds. */
-export async function until(condition: () => unknown, what: string, waitMs = 15_000): Promise<void> {
+export async function until(condition: () => unknown, what: string, waitMs = 25_000): Promise<void> {
   for (const end = performance.now() + waitMs; performance.now() < end; await delay(10)) {
     if (await condition()) return
   }

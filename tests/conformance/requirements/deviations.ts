@@ -50,12 +50,12 @@ export const deviations: readonly Deviation[] = [
   },
   {
     sections: 'RFC 9700 4.14.2, OAuth 2.1 4.3.1',
-    what: 'A refresh token that was used gives the same answer again for 120 seconds; only later use ends the grant.',
-    why: 'Clients refresh in several processes at once, and answers get lost. Each token has a single successor, which only the token itself can open, so a thief gains nothing that the token did not give before.',
+    what: 'A refresh token that was used gives the same answer again for 120 seconds while its successor is unused, and for 10 seconds after the first use of its successor; only later use ends the grant.',
+    why: 'Clients refresh in several processes at once, and answers get lost. Each token has a single successor, which only the token itself can open. Each such answer is logged and counted, and shown to the owner of the connection.',
     off: none,
     test: http(
-      'token',
-      'the same answer comes for 120 seconds, counted down; one more ends the connection and says so',
+      'token-replay',
+      'RFC 9700 4.14.2: its successor in use at /mcp, it is good for ten seconds more',
     ),
   },
   {

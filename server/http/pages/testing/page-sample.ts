@@ -213,16 +213,34 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
           id,
           createdAt,
           lastUse,
+          replays: {
+            count: 12,
+            lastAt: createdAt,
+            addresses: ['w'.repeat(60), '2001:db8:85a3:8d3:1319:8a2e:370:7348'],
+          },
           expiresAt,
           client: { name: hostileName, host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
           returnsTo: [`${'w'.repeat(63)}.example`, 'x'.repeat(60)],
         })),
+        waiting: [{ id: 'w', client: { name: 'W'.repeat(200) }, isDevice: true, allowedAt: 1_790_900_000 }],
         more: 12,
         ended: [{ client: { name: 'W'.repeat(200) }, endedAt: 1_790_900_000, end: 'key_used_twice' }],
       }),
     ),
   ],
   ['error', plain(errorPage(errorSample))],
+  [
+    'error-with-way-back',
+    plain(
+      errorPage({
+        ...errorSample,
+        back: {
+          url: 'https://claude.ai/',
+          host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example`,
+        },
+      }),
+    ),
+  ],
   ['finished', plain(finishedPage(finishedSample))],
   [
     'finished-denied',

@@ -98,9 +98,10 @@ export const deviceEntrySample: DeviceEntryView = {
 
 /** How a sign-in for a device ends. */
 export const messageSample: MessageView = {
-  title: 'Your device is connected',
+  title: 'Your device may connect',
   bridge: 'lowered',
-  message: 'It may use your account now, and notices so by itself within a few seconds.',
+  message:
+    'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
   nextStep: 'Go back to your device. You can close this page.',
   link: { url: '/account/connections', label: 'See or end your connections' },
 }
@@ -119,6 +120,7 @@ export const connectionsSample: ConnectionsView = {
       returnsTo: ['claude.ai'],
       createdAt: 1_790_000_000,
       lastUse: { at: 1_791_000_000, address: '203.0.113.7' },
+      replays: undefined,
       expiresAt: 1_792_592_000,
     },
     {
@@ -127,6 +129,7 @@ export const connectionsSample: ConnectionsView = {
       returnsTo: ['127.0.0.1', 'vscode.dev', 'insiders.vscode.dev'],
       createdAt: 1_790_500_000,
       lastUse: { at: 1_790_990_000, address: '2001:db8:85a3:8d3:1319:8a2e:370:7348' },
+      replays: undefined,
       expiresAt: 1_793_092_000,
     },
     {
@@ -135,9 +138,11 @@ export const connectionsSample: ConnectionsView = {
       returnsTo: [],
       createdAt: 1_790_999_000,
       lastUse: undefined,
+      replays: undefined,
       expiresAt: 1_793_591_000,
     },
   ],
+  waiting: [],
   more: 0,
   ended: [],
   now: 1_791_000_100,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nearestName, suggestion } from './setting-nearest.ts'
+import { nearestName, suggestion } from './nearest-name.ts'
 
 const names = ['--transport', '--proxy', '--retry', '--ca', '--no-open', '--scope']
 

@@ -13,8 +13,8 @@ export function suggestion(given: string, names: readonly string[]): string {
   return name === undefined ? '' : ` Did you mean ${name}?`
 }
 
-/** Insertions, deletions and replacements, and neighbours that changed places, between two short texts. */
-function editDistance(a: string, b: string): number {
+/** Number of insertions, deletions, replacements and swaps of neighbours between two short texts. */
+export function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   const at = (row: number, column: number): number => rows[row]?.[column] ?? 0
   for (let row = 1; row <= a.length; row += 1) {

@@ -1,0 +1,190 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { claims, initialize, startRelay } from './testing/relay-rig.ts'
+import type { Rig, RigOptions } from './testing/relay-rig.ts'
+import { legacyServer, modernServer, startServer } from './testing/scripted-server.ts'
+import type { Json, Received, TestServer } from './testing/scripted-server.ts'
+
+const cleanups: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean()
+})
+
+type Era = 'legacy' | 'modern'
+const pairs = (['legacy', 'modern'] as const).flatMap((client) =>
+  (['legacy', 'modern'] as const).map((server) => [client, server] as const),
+)
+
+/** A client that has opened its connection, and a server whose tool calls the test answers itself. */
+async function connect(
+  [client, server]: readonly [Era, Era],
+  take: (call: Received) => void,
+  options: RigOptions = {},
+): Promise<{
+  rig: Rig
+  to: TestServer
+  call(id: number | string, text: string): Promise<Json>
+  cancel(id: number | string): void
+}> {
+  const make = server === 'legacy' ? legacyServer : modernServer
+  const handle = (request: Received): boolean => {
+    if (request.body['method'] !== 'tools/call') return false
+    take(request)
+    return true
+  }
+  const to = await startServer(make({ handle }))
+  cleanups.push(to.close)
+  const rig = startRelay(to.url, options)
+  cleanups.push(rig.stop)
+  const own = client === 'modern' ? claims() : {}
+  if (client === 'modern') await rig.ask('server/discover', own, 'open')
+  else await initialize(rig)
+  await rig.ask('tools/list', own, 'list')
+  return {
+    rig,
+    to,
+    call: (id, text) => rig.ask('tools/call', { ...own, name: 'echo', arguments: { text } }, id),
+    cancel(id) {
+      rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { ...own, requestId: id } })
+    },
+  }
+}
+
+/** The text that a call was made with. */
+const textIn = ({ body }: Received): string => body['params'].arguments.text as string
+
+function response(id: unknown, text: string): Json {
+  return { jsonrpc: '2.0', id, result: { resultType: 'complete', content: [{ type: 'text', text }] } }
+}
+
+const textOf = (answer: Json): string => answer['result'].content[0].text as string
+
+function streamed(call: Received, messages: readonly Json[]): void {
+  call.response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  call.response.end(messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join(''))
+}
+
+/** The same id in the other JSON type. */
+const likeness = (id: unknown): unknown => (typeof id === 'number' ? String(id) : Number(id))
+
+describe.each(pairs)('a %s client of a %s server', (...pair) => {
+  it('gets its own result when one to a request of nobody comes before', async () => {
+    const { call } = await connect(pair, (asked) =>
+      streamed(asked, [response('of nobody', 'foreign'), response(asked.body['id'], textIn(asked))]),
+    )
+    expect(textOf(await call(11, 'own'))).toBe('own')
+  })
+
+  it('gets its own result when one under the same id of another type comes before', async () => {
+    const { call } = await connect(pair, (asked) => {
+      const { id } = asked.body
+      streamed(asked, [response(likeness(id), 'foreign'), response(id, textIn(asked))])
+    })
+    expect(textOf(await call(11, 'own'))).toBe('own')
+    expect(textOf(await call('12', 'own too'))).toBe('own too')
+  })
+
+  it('gets its own result when that of another call comes before in its stream', async () => {
+    const calls: Received[] = []
+    const { call } = await connect(pair, (asked) => void calls.push(asked))
+    const answered = Promise.all([call(11, 'one'), call(12, 'two')])
+    await expect.poll(() => calls.length).toBe(2)
+    const results = calls.map((asked) => response(asked.body['id'], textIn(asked)))
+    for (const [index, asked] of calls.entries())
+      streamed(asked, index === 0 ? results.toReversed() : results)
+    expect((await answered).map(textOf)).toEqual(['one', 'two'])
+  })
+
+  it('has requests 11 and "11" at once, each with its result under its id', async () => {
+    const calls: Received[] = []
+    const { call, rig } = await connect(pair, (asked) => void calls.push(asked))
+    const answered = Promise.all([call(11, 'number'), call('11', 'text')])
+    await expect.poll(() => calls.length).toBe(2)
+    for (const asked of calls.toReversed()) streamed(asked, [response(asked.body['id'], textIn(asked))])
+    const answers = await answered
+    expect(answers.map(({ id }) => id as unknown)).toEqual([11, '11'])
+    expect(answers.map(textOf)).toEqual(['number', 'text'])
+    expect(rig.messages.filter(({ error }) => error !== undefined)).toEqual([])
+  })
+
+  it.each([
+    [11, '11'],
+    ['11', 11],
+  ] as const)('cancels %j without %j', async (cancelled, kept) => {
+    const calls: Received[] = []
+    const { call, cancel, rig, to } = await connect(pair, (asked) => void calls.push(asked))
+    const answered = call(kept, 'kept')
+    void call(cancelled, 'cancelled')
+    await expect.poll(() => calls.length).toBe(2)
+    const gone = calls.find((asked) => textIn(asked) === 'cancelled')
+    let isClosed = false
+    gone?.response.once('close', () => (isClosed = true))
+    cancel(cancelled)
+    // Of 2025-11-25 the notice tells the server, of 2026-07-28 the end of the connection.
+    await expect.poll(() => isClosed || to.methods().includes('notifications/cancelled')).toBe(true)
+    for (const asked of calls)
+      if (asked !== gone) streamed(asked, [response(asked.body['id'], textIn(asked))])
+    const answer = await answered
+    expect([answer['id'], textOf(answer)]).toEqual([kept, 'kept'])
+    expect(rig.messages.some((message) => message['id'] === cancelled && 'result' in message)).toBe(false)
+  })
+
+  const cuts: Record<string, (asked: Received) => void> = {
+    'before the head of the answer': ({ response: cut }) => void cut.socket?.destroy(),
+    'by a reset': ({ response: cut }) => void cut.socket?.resetAndDestroy(),
+    'within a JSON answer': ({ response: cut }) => {
+      cut.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '1000' })
+      cut.write('{"jsonrpc":"2.0",', () => cut.socket?.destroy())
+    },
+    'within a stream': ({ response: cut }) => {
+      cut.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      cut.write(': working\n\n', () => cut.socket?.destroy())
+    },
+    'at the proper end of a stream without an answer': ({ response: cut }) => {
+      cut.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      cut.end(': working\n\n')
+    },
+  }
+
+  it.each(Object.keys(cuts))('makes a call once when its connection is cut %s', async (how) => {
+    let made = 0
+    const { call, to } = await connect(
+      pair,
+      (asked) => {
+        made += 1
+        if (textIn(asked) === 'cut') cuts[how]?.(asked)
+        else streamed(asked, [response(asked.body['id'], textIn(asked))])
+      },
+      { retryMs: 5000 },
+    )
+    // On a connection that was used before, too: there the end of it may be older than the request.
+    expect(textOf(await call(11, 'before'))).toBe('before')
+    expect(await call(12, 'cut')).toHaveProperty('error.message')
+    expect(textOf(await call(13, 'after'))).toBe('after')
+    expect(made).toBe(3)
+    expect(to.methods().filter((method) => method === 'tools/call')).toHaveLength(3)
+  })
+})
+
+it('makes a call once when the server falls silent, whatever the two speak', async () => {
+  const outcomes = pairs.map(async ([client, server]) => {
+    let made = 0
+    const answer = server === 'legacy' ? legacyServer() : modernServer()
+    const to = await startServer((request) => {
+      if (request.body['method'] === 'tools/call') made += 1
+      if (made === 0) answer(request)
+      // What the bridge asks to find out whether anybody is there.
+      else if (request.body['method'] !== 'tools/call') request.response.destroy()
+    })
+    cleanups.push(to.close)
+    const rig = startRelay(to.url, { watchdogMs: 50, retryMs: 5000 })
+    cleanups.push(rig.stop)
+    const own = client === 'modern' ? claims() : {}
+    if (client === 'modern') await rig.ask('server/discover', own, 'open')
+    else await initialize(rig)
+    expect(await rig.ask('tools/call', { ...own, name: 'echo', arguments: {} }, 11)).toHaveProperty(
+      'error.message',
+    )
+    return made
+  })
+  expect(await Promise.all(outcomes)).toEqual(pairs.map(() => 1))
+})

@@ -1,0 +1,94 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkSettings } from './config.ts'
+import type { Settings } from './setting.ts'
+import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-files-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function texts(given: Settings): string[] {
+  const checked = checkSettings(given, { production: false })
+  return faultTexts(fileFaults(checked, fileFields, 0), checked.nameOf)
+}
+
+const entry = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
+
+describe('a key file', () => {
+  const keyFile = (text: string): Settings => {
+    writeFileSync(join(folder, 'ring'), text)
+    return { secretKeys: `file:${join(folder, 'ring')}` }
+  }
+
+  it.each(['', 'a:short', `${entry('a')}\nmaterial`, `${entry('a')},${entry('a')}`])(
+    'that holds %j is a fault that does not repeat it',
+    (text) => {
+      const [fault, ...more] = texts(keyFile(text))
+      expect(fault).toMatch(/^secretKeys: .*ring holds no key ring: expected/)
+      expect(fault).not.toMatch(/material|short|YWFh/)
+      expect(more).toEqual([])
+    },
+  )
+
+  it('is a fault when it is a folder or not there, but for the one that the server makes itself', () => {
+    expect(texts({ secretKeys: `file:${folder}` })).toEqual([expect.stringMatching(/is a folder/)])
+    expect(texts({ secretKeys: `file:${folder}/none` })).toEqual([
+      expect.stringMatching(/there is no file .*none\. .*keys generate > /),
+    ])
+    expect(texts({ store: `sqlite:${folder}/server.db` })).toEqual([])
+    mkdirSync(join(folder, 'secret-keys'))
+    expect(texts({ store: `sqlite:${folder}/server.db` })).toEqual([
+      expect.stringMatching(/^secretKeys: .*secret-keys is a folder/),
+    ])
+  })
+
+  it('beside a store that is not known is not looked for', () => {
+    expect(texts({ store: 'mysql:' })).toEqual([])
+  })
+})
+
+describe('a store', () => {
+  it('may be an empty file, a database, in memory, or not there yet', () => {
+    writeFileSync(join(folder, 'empty.db'), '')
+    writeFileSync(join(folder, 'one.db'), 'SQLite format 3\0 and the rest of it')
+    for (const name of ['empty.db', 'one.db', 'not/yet/server.db']) {
+      expect(texts({ store: `sqlite:${join(folder, name)}` })).toEqual([])
+    }
+    expect(texts({ store: 'memory:' })).toEqual([])
+  })
+
+  it.each([
+    ['', /is a folder, not a file\. Name a file in it: sqlite:.*server\.db$/],
+    ['other', /other is not a SQLite database/],
+    ['short', /short is not a SQLite database/],
+    ['other/server.db', /cannot be made: .*other is not a folder/],
+  ])('at %j is a fault', (name, fault) => {
+    writeFileSync(join(folder, 'other'), 'something else that is long enough')
+    writeFileSync(join(folder, 'short'), 'short')
+    expect(texts({ store: `sqlite:${join(folder, name)}` })).toEqual([expect.stringMatching(fault)])
+  })
+})
+
+it('the databases of the embedded provider lie beside the store, and are checked with it', () => {
+  const store = `sqlite:${join(folder, 'server.db')}`
+  writeFileSync(join(folder, 'provider.db'), 'something else that is long enough')
+  mkdirSync(join(folder, 'demo.db'))
+  expect(texts({ store })).toEqual([
+    expect.stringMatching(/^store: .*provider\.db is not a SQLite database\./),
+    expect.stringMatching(/^store: .*demo\.db is a folder, not a file\. Move it away/),
+  ])
+  expect(texts({ store, provider: 'oidc', secretKeys: entry('a') })).toEqual([])
+})
+
+it('several faults of one file have their next step once', () => {
+  writeFileSync(join(folder, 'clients.json'), '[{}, {}]')
+  const [first, second, ...more] = texts({ clients: join(folder, 'clients.json') })
+  expect(first).toMatch(/^clients: .*entry 1: client_id must be [^/]*\.$/)
+  expect(second).toMatch(/^clients: .*entry 2: .* docs\/clients\.md says what it holds\.$/)
+  expect(more).toEqual([])
+})

@@ -1,0 +1,31 @@
+const [quote, backslash] = [0x22, 0x5c]
+const opening = new Set([0x5b, 0x7b])
+const closing = new Set([0x5d, 0x7d])
+
+/**
+ * Whether arrays and objects in JSON text are nested deeper than `maxDepth`: `[[]]` is two deep. Whether the text is valid
+ * JSON is not checked; of text that is not, the answer means nothing.
+ */
+export function isDeeperThan(maxDepth: number, text: string): boolean {
+  let depth = 0
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === quote) index = endOfString(text, index)
+    else if (closing.has(code)) depth -= 1
+    else if (opening.has(code)) {
+      depth += 1
+      if (depth > maxDepth) return true
+    }
+  }
+  return false
+}
+
+/** Index of the quote that ends the string which begins at `start`, or the length of the text. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text.charCodeAt(before - 1) === backslash) before -= 1
+    if ((end - before) % 2 === 0) return end
+  }
+  return text.length
+}

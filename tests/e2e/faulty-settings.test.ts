@@ -1,0 +1,193 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runServer } from './server-process.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-faulty-'))
+  write('garbage', 'not what belongs here: hunter2')
+  write('object.json', '{}')
+  write('clients.json', '[{}, { "client_id": "with blank" }]')
+  write('syntax.mjs', 'export const tools = [')
+  write('nothing.mjs', 'export const nothing = 1')
+  write('tools.mjs', 'export const tools = [{}, { name: "a b" }]')
+  write('lively.mjs', 'setInterval(() => {}, 1000); export const tools = 1')
+  write('kept/secret-keys', 'hunter2')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function write(name: string, content: string): void {
+  const path = join(folder, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
+
+/** The faults that a command tells on stderr; FOLDER in settings stands for the folder with the files above. */
+async function faultsOf(
+  settings: Readonly<Record<string, string>>,
+  argv: readonly string[] = [],
+): Promise<{ code: number | null; stdout: string; faults: string[] }> {
+  const inFolder = (text: string): string => text.replaceAll('FOLDER', folder)
+  const { code, stdout, stderr } = await runServer({
+    argv: argv.map(inFolder),
+    settings: Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, inFolder(value)])),
+  })
+  expect(stderr).not.toMatch(/^ +at /m)
+  expect(stderr + stdout).not.toContain('hunter2')
+  const faults = stderr.split('\n').filter((line) => line.startsWith('  - '))
+  return { code, stdout, faults: faults.map((line) => line.slice(4)) }
+}
+
+describe('a file that a setting names and that cannot be used', () => {
+  it.each<[setting: string, value: string, fault: RegExp]>([
+    ['SECRET_KEYS', 'file:FOLDER/missing', /there is no file .*missing\. .*keys generate/],
+    ['SECRET_KEYS', 'file:FOLDER', /is a folder, not a file\. It must hold/],
+    ['SECRET_KEYS', 'file:FOLDER/garbage', /garbage holds no key ring: expected kid:base64.*keys generate/],
+    ['STORE', 'sqlite:FOLDER', /is a folder.*sqlite:.*server\.db/],
+    ['STORE', 'sqlite:FOLDER/garbage', /garbage is not a SQLite database\. Name/],
+    ['STORE', 'sqlite:FOLDER/garbage/server.db', /cannot be made: .*garbage is not a folder\. Name/],
+    ['CLIENTS', 'FOLDER/missing', /there is no file .*missing\. .*docs\/clients\.md/],
+    ['CLIENTS', 'FOLDER', /is a folder.*docs\/clients\.md/],
+    ['CLIENTS', 'FOLDER/garbage', /garbage is not valid JSON.*docs\/clients\.md/],
+    ['CLIENTS', 'FOLDER/object.json', /object\.json must hold a JSON array.*docs\/clients\.md/],
+    ['CLIENT_DOCUMENT_FILE', 'FOLDER/missing', /there is no file .*missing\. .*docs\/clients\.md/],
+    ['CLIENT_DOCUMENT_FILE', 'FOLDER', /is a folder/],
+    ['CLIENT_DOCUMENT_FILE', 'FOLDER/garbage', /garbage is not valid JSON/],
+    ['TOOLS', 'FOLDER/missing.mjs', /there is no file .*missing\.mjs\. .*docs\/tools\.md/],
+    ['TOOLS', 'FOLDER', /is a folder.*docs\/tools\.md/],
+    ['TOOLS', 'FOLDER/syntax.mjs', /syntax\.mjs does not load: .*docs\/tools\.md/],
+    ['TOOLS', 'FOLDER/nothing.mjs', /nothing\.mjs: The module exports only nothing/],
+  ])('%s=%s is a fault of that setting, and exits 2', async (setting, value, fault) => {
+    const { code, stdout, faults } = await faultsOf({ [setting]: value })
+    expect([code, stdout, faults.length]).toEqual([2, '', 1])
+    expect(faults[0]).toMatch(new RegExp(`^DRAWBRIDGE_${setting}: `))
+    expect(faults[0]).toMatch(fault)
+  })
+
+  it('is told with every other fault at once, each by the name that it was given under', async () => {
+    const { code, stdout, faults } = await faultsOf(
+      {
+        LISTEN: 'nowhere',
+        STOER: 'memory:',
+        STORE: 'sqlite:FOLDER',
+        SECRET_KEYS: 'file:FOLDER/missing',
+        CLIENT_DOCUMENT_FILE: 'FOLDER/garbage',
+        TOOLS: 'FOLDER/tools.mjs',
+      },
+      ['--clients', 'FOLDER/clients.json'],
+    )
+    expect([code, stdout]).toEqual([2, ''])
+    const count = (name: string): number => faults.filter((fault) => fault.startsWith(`${name}: `)).length
+    expect({
+      listen: count('DRAWBRIDGE_LISTEN'),
+      stoer: count('DRAWBRIDGE_STOER'),
+      store: count('DRAWBRIDGE_STORE'),
+      secretKeys: count('DRAWBRIDGE_SECRET_KEYS'),
+      clients: count('--clients'),
+      documents: count('DRAWBRIDGE_CLIENT_DOCUMENT_FILE'),
+      all: faults.length - count('DRAWBRIDGE_TOOLS'),
+    }).toEqual({ listen: 1, stoer: 1, store: 1, secretKeys: 1, clients: 2, documents: 1, all: 7 })
+    expect(count('DRAWBRIDGE_TOOLS')).toBeGreaterThan(2)
+  })
+
+  it('is the generated key file too, where nothing names one', async () => {
+    const { code, faults } = await faultsOf({ STORE: 'sqlite:FOLDER/kept/server.db' })
+    expect([code, faults.length]).toEqual([2, 1])
+    expect(faults[0]).toMatch(/^DRAWBRIDGE_SECRET_KEYS: .*kept\/secret-keys.*holds no key ring/)
+  })
+
+  it('ends the process also when the tools module has begun something that goes on', async () => {
+    const { code, faults } = await faultsOf({ TOOLS: 'FOLDER/lively.mjs' })
+    expect([code, faults.length]).toEqual([2, 1])
+    expect(faults[0]).toMatch(/^DRAWBRIDGE_TOOLS: .*tools: must be an array/)
+  })
+
+  it.each<[command: string, names: readonly string[]]>([
+    ['migrate', ['LOG', 'STORE']],
+    ['keys list', ['LOG', 'STORE', 'SECRET_KEYS']],
+    ['keys rotate', ['LOG', 'STORE', 'SECRET_KEYS']],
+    ['keys remove one', ['LOG', 'STORE', 'SECRET_KEYS']],
+    ['clients list', ['LOG', 'STORE', 'CLIENTS']],
+    ['clients remove one', ['LOG', 'STORE', 'CLIENTS']],
+    ['clients add --name One', ['LOG', 'STORE']],
+    ['grants list', ['LOG', 'STORE']],
+    ['grants revoke one', ['LOG', 'STORE']],
+  ])('is told by %s --json, as far as it uses them: %j', async (command, names) => {
+    const { code, stdout, faults } = await faultsOf(
+      {
+        LOG: 'loud',
+        STORE: 'sqlite:FOLDER',
+        SECRET_KEYS: 'file:FOLDER/missing',
+        CLIENTS: 'FOLDER/garbage',
+        TOOLS: 'FOLDER/missing.mjs',
+      },
+      [...command.split(' '), '--json'],
+    )
+    expect(code).toBe(2)
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual(
+      expect.arrayContaining(names.map((name) => `DRAWBRIDGE_${name}`)),
+    )
+    expect(faults).toHaveLength(names.length)
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, errors: faults })
+  })
+
+  it('is told by doctor, beside the faults of other settings', async () => {
+    const settings = {
+      LOG: 'loud',
+      STORE: 'sqlite:FOLDER',
+      SECRET_KEYS: 'file:FOLDER/garbage',
+      CLIENTS: 'FOLDER/garbage',
+      CLIENT_DOCUMENT_FILE: 'FOLDER',
+      TOOLS: 'FOLDER/tools.mjs',
+    }
+    const { code, stdout } = await faultsOf(settings, ['doctor', '--json'])
+    expect(code).toBe(1)
+    const { checks } = JSON.parse(stdout) as {
+      checks: { state: string; name: string; message: string; fix?: string }[]
+    }
+    const failed = checks.filter(({ state }) => state === 'fail')
+    for (const name of Object.keys(settings)) {
+      expect(failed.filter(({ message }) => message.startsWith(`DRAWBRIDGE_${name}: `)).length, name).toBe(
+        name === 'TOOLS' ? 4 : 1,
+      )
+    }
+    expect(failed.filter(({ fix }) => fix === undefined)).toEqual([])
+  })
+})
+
+describe('a file with a byte order mark', () => {
+  const entry = `one:${Buffer.alloc(32, 7).toString('base64')}`
+  const client = { client_id: 'crm', redirect_uris: ['https://crm.example/callback'] }
+  const document = { ...client, client_id: 'https://crm.example/client.json', client_name: 'CRM' }
+  const encodings: [encoding: string, encode: (text: string) => Buffer][] = [
+    ['UTF-8', (text) => Buffer.from(`\uFEFF${text}`)],
+    ['UTF-16, as the shell of Windows writes it', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+  ]
+
+  it.each(encodings)('is read: %s', async (_, encode) => {
+    for (const [name, text] of [
+      ['marked-keys', `${entry}\n`],
+      ['marked-clients.json', JSON.stringify([client])],
+      ['marked-documents.json', JSON.stringify([document])],
+    ] as const) {
+      writeFileSync(join(folder, name), encode(text), { mode: 0o600 })
+    }
+    // Node reads it, and takes UTF-8 only.
+    write('marked-tools.mjs', '\uFEFFexport const tools = []')
+    const { stdout } = await faultsOf(
+      {
+        STORE: 'sqlite:FOLDER/marked/server.db',
+        SECRET_KEYS: 'file:FOLDER/marked-keys',
+        CLIENTS: 'FOLDER/marked-clients.json',
+        CLIENT_DOCUMENT_FILE: 'FOLDER/marked-documents.json',
+        TOOLS: 'FOLDER/marked-tools.mjs',
+      },
+      ['doctor', '--json'],
+    )
+    const { checks } = JSON.parse(stdout) as { checks: { state: string; name: string }[] }
+    const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]))
+    expect(states).toMatchObject({ 'key-ring': 'ok', clients: 'ok', 'client-documents': 'ok', tools: 'ok' })
+  })
+})

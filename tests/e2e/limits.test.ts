@@ -1,0 +1,306 @@
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Browser, createBrowser, type Visit } from '../../server/testing/browser.ts'
+import { type AuthServer, startAuthServer } from './auth-server.ts'
+import { type DocumentServer, startDocumentServer } from './document-server.ts'
+import { createPerson, type Person } from './person.ts'
+import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
+import { type ServerProcess, startServer, until } from './server-process.ts'
+
+// What one household, office or tunnel is given (RFC 6177 section 2): 65,536 blocks of the size of one link.
+const sourceInSite = (link: number): string => `2001:db8:1:${link.toString(16)}::1`
+
+const owner = '198.51.100.7'
+const stranger = '198.51.100.99'
+
+let server: ServerProcess
+afterEach(async () => {
+  await server?.close()
+})
+
+/** Requests that seem to come from `address`, by way of the proxy that the server trusts. */
+function browserAt(address: string): Browser {
+  return createBrowser((request) => {
+    if (new URL(request.url).origin !== server.baseUrl) return undefined
+    request.headers.set('x-forwarded-for', address)
+    return server.fetch(request)
+  })
+}
+
+async function signIn(
+  { authorizationUrl }: Pick<PlainClient, 'authorizationUrl'>,
+  person: Pick<Person, 'email' | 'password'>,
+  browser: Browser,
+): Promise<Visit> {
+  const { email, password } = person
+  return browser.submit(await browser.visit(authorizationUrl), 'password', { email, password })
+}
+
+/** What came of a sign-in: the status of the page it ended at, or `code`. */
+const outcomeOf = ({ url, response }: Visit): number | 'code' =>
+  response?.status ?? (url.searchParams.has('code') ? 'code' : 0)
+
+describe('attempts that are given back', () => {
+  it('one person connects twelve clients from one address, one after another', async () => {
+    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_LIMIT: '200' })
+    const person = await createPerson(server)
+    const client = await registerPlainClient(server)
+    const outcomes = []
+    // A browser that keeps no cookies, as a private window.
+    for (let index = 0; index < 12; index += 1) {
+      outcomes.push(outcomeOf(await signIn(client, person, browserAt(owner))))
+    }
+    expect(outcomes).toEqual(Array.from({ length: 12 }, () => 'code'))
+  })
+
+  it('a wrong password is counted all the same, whatever succeeds in between', async () => {
+    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_LIMIT: '200' })
+    const person = await createPerson(server)
+    const client = await registerPlainClient(server)
+    const guessed: (number | 'code')[] = []
+    for (let index = 0; index < 6; index += 1) {
+      guessed.push(outcomeOf(await signIn(client, { ...person, password: 'guess' }, browserAt(stranger))))
+      if (index < 4) expect(outcomeOf(await signIn(client, person, browserAt(stranger)))).toBe('code')
+    }
+    expect(guessed.slice(0, 5)).not.toContain(429)
+    expect(guessed[5]).toBe(429)
+  })
+
+  describe('by a provider that does not judge them', () => {
+    let provider: AuthServer
+    let front: Server
+    let fault: number | undefined
+    beforeAll(async () => {
+      provider = await startAuthServer()
+      front = createServer((request, response) => {
+        if (fault !== undefined && request.url?.startsWith('/auth/v1/token')) {
+          response.writeHead(fault).end()
+          return
+        }
+        const chunks: Buffer[] = []
+        request.on('data', (chunk: Buffer) => chunks.push(chunk))
+        request.on('end', () => {
+          const {
+            host: _host,
+            connection: _connection,
+            'content-length': _length,
+            ...headers
+          } = request.headers
+          fetch(provider.appUrl + request.url, {
+            method: request.method ?? 'GET',
+            headers: headers as Record<string, string>,
+            ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+          }).then(
+            async (answer) =>
+              response
+                .writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+                .end(Buffer.from(await answer.arrayBuffer())),
+            () => response.destroy(),
+          )
+        })
+      })
+      await new Promise<void>((resolve) => {
+        front.listen(0, '127.0.0.1', resolve)
+      })
+    })
+    afterAll(async () => {
+      front.close()
+      front.closeAllConnections()
+      await provider.close()
+    })
+
+    it.each([503, 429])(
+      'eight right passwords while it answers %i, then the ninth is let in',
+      async (status) => {
+        const { port } = front.address() as AddressInfo
+        server = await startServer({
+          ...provider.settings,
+          PROVIDER_URL: `http://127.0.0.1:${port}/auth/v1`,
+          PROVIDER_ISSUER: provider.url,
+          TRUSTED_PROXIES: '127.0.0.1',
+          SIGN_IN_LIMIT: '200',
+        })
+        const person = { email: `person-${status}@example.com`, password: 'correct horse battery' }
+        await provider.admin.createUser(person)
+        const client = await registerPlainClient(server)
+        fault = status
+        for (let index = 0; index < 8; index += 1) {
+          expect(outcomeOf(await signIn(client, person, browserAt(owner)))).not.toBe('code')
+        }
+        fault = undefined
+        expect(outcomeOf(await signIn(client, person, browserAt(owner)))).toBe('code')
+      },
+    )
+  })
+})
+
+describe('a site with many blocks of addresses', () => {
+  it('leaves sign-ins for others, and a share for browsers that are known', async () => {
+    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
+    const person = await createPerson(server)
+    const client = await registerPlainClient(server)
+    const known = browserAt(owner)
+    expect(outcomeOf(await signIn(client, person, known))).toBe('code')
+
+    const flood = async (link: number): Promise<number | 'code'> =>
+      outcomeOf(
+        await signIn(
+          client,
+          { email: `nobody-${link}@example.com`, password: 'x' },
+          browserAt(sourceInSite(link)),
+        ),
+      )
+    const flooded = await Promise.all(Array.from({ length: 14 }, (_, link) => flood(link)))
+    expect(flooded.filter((outcome) => outcome === 429).length).toBe(4)
+    expect(outcomeOf(await signIn(client, person, browserAt('203.0.113.8')))).toBe('code')
+
+    // Another site uses up what is left for strangers.
+    await Promise.all(
+      Array.from({ length: 6 }, (_, link) =>
+        signIn(
+          client,
+          { email: `nobody-else-${link}@example.com`, password: 'x' },
+          browserAt(`2001:db8:2:${link}::1`),
+        ),
+      ),
+    )
+    expect(outcomeOf(await signIn(client, person, browserAt('203.0.113.9')))).toBe(429)
+    expect(outcomeOf(await signIn(client, person, known))).toBe('code')
+  })
+
+  it('registers sixteen times as much as one address at most', async () => {
+    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1', REGISTRATION_LIMIT: '1' })
+    const register = async (address: string): Promise<number> => {
+      const response = await server.fetch(`${server.baseUrl}/oauth/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+        body: JSON.stringify({
+          redirect_uris: ['http://127.0.0.1/x'],
+          token_endpoint_auth_method: 'none',
+        }),
+      })
+      return response.status
+    }
+    // Each link in a /56 of its own.
+    const statuses = []
+    for (let link = 0; link < 40; link += 1) statuses.push(await register(sourceInSite(link * 256)))
+    expect(statuses.filter((status) => status === 201)).toHaveLength(16)
+    expect(await register(owner)).toBe(201)
+  })
+})
+
+describe('documents of clients that are new here', () => {
+  let site: DocumentServer
+  let silent: Server
+  beforeAll(async () => {
+    site = await startDocumentServer()
+    silent = createServer(() => {})
+    await new Promise<void>((resolve) => {
+      silent.listen(0, '127.0.0.1', resolve)
+    })
+  })
+  afterAll(async () => {
+    await site?.close()
+    silent.close()
+    silent.closeAllConnections()
+  })
+
+  const goodClient = (path: string): Promise<PlainClient> => {
+    const id = site.origin + path
+    site.publish(path, { client_id: id, client_name: 'Quill', redirect_uris: ['http://127.0.0.1/callback'] })
+    return createPlainClient(server, { id })
+  }
+  const statusAt = async (address: string, client: Pick<PlainClient, 'authorizationUrl'>): Promise<number> =>
+    (await browserAt(address).visit(client.authorizationUrl)).response?.status ?? 0
+
+  it('one address that makes up paths does not stop the real document of that host', async () => {
+    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
+    const statuses = []
+    for (let index = 0; index < 40; index += 1) {
+      const invented = await createPlainClient(server, { id: `${site.origin}/no-such-${index}` })
+      statuses.push(await statusAt(stranger, invented))
+    }
+    // Its own share is used up, which is its own fault: 429 counts as a refusal of this address.
+    expect(statuses.at(-1)).toBe(429)
+    expect([...site.asked.keys()].filter((path) => path.startsWith('/no-such-')).length).toBeLessThanOrEqual(
+      10,
+    )
+    expect(await statusAt(owner, await goodClient('/real.json'))).toBe(200)
+  })
+
+  it('one address that names documents of a silent host does not stop the documents of others', async () => {
+    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
+    const { port } = silent.address() as AddressInfo
+    const waiting = Array.from({ length: 30 }, async (_, index) => {
+      const client = await createPlainClient(server, { id: `http://127.0.0.1:${port}/${index}` })
+      return statusAt(stranger, client)
+    })
+    const refusedSoon = await Promise.race(waiting)
+    expect(refusedSoon).toBe(429)
+    expect(await statusAt(owner, await goodClient('/other.json'))).toBe(200)
+    const statuses = await Promise.all(waiting)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(26)
+  })
+})
+
+describe('a faulty request of a client that somebody has just registered', () => {
+  it('RFC 9700 4.11.2: shows a page with a link, until somebody has signed in with the client', async () => {
+    server = await startServer()
+    const returnTo = 'https://client.example/callback'
+    const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [returnTo], token_endpoint_auth_method: 'none' }),
+    })
+    const { client_id: id } = (await registered.json()) as { client_id: string }
+    const faulty = (): Promise<Response> =>
+      server.fetch(`${server.baseUrl}/oauth/authorize?client_id=${id}&state=s`, { redirect: 'manual' })
+
+    const before = await faulty()
+    expect(before.status).toBe(400)
+    expect(before.headers.get('location')).toBeNull()
+    const html = await before.text()
+    expect(html).toContain('client.example')
+    expect(html).toContain(`href="${returnTo}?error=invalid_request`)
+    expect(html).not.toMatch(/http-equiv|<script/)
+
+    await (await createPlainClient(server, { id, redirectUri: returnTo })).connect(await createPerson(server))
+    const after = await faulty()
+    expect(after.status).toBe(303)
+    expect(after.headers.get('location')).toMatch(
+      /^https:\/\/client\.example\/callback\?error=invalid_request/,
+    )
+  })
+})
+
+describe('connections of a process with little memory', () => {
+  it('are as many as their headers may take of it', async () => {
+    server = await startServer({}, { environment: { NODE_OPTIONS: '--max-old-space-size=64' } })
+    const sockets: Socket[] = []
+    let closed = 0
+    try {
+      for (let index = 0; index < 600; index += 1) {
+        const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
+        socket.on('error', () => {})
+        socket.on('close', () => (closed += 1))
+        socket.write('GET /mcp HTTP/1.1\r\n')
+        sockets.push(socket)
+      }
+      await until(() => closed > 0, 'a connection that is turned away')
+      const { most } = await server.waitForEvent('connections_refused')
+      expect(most).toBeGreaterThanOrEqual(100)
+      expect(most).toBeLessThan(600)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+    }
+    await until(
+      () =>
+        fetch(`${server.origin}/healthz`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      'a server that answers again',
+    )
+  })
+})

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, sep } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+// A copy, because every other test uses what is built here.
+let copy: string
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'drawbridge-rebuild-'))
+  const isSource = (path: string): boolean =>
+    !['dist', 'node_modules', 'testing'].includes(path.split(sep).at(-1) ?? '') && !path.endsWith('.test.ts')
+  for (const name of [
+    'server',
+    'bridge',
+    'shared',
+    'scripts',
+    'tsconfig.base.json',
+    'rolldown.config.ts',
+    'package.json',
+  ]) {
+    cpSync(join(root, name), join(copy, name), { recursive: true, filter: isSource })
+  }
+  for (const name of ['node_modules', 'server/node_modules']) {
+    if (existsSync(join(root, name))) symlinkSync(join(root, name), join(copy, name))
+  }
+})
+afterAll(() => rmSync(copy, { recursive: true }))
+
+/** The build of `npm start`, in a process of its own. */
+function build(version: string): Promise<unknown> {
+  const manifest = join(copy, 'server/package.json')
+  writeFileSync(
+    manifest,
+    readFileSync(manifest, 'utf8').replace(/"version": ".*"/, `"version": "${version}"`),
+  )
+  const cli = join(root, 'node_modules/rolldown/bin/cli.mjs')
+  return run(process.execPath, [cli, '-c'], { cwd: copy })
+}
+
+/** What a program that is started at this moment lacks: the entry, or a part that it names. */
+function missing(folder: string): string[] {
+  const entry = join(copy, folder, 'main.mjs')
+  if (!existsSync(entry)) return [entry]
+  const parts = readFileSync(entry, 'utf8').matchAll(/(?:from|import) ?\(?["'`]\.\/([\w.-]+\.mjs)["'`]/g)
+  return [...parts].map(([, name = '']) => join(copy, folder, name)).filter((path) => !existsSync(path))
+}
+
+async function runServer(...argv: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [join(copy, 'server/launcher.cjs'), ...argv])
+  return stdout.trim()
+}
+
+it('a program that is started while the build of npm start runs finds all of itself', async () => {
+  await build('1.0.0')
+  expect(await runServer('--version')).toBe('1.0.0')
+  const count = (): number => readdirSync(join(copy, 'server/dist')).length
+  const before = count()
+
+  const built = new AbortController()
+  const rebuilt = build('2.0.0').finally(() => built.abort())
+  let starts = 0
+  async function startAgainAndAgain(): Promise<void> {
+    for (; !built.signal.aborted; starts += 1) {
+      expect(await runServer('--version')).toMatch(/^[12]\.0\.0$/)
+      // Its code is a part that is loaded when the command is known.
+      expect(await runServer('keys', 'generate')).toMatch(/^k\d+-\w+:/)
+    }
+  }
+  const lacks = new Set<string>()
+  async function look(): Promise<void> {
+    while (!built.signal.aborted) {
+      for (const path of ['server/dist', 'bridge/dist'].flatMap(missing)) lacks.add(path)
+      await delay(1)
+    }
+  }
+  const outcomes = await Promise.allSettled([rebuilt, startAgainAndAgain(), look()])
+
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
+  expect([...lacks]).toEqual([])
+  expect(starts).toBeGreaterThan(0)
+  expect(await runServer('--version')).toBe('2.0.0')
+  // Nothing of the first build is left.
+  expect(count()).toBe(before)
+}, 120_000)
