@@ -4,6 +4,7 @@ import type { ServerConfig } from './setting.ts'
 import { createGrantUse } from './core/grant-use.ts'
 import { createScopeCatalogue } from './core/scope.ts'
 import { createSealer, type KeyRing } from './core/seal.ts'
+import { openKnownAccounts } from './core/known-accounts.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
 import { shareSessions } from './core/shared-session.ts'
 import { createSignOutWorker } from './core/sign-out-worker.ts'
@@ -13,6 +14,7 @@ import { createEndpoints } from './endpoint-table.ts'
 import { createAddressChain, createClientAddress } from './http/client-address.ts'
 import { tokenPaths } from './http/default-paths.ts'
 import type { RequestGate } from './http/guarded-server.ts'
+import { createLoginCookies } from './http/login-cookies.ts'
 import { observeRequests } from './http/request-metrics.ts'
 import { publicUrls } from './http/metadata.ts'
 import { createRouter, type FetchHandler } from './http/router.ts'
@@ -114,8 +116,10 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     report,
   })
   const clients = openClients(config, runtime, store, report)
+  const cookies = createLoginCookies(config.baseUrl)
   const endpoints = createEndpoints({
     config,
+    cookies,
     runtime,
     store,
     provider,
@@ -145,6 +149,8 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     runtime,
     report,
     tokenPaths: pathsOfTokens,
+    isKnownBrowser: (cookieHeader) =>
+      openKnownAccounts(cookies.known.readFrom(cookieHeader), { sealer, runtime }).length > 0,
     // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
     // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
     provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],

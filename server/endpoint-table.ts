@@ -19,7 +19,7 @@ import { createDevicePageEndpoint } from './http/device-page.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { createHealthEndpoints, type ReadinessChecks } from './http/health.ts'
 import { createIntrospectEndpoint } from './http/introspect.ts'
-import { createLoginCookies } from './http/login-cookies.ts'
+import type { LoginCookies } from './http/login-cookies.ts'
 import type { LoginPorts } from './http/login.ts'
 import { createMcpGate } from './http/mcp.ts'
 import { createMetadataEndpoints, type PublicUrls } from './http/metadata.ts'
@@ -35,6 +35,7 @@ import type { ServerConfig } from './setting.ts'
 /** What the endpoints of one process are made from. */
 export interface EndpointParts {
   config: ServerConfig
+  cookies: LoginCookies
   runtime: Runtime
   store: Store
   provider: SessionProvider
@@ -54,6 +55,7 @@ export interface EndpointParts {
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const {
     config,
+    cookies,
     runtime,
     store,
     provider,
@@ -119,7 +121,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       callbackUrl: `${urls.issuer}/oauth/callback`,
       limitPerMinute: config.signInLimit,
     },
-    cookies: createLoginCookies(config.baseUrl),
+    cookies,
   }
   const callers: CallerPorts = {
     resource: urls.resource,

@@ -18,6 +18,7 @@ function openGate(trustedProxies: readonly string[] = [], onlyByProxy = false): 
     runtime,
     report: (event, fields) => void reported.push([event, fields]),
     tokenPaths: ['/oauth/token', '/token'],
+    isKnownBrowser: (cookieHeader) => cookieHeader === 'known',
     provingPaths: ['/mcp', '/oauth/token', '/token'],
   })
 }
@@ -26,6 +27,7 @@ beforeEach(() => openGate())
 interface Asked {
   address?: string
   authorization?: string
+  cookie?: string
   forwardedFor?: string
   path?: string
   method?: string
@@ -34,6 +36,7 @@ interface Asked {
 const asked = ({
   address = '203.0.113.1',
   authorization,
+  cookie,
   forwardedFor,
   path = '/mcp',
   method = 'POST',
@@ -42,6 +45,7 @@ const asked = ({
   url: path,
   headers: {
     ...(authorization !== undefined && { authorization }),
+    ...(cookie !== undefined && { cookie }),
     ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor }),
   },
   socket: { remoteAddress: address } as Socket,
@@ -144,17 +148,34 @@ describe('createLoadShedding', () => {
     expect(send(1, { path: '/token' }, 400)).toBe(0)
   })
 
-  it('everybody together may cause 2000, then 1000 a second; then it is 503, but not for good clients', () => {
-    send(1, { authorization: 'Bearer good' }, 200)
+  /** As {@link send}, once from each of `count` addresses. */
+  const sendFromMany = (count: number, given: Asked = {}): number => {
     let letIn = 0
-    for (let index = 0; index < 5000; index += 1)
-      letIn += send(1, { address: `10.0.${index >> 8}.${index & 255}` })
-    expect(letIn).toBe(2000)
+    for (let index = 0; index < count; index += 1)
+      letIn += send(1, { ...given, address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
+    return letIn
+  }
+
+  it('everybody together may cause 1334, then 667 a second; then it is 503, but not for good clients', () => {
+    send(1, { authorization: 'Bearer good' }, 200)
+    expect(sendFromMany(5000)).toBe(1334)
     expect(gate.refuse(asked({ address: '198.51.100.1' }))?.status).toBe(503)
     expect(send(1, { address: '198.51.100.1', authorization: 'Bearer good' }, 200)).toBe(1)
     expect(send(1, { address: '198.51.100.1', path: '/oauth/token' }, 200)).toBe(1)
-    runtime.advance(1)
-    expect(send(5000, { address: '198.51.100.1' })).toBe(200)
+    runtime.advance(3)
+    expect(sendFromMany(5000)).toBe(1334)
+    expect(send(5000, { address: '198.51.100.1' })).toBe(0)
+  })
+
+  it('a third of what everybody may cause is kept for browsers that have signed in before', () => {
+    expect(sendFromMany(5000)).toBe(1334)
+    expect(sendFromMany(5000, { cookie: 'made up' })).toBe(0)
+    expect(sendFromMany(5000, { cookie: 'known' })).toBe(2000 - 1334)
+    expect(gate.refuse(asked({ address: '198.51.100.1', cookie: 'known' }))?.status).toBe(503)
+  })
+
+  it('nothing of what token requests may cause is kept for browsers', () => {
+    expect(sendFromMany(5000, { path: '/oauth/token' })).toBe(2000)
   })
 
   it('behind a trusted proxy the client counts, not the proxy', () => {
@@ -168,7 +189,7 @@ describe('createLoadShedding', () => {
   it('behind a proxy that nobody named, one client does not lock out the rest', () => {
     openGate([], true)
     expect(send(1000, { address: '10.0.0.1' })).toBe(1000)
-    expect(send(5000, { address: '10.0.0.1' })).toBe(1000)
+    expect(send(5000, { address: '10.0.0.1' })).toBe(334)
   })
 
   it('says so at once, then every ten seconds with the number', () => {

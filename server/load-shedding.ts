@@ -1,5 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type AddressBlock, addressBlocks } from './core/address-block.ts'
+import { knownShare } from './core/attempt-limit.ts'
 import { createBoundedMap } from './core/bounded-map.ts'
 import { createRateLimit, type Rate, type RateLimit } from './core/rate-limit.ts'
 import { hashSecret } from './core/seal.ts'
@@ -28,6 +29,8 @@ export interface LoadSheddingPorts {
   runtime: Pick<Runtime, 'now'>
   report: (event: string, fields: Record<string, unknown>) => void
   tokenPaths: readonly string[]
+  /** Whether a `Cookie` header proves that its browser has signed in here before. Asked only while strangers are refused. */
+  isKnownBrowser: (cookieHeader: string | undefined) => boolean
   /** Paths where a good answer proves the `Authorization` header that came with the request. */
   provingPaths: readonly string[]
 }
@@ -36,8 +39,9 @@ export interface LoadSheddingPorts {
  * The {@link RequestGate} that keeps the server there for good clients while others only cause refusals.
  *
  * What counts is how requests were answered: each 4xx is one of so many that an address (of IPv6 a /64, and more of them its
- * /56 and /48), and everybody together, may cause. Whoever has none left is answered 429, or 503 when everybody together has none, without being
- * looked at, until some come back. Two kinds of requests are let in all the same:
+ * /56 and /48), and everybody together, may cause. An address that has none left is answered 429, and everybody 503 when all
+ * are used up, without being looked at, until some come back. A third of what everybody may cause is kept for browsers that have
+ * signed in before. Two kinds of requests are let in all the same:
  *
  * - One whose `Authorization` header was accepted lately, at `/mcp` or by the token endpoint: a good client is served
  *   whoever else has its address. Its own refusals are counted too, so a good credential is no licence to flood.
@@ -54,8 +58,9 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   const provingPaths = new Set(ports.provingPaths)
   const shedding = createReporter(ports)
   const budgets = {
-    token: createBudget(perAddressAtToken, forEveryoneAtToken),
-    other: createBudget(perAddress, forEveryone),
+    // Clients come to the token endpoint, not browsers.
+    token: createBudget(perAddressAtToken, forEveryoneAtToken, 0),
+    other: createBudget(perAddress, forEveryone, 1 / knownShare),
   }
   const credentials = createCredentialMemory()
   const budgetFor = (request: RawRequest): RefusalBudget =>
@@ -67,7 +72,8 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
     refuse(request) {
       const now = runtime.now()
       const blocks = blocksOf(request, addressOf)
-      const answer = budgetFor(request).refusal(blocks, now)
+      const isKnown = (): boolean => ports.isKnownBrowser(request.headers.cookie)
+      const answer = budgetFor(request).refusal(blocks, isKnown, now)
       if (!answer || credentials.mayPass(request.headers.authorization, now)) return undefined
       shedding(blocks[0]?.name, now)
       return answer
@@ -87,11 +93,12 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
 
 /** What requests of one kind may cause. */
 interface RefusalBudget {
-  refusal(blocks: readonly AddressBlock[], now: number): RawAnswer | undefined
+  refusal(blocks: readonly AddressBlock[], isKnown: () => boolean, now: number): RawAnswer | undefined
   take(blocks: readonly AddressBlock[], now: number): void
 }
 
-function createBudget(ofAddress: Rate, ofEveryone: Rate): RefusalBudget {
+/** `kept` is the part of what everybody may cause that strangers do not get. */
+function createBudget(ofAddress: Rate, ofEveryone: Rate, kept: number): RefusalBudget {
   const limits = new Map<number, RateLimit>()
   /** The limit of blocks that may cause `factor` times as much as an address, and no more than half of what there is. */
   const limitOf = ({ factor }: AddressBlock): RateLimit => {
@@ -108,13 +115,20 @@ function createBudget(ofAddress: Rate, ofEveryone: Rate): RefusalBudget {
     return limit
   }
   const all = createRateLimit(ofEveryone, 1)
+  const strangers = createRateLimit(
+    { burst: Math.ceil(ofEveryone.burst * (1 - kept)), perSecond: ofEveryone.perSecond * (1 - kept) },
+    1,
+  )
   return {
-    refusal(blocks, now) {
+    refusal(blocks, isKnown, now) {
       if (blocks.some((block) => limitOf(block).isSpent(block.name, now))) return tooManyOfAddress
-      return all.isSpent(everyone, now) ? tooManyOfEveryone : undefined
+      if (!strangers.isSpent(everyone, now)) return undefined
+      return all.isSpent(everyone, now) || !isKnown() ? tooManyOfEveryone : undefined
     },
     take(blocks, now) {
       for (const block of blocks) limitOf(block).take(block.name, now)
+      // Refusals of known browsers count for strangers too: telling them apart here would cost more than it is worth.
+      strangers.take(everyone, now)
       all.take(everyone, now)
     },
   }

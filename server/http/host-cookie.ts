@@ -4,6 +4,8 @@ import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
 export interface HostCookie {
   /** As it came; undefined without one. */
   read(request: Request): string | undefined
+  /** The same from the text of a `Cookie` header. */
+  readFrom(cookieHeader: string | undefined): string | undefined
   /** `Set-Cookie` value. */
   write(value: string): string
   /** `Set-Cookie` value that takes it away. */
@@ -20,9 +22,11 @@ export function createHostCookie(baseUrl: string, label: string, maxAgeSeconds: 
   const name = `${secure ? '__Host-' : ''}drawbridge-${label}`
   const written = (value: string, maxAge: number): string =>
     `${name}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+  const readFrom = (cookieHeader: string | undefined): string | undefined =>
+    parseCookieHeader(cookieHeader ?? '').find((cookie) => cookie.name === name)?.value
   return {
-    read: (request) =>
-      parseCookieHeader(request.headers.get('cookie') ?? '').find((cookie) => cookie.name === name)?.value,
+    read: (request) => readFrom(request.headers.get('cookie') ?? undefined),
+    readFrom,
     write: (value) => written(value, maxAgeSeconds),
     clear: () => written('', 0),
   }

@@ -35,11 +35,12 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
     context.report('token_issued', { client_id: client.id, grant_type: grantType, grant_id: grant.id })
     if (replayOf) {
       const { address: firstAddress } = replayOf
+      const source = replaySource(firstAddress, context.address)
       context.report('refresh_token_replayed', {
         client_id: client.id,
         grant_id: grant.id,
         first_address: firstAddress,
-        source: replaySource(firstAddress, context.address),
+        source,
       })
     }
     return json(response, 200, { pragma: 'no-cache' })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../../server/testing/browser.ts'
-import { buildDex, dexClient, dexPassword, type DexServer, hasGo, startDex } from '../peers/dex/dex-server.ts'
+import { buildDex, dexClient, dexPassword, type DexServer, startDex } from '../peers/dex/dex-server.ts'
 import { freePort } from '../../server/testing/free-port.ts'
 import {
   callTool,
@@ -16,8 +16,7 @@ import { type ServerProcess, type ServerSettings, startServer, until } from './s
 
 // Longer than a sign-in takes beside a busy machine, so that no token ends on the way.
 const tokenSeconds = 6
-const isGoHere = await hasGo()
-if (!isGoHere) console.warn('Skipped: there is no Go here that can build dex.')
+const isDexBuilt = await buildDex()
 
 /** A server in front of a dex of its own. */
 interface DexRig {
@@ -88,11 +87,7 @@ async function startRig(settings: ServerSettings): Promise<DexRig> {
 
 const untilDue = (): Promise<void> => delay(tokenSeconds * 1000 + 100)
 
-beforeAll(async () => {
-  if (isGoHere) await buildDex()
-}, 600_000)
-
-describe.runIf(isGoHere)('a server in front of dex', { timeout: 120_000 }, () => {
+describe.runIf(isDexBuilt)('a server in front of dex', { timeout: 120_000 }, () => {
   let rig: DexRig
   beforeAll(async () => void (rig = await startRig({})))
   afterAll(() => rig?.close())
@@ -121,7 +116,7 @@ describe.runIf(isGoHere)('a server in front of dex', { timeout: 120_000 }, () =>
   })
 })
 
-describe.runIf(isGoHere)('with PROVIDER_SESSIONS=one', { timeout: 180_000 }, () => {
+describe.runIf(isDexBuilt)('with PROVIDER_SESSIONS=one', { timeout: 180_000 }, () => {
   let rig: DexRig
   beforeAll(async () => void (rig = await startRig({ PROVIDER_SESSIONS: 'one' })))
   afterAll(() => rig?.close())

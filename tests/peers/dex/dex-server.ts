@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { buildGoProgram, goProgram } from '../go-program.ts'
 
 const folder = import.meta.dirname
-const program = join(folder, 'dist', 'dex')
 const run = promisify(execFile)
-const buildTimeoutMs = 8 * 60_000
 
 /** The client that is registered at a {@link DexServer}, and the password of its accounts, ada and bea @example.com. */
 export const dexClient = { id: 'drawbridge', secret: 'secret of drawbridge at dex' } as const
@@ -19,21 +18,8 @@ export interface DexServer {
   close(): Promise<void>
 }
 
-/** Whether there is Go here that can build dex: at least the version that go.mod asks for. */
-export async function hasGo(): Promise<boolean> {
-  try {
-    const environment = { ...process.env, GOTOOLCHAIN: 'local' }
-    await run('go', ['list', '-m'], { cwd: folder, env: environment })
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Builds dex from its Go module, at the version in go.mod. Takes minutes the first time, a second after that. */
-export async function buildDex(): Promise<void> {
-  await run('go', ['build', '-o', program, '.'], { cwd: folder, timeout: buildTimeoutMs })
-}
+/** Builds dex from its Go module, at the version in go.mod; answers as {@link buildGoProgram} does. */
+export const buildDex = (): Promise<boolean> => buildGoProgram(folder)
 
 /** Starts dex as {@link buildDex} built it. Its tokens are good for `tokenSeconds`; refresh tokens have no end. */
 export async function startDex(options: { callbackUrl: string; tokenSeconds: number }): Promise<DexServer> {
@@ -41,7 +27,7 @@ export async function startDex(options: { callbackUrl: string; tokenSeconds: num
     cwd: folder,
   })
   const child = spawn(
-    program,
+    goProgram(folder),
     [
       `-web=${join(sources.trim(), 'web')}`,
       `-callback=${options.callbackUrl}`,

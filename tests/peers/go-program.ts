@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const buildTimeoutMs = 8 * 60_000
+
+/** Where {@link buildGoProgram} puts what it makes of a folder. */
+export const goProgram = (folder: string): string => join(folder, 'dist', 'program')
+
+/**
+ * Compiles the Go module in `folder`. Returns false and prints one line where that cannot be done, because Go is missing or too
+ * old, or its modules cannot be fetched; throws instead when CI=true. Takes a minute or two when Go has nothing cached.
+ */
+export async function buildGoProgram(folder: string): Promise<boolean> {
+  try {
+    const build = ['build', '-buildvcs=false', '-o', goProgram(folder), '.']
+    const environment = { ...process.env, GOTOOLCHAIN: 'local' }
+    await promisify(execFile)('go', build, { cwd: folder, env: environment, timeout: buildTimeoutMs })
+    return true
+  } catch (error) {
+    const [reason] = String(error).split('\n').slice(-2)
+    const text = `Go 1.26 or newer is missing, or it could not build ${folder} (${reason})`
+    if (process.env['CI'] === 'true') throw new Error(text, { cause: error })
+    process.stderr.write(`skipped: ${text}\n`)
+    return false
+  }
+}
