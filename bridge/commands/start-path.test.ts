@@ -33,8 +33,8 @@ describe('what a connection loads before its first message', () => {
     expect(files).toContain('network/undici-client.ts')
   })
 
-  it('is no package', () => {
-    expect([...packages]).toEqual([])
+  it('is no package but the HTTP client', () => {
+    expect([...packages]).toEqual(['undici'])
   })
 
   it('is nothing of the sign-in but its types, and no command', () => {
