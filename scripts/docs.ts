@@ -14,7 +14,7 @@ import { type LogEvent, logEvents } from '../server/log-event.ts'
 import { metricTable } from '../server/metrics.ts'
 import { signInMessages } from '../server/http/sign-in-message.ts'
 import { strandedTexts } from '../server/http/stranded-page.ts'
-import { conformancePage } from '../tests/conformance/requirement-page.ts'
+import { conformancePage } from '../tests/conformance/conformance-page.ts'
 
 /** What a client does about each OAuth code. Undefined: not given here, or told with the refusals that no registry names. */
 const oauthNextSteps: Readonly<Record<OAuthErrorCode, string | undefined>> = {

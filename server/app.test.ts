@@ -13,7 +13,7 @@ let drawbridge: DrawbridgeFixture
 afterEach(() => drawbridge.close())
 
 describe('the whole way, in one process', () => {
-  it('registers, signs in with the password, redeems the code and calls tools as the user', async () => {
+  it('Spec 1, Spec 5.2: registers, signs in with the password, redeems the code and calls tools as the user', async () => {
     drawbridge = await startDrawbridge()
     const { client_id: clientId } = await drawbridge.register()
     const { url } = await drawbridge.signIn(clientId)

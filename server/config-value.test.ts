@@ -43,7 +43,7 @@ function describeParser<Value>(
 }
 
 describeParser(
-  'parseBaseUrl',
+  'MCP auth Communication-Security, OAuth 2.1 1.5: parseBaseUrl',
   parseBaseUrl,
   [
     ['https://mcp.example.com', 'https://mcp.example.com'],

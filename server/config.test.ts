@@ -16,7 +16,7 @@ function problemsOf(given: Settings, environment = development): readonly string
 }
 
 describe('createConfig', () => {
-  it('starts with nothing given: everything on this machine', () => {
+  it('MCP transport Security-Warning: starts with nothing given: everything on this machine', () => {
     expect(createConfig({}, development)).toEqual({
       baseUrl: 'http://localhost:8787',
       listen: { host: '127.0.0.1', port: 8787 },

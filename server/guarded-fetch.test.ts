@@ -89,7 +89,7 @@ describe('createGuardedFetch', () => {
     expect(await failure(fetchFrom(`https://client.example:${port}/c`))).toBe('redirected')
   })
 
-  it('a certificate for another name, or of nobody, is no connection', async () => {
+  it('OAuth 2.1 1.5: a certificate for another name, or of nobody, is no connection', async () => {
     const port = await serve(answerDocument)
     expect(await failure(fetchFrom(`https://other.example:${port}/c`))).toBe('unreachable')
     expect(
@@ -98,7 +98,11 @@ describe('createGuardedFetch', () => {
   })
 
   it.each<[rule: string, listener: RequestListener, reason: FetchFailure]>([
-    ['a redirect', (_, r) => void r.writeHead(302, { location: 'http://127.0.0.1/' }).end(), 'redirected'],
+    [
+      'MCP security SSRF: a redirect',
+      (_, r) => void r.writeHead(302, { location: 'http://127.0.0.1/' }).end(),
+      'redirected',
+    ],
     ['a permanent redirect', (_, r) => void r.writeHead(308, { location: '/other' }).end(), 'redirected'],
     ['404', (_, r) => void r.writeHead(404).end(document), 'not_found'],
     ['410', (_, r) => void r.writeHead(410).end(document), 'not_found'],
@@ -133,7 +137,7 @@ describe('createGuardedFetch', () => {
       'too_large',
     ],
     [
-      'a body without end',
+      'CIMD 6.6: a body without end',
       (_, r) => {
         r.setHeader('content-type', 'application/json')
         const write = (): void => {
@@ -153,7 +157,7 @@ describe('createGuardedFetch', () => {
       },
       'unreachable',
     ],
-  ])('fails on %s', async (_rule, listener, reason) => {
+  ])('CIMD 4.1: fails on %s', async (_rule, listener, reason) => {
     const port = await serve(listener)
     expect(await failure(fetchFrom(`https://client.example:${port}/c`))).toBe(reason)
   })
@@ -197,7 +201,7 @@ describe('createGuardedFetch', () => {
     expect(await failure(fetchFrom('https://client.example/c', { ...limit, resolve }))).toBe('too_slow')
   })
 
-  it('DNS rebinding: the connection goes to what was checked, whatever the name server says next', async () => {
+  it('MCP auth Abuse-Protection, MCP security SSRF, CIMD 6.5: DNS rebinding: the connection goes to what was checked, whatever the name server says next', async () => {
     const reached: string[] = []
     const at = (address: string) =>
       createServer(certificate, (request, response) => {
@@ -263,7 +267,7 @@ describe('createGuardedFetch', () => {
     ['mapped loopback', ['::ffff:127.0.0.1']],
     ['NAT64 of a private address', ['64:ff9b::10.0.0.1']],
     ['something that is no address', ['client.example']],
-  ])('all addresses of the answer must be public: %s', async (_rule, addresses) => {
+  ])('MCP security SSRF: all addresses of the answer must be public: %s', async (_rule, addresses) => {
     const config = { allowLoopback: false, resolve: async () => addresses }
     expect(await failure(fetchFrom('https://client.example/c', config))).toBe('forbidden_address')
   })
@@ -288,7 +292,7 @@ describe('createGuardedFetch', () => {
     'https://localhost/c',
     'https://LOCALHOST./c',
     'https://a.localhost/c',
-  ])('an address or local name in the URL is never reached: %s', async (url) => {
+  ])('MCP security SSRF, CIMD 6: an address or local name in the URL is never reached: %s', async (url) => {
     const resolve = (): Promise<string[]> => Promise.reject(new Error('A name server was asked.'))
     expect(await failure(fetchFrom(url, { allowLoopback: false, resolve }))).toBe('forbidden_address')
   })
@@ -304,7 +308,7 @@ describe('createGuardedFetch', () => {
     'https://:password@client.example/c',
     'client.example/c',
     '',
-  ])('only https, and no credentials: %s', async (url) => {
+  ])('MCP security SSRF, CIMD 6.5: only https, and no credentials: %s', async (url) => {
     expect(await failure(fetchFrom(url, { allowLoopback: false }))).toBe('forbidden_url')
   })
 

@@ -139,7 +139,7 @@ describe('createLoadShedding', () => {
     expect(send(1, { authorization: 'Bearer good' }, 200)).toBe(0)
   })
 
-  it('token requests count apart, so that a valid refresh is still judged', () => {
+  it('OAuth 2.1 2.4.1: token requests count apart, so that a valid refresh is still judged', () => {
     send(1000, {})
     expect(send(1000, { path: '/oauth/token' }, 200)).toBe(1000)
     expect(send(1000, { path: '/oauth/token' }, 400)).toBe(500)

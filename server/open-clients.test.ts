@@ -51,7 +51,7 @@ async function connect(drawbridge: DrawbridgeFixture, clientId: string, fields: 
 }
 
 describe('a client with a metadata document, from end to end', () => {
-  it('signs in without registration, and refreshes while its host is away for months', async () => {
+  it('MCP auth Client-ID-Metadata-Documents: signs in without registration, and refreshes while its host is away for months', async () => {
     const id = `${origin}/client.json`
     documents['/client.json'] = { client_id: id, client_name: 'Quill', redirect_uris: [redirectUri] }
     const drawbridge = await start()
@@ -72,7 +72,7 @@ describe('a client with a metadata document, from end to end', () => {
     }
   })
 
-  it('proves itself with private_key_jwt, keys from its jwks_uri, each assertion once', async () => {
+  it('MCP auth Client-ID-Metadata-Documents, CIMD 6.2, RFC 7523 2.2: proves itself with private_key_jwt, keys from its jwks_uri, each assertion once', async () => {
     const id = `${origin}/client.json`
     const { privateKey, publicKey } = await generateKeyPair('ES256')
     documents['/jwks'] = { keys: [{ ...(await exportJWK(publicKey)), kid: 'a' }] }
@@ -146,7 +146,7 @@ describe('files of the operator', () => {
     return path
   }
 
-  it('CLIENTS: a confidential client signs in with its secret', async () => {
+  it('MCP auth Pre-registration: CLIENTS: a confidential client signs in with its secret', async () => {
     const secret = 'a-secret-of-some-length'
     const clients = write([{ client_id: 'reports', client_secret: secret, redirect_uris: [redirectUri] }])
     const drawbridge = await start({ clients })

@@ -11,7 +11,7 @@ import {
   modernRevision,
 } from './mcp-protocol.ts'
 
-describe('eraOfMessage (MCP 2026-07-28 basic: every request carries its protocol version)', () => {
+describe('MCP transport Versioning: eraOfMessage (MCP 2026-07-28 basic: every request carries its protocol version)', () => {
   const request = (params?: Record<string, unknown>): JsonRpcMessage => ({
     jsonrpc: '2.0',
     id: 1,

@@ -70,7 +70,7 @@ describe('OAuthError', () => {
   })
 })
 
-describe('error_description has the characters of RFC 6749 section 5.2 only', () => {
+describe('OAuth 2.1 3.2.4, RFC 6749 5.2: error_description has the characters of RFC 6749 section 5.2 only', () => {
   test.each([
     ['plain text stays', 'redirect_uri is not registered: ~!#[]', 'redirect_uri is not registered: ~!#[]'],
     ['quotes', 'the "resource" parameter', "the 'resource' parameter"],

@@ -87,7 +87,11 @@ describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {
     ['another verifier', `${verifier.slice(0, -1)}K`, challenge],
     ['another challenge', verifier, `${challenge.slice(0, -1)}A`],
     ['plain: the verifier as its own challenge', verifier, verifier],
-    ['a short verifier with its true challenge', 'a', 'ypeBEsobvcr6wjGzmiPcTaeG7_gUfE5yuYB3ha_uSLs'],
+    [
+      'RFC 7636 4.1: a short verifier with its true challenge',
+      'a',
+      'ypeBEsobvcr6wjGzmiPcTaeG7_gUfE5yuYB3ha_uSLs',
+    ],
     ['an empty challenge', verifier, ''],
     ['a padded challenge', verifier, `${challenge}=`],
     ['both empty', '', ''],

@@ -46,7 +46,7 @@ describe('isLoopbackHostname (RFC 8252 sections 7.3 and 8.3)', () => {
 
 describe('checkRedirectUri accepts', () => {
   test.each([
-    ['https (RFC 8252 section 7.2)', 'https://app.example.com/callback'],
+    ['RFC 8252 7.2: https (RFC 8252 section 7.2)', 'https://app.example.com/callback'],
     ['https with a port', 'https://app.example.com:8443/callback'],
     ['https with a query (RFC 6749 section 3.1.2)', 'https://app.example.com/callback?tenant=1&x=%20'],
     ['https without a path', 'https://app.example.com'],
@@ -197,7 +197,7 @@ describe('matchRedirectUri', () => {
     ['user information', 'https://a.example/cb', 'https://x@a.example/cb', false],
     ['dot segments', 'https://a.example/cb', 'https://a.example/x/../cb', false],
     [
-      'another port on 127.0.0.1 (RFC 8252 section 7.3)',
+      'OAuth 2.1 8.4.2: another port on 127.0.0.1 (RFC 8252 section 7.3)',
       'http://127.0.0.1:1/cb',
       'http://127.0.0.1:2/cb',
       true,

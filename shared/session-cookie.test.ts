@@ -138,7 +138,7 @@ describe('rule 2: quotes and percent-encoding of one value', () => {
     expect(readValue(value)).toEqual(reading)
   })
 
-  test('is applied to each chunk, before joining', () => {
+  test('Spec 5.3: is applied to each chunk, before joining', () => {
     const cookies = [
       { name: `${name}.0`, value: `"${encodeURIComponent('{"access_')}"` },
       { name: `${name}.1`, value: 'token":"100%25"}' },
@@ -161,7 +161,7 @@ describe('rule 3: candidates and their order', () => {
     expect(read(cookies)).toEqual(session('first', now + 10))
   })
 
-  test('chunks in numeric order, whatever the order sent', () => {
+  test('Spec 5.3: chunks in numeric order, whatever the order sent', () => {
     const value = current('x'.repeat(100))
     const cookies = chunks(value, 10)
     expect(cookies.length).toBeGreaterThan(10)
@@ -226,7 +226,7 @@ describe('rule 3: candidates and their order', () => {
   })
 })
 
-describe('rule 4: decoding one candidate', () => {
+describe('Spec 5.3: rule 4: decoding one candidate', () => {
   const json = '{"access_token":"tökén😀"}'
   const standard = (text: string): string => {
     const url = base64(text)

@@ -46,7 +46,7 @@ describe('bearerChallenge', () => {
     expect(bearerChallenge(challenge)).toBe(header)
   })
 
-  it('can always be put in a header and is read back', () => {
+  it('OAuth 2.1 5.3.1, RFC 6750 3: can always be put in a header and is read back', () => {
     const text = fc.string({
       unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     })

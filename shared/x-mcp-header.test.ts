@@ -47,7 +47,7 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
       properties({ a: text, b: { ...text, 'x-mcp-header': 'REGION' } }),
       /two properties have/,
     ],
-  ])('%s are refused', (_where, schema, fault) => {
+  ])('MCP transport Custom-Headers: %s are refused', (_where, schema, fault) => {
     expect(readHeaderParameters(schema)).toEqual({
       kind: 'faulty',
       fault: expect.stringMatching(fault) as string,

@@ -63,7 +63,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
   (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
 
 describe('issueAuthorizationCode', () => {
-  it('makes a code of 256 random bits, known to the store by its hash', async () => {
+  it('OAuth 2.1 7.7, RFC 7636 4.4: makes a code of 256 random bits, known to the store by its hash', async () => {
     expect(code).toMatch(/^[A-Za-z0-9_-]{43}$/)
     expect(await store.findAuthorizationCode(code)).toBeUndefined()
     const record = await store.findAuthorizationCode(hashSecret(code))
@@ -175,12 +175,12 @@ describe('redeemAuthorizationCode', () => {
     ],
     ['RFC 6749 5.2: an unknown code', { code: 'unknown' }, 'invalid_grant'],
     ['RFC 6749 5.2: no code', { code: '' }, 'invalid_grant'],
-  ])('%s is refused and does not use the code up', async (_rule, changes, error) => {
+  ])('OAuth 2.1 4.1.2: %s is refused and does not use the code up', async (_rule, changes, error) => {
     await expect(redeem(changes)).rejects.toMatchObject({ name: 'OAuthError', code: error, status: 400 })
     expect((await redeem()).token_type).toBe('Bearer')
   })
 
-  it('RFC 9700 4.5: an injected code is useless without its verifier, even to the same client', async () => {
+  it('RFC 9700 4.5, RFC 9700 4.5.3: an injected code is useless without its verifier, even to the same client', async () => {
     const attacker = await issueAuthorizationCode(
       authorizationRequest({ codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' }),
       signInSample('mallory'),
@@ -250,10 +250,13 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     ['without the verifier', { codeVerifier: undefined }],
     ['with another verifier', { codeVerifier: 'x'.repeat(43) }],
     ['by another client', { client: publicClient({ id: 'mcpc_other' }) }],
-  ])('%s ends nothing: whoever found the code cannot cut its owner off', async (_who, changes) => {
-    const { access_token: accessToken } = await redeem()
-    runtime.advance(60)
-    await expect(redeem(changes)).rejects.toMatchObject({ name: 'OAuthError' })
-    expect(await accessIsLive(accessToken)).toBe(true)
-  })
+  ])(
+    'OAuth 2.1 7.5.3: %s ends nothing: whoever found the code cannot cut its owner off',
+    async (_who, changes) => {
+      const { access_token: accessToken } = await redeem()
+      runtime.advance(60)
+      await expect(redeem(changes)).rejects.toMatchObject({ name: 'OAuthError' })
+      expect(await accessIsLive(accessToken)).toBe(true)
+    },
+  )
 })

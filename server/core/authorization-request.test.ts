@@ -70,7 +70,7 @@ describe('an accepted request', () => {
     ['unknown scopes are dropped', { scope: 'openid mcp offline_access' }, { scope: 'mcp offline_access' }],
     ['RFC 8707: resource is optional and then ours', { resource: undefined }, { resource }],
     [
-      'RFC 8707: several spellings of ours become the canonical one',
+      'RFC 8707 2.1: several spellings of ours become the canonical one',
       { resource: [`${resource}/`, 'https://mcp.example.com'] },
       { resource },
     ],
@@ -97,7 +97,7 @@ describe('an accepted request', () => {
     ],
     ['OpenID Connect 3.1.2.1: prompt=login', { prompt: 'login' }, { state: 'a b&c=d' }],
     [
-      'OpenID Connect 3.1.2.1: what is of no use here is ignored',
+      'OpenID Connect Core 3.1.2.1: what is of no use here is ignored',
       {
         prompt: 'login consent select_account',
         max_age: '0',
@@ -113,7 +113,7 @@ describe('an accepted request', () => {
     ['a state of 4096 characters', { state: 's'.repeat(4096) }, { state: 's'.repeat(4096) }],
     // RFC 6749 section 3.1: "Parameters sent without a value MUST be treated as if they were omitted".
     [
-      'RFC 6749 3.1: empty optional parameters count as omitted',
+      'RFC 6749 3.1, OAuth 2.1 3.1: empty optional parameters count as omitted',
       { scope: '', resource: '', response_mode: '', prompt: '', request: '', request_uri: '' },
       { resource },
     ],
@@ -128,7 +128,7 @@ describe('an accepted request', () => {
   })
 })
 
-describe('RFC 6749 4.1.2.1, RFC 9700 4.11: never a redirect before client and redirect URI are known', () => {
+describe('RFC 6749 4.1.2.1, RFC 9700 4.11, OAuth 2.1 7.12.2: never a redirect before client and redirect URI are known', () => {
   it.each<[rule: string, changes: Changes, reason: string]>([
     ['no client', { client_id: undefined }, 'client_id_missing'],
     ['an empty client', { client_id: '' }, 'client_id_missing'],

@@ -141,7 +141,7 @@ describe('the Authorization header: a token of ours', () => {
   })
 
   it.each(['mcpa_', 'mcpa_unknown', `mcpa_${good}`])(
-    'MCP authorization, token passthrough: %s is never shown to the provider',
+    'MCP auth Token-Handling, MCP security Token-Passthrough: %s is never shown to the provider',
     async (token) => {
       expect(await callerFromAuthorization(`Bearer ${token}`, ports)).toMatchObject({ kind: 'invalid' })
       expect(verified).toEqual([])
@@ -192,7 +192,7 @@ describe('the Authorization header: a token of the provider', () => {
     },
   )
 
-  it('is invalid and not even looked at when switched off', async () => {
+  it('MCP security Token-Passthrough: is invalid and not even looked at when switched off', async () => {
     const off = { ...ports, sessionTokens: false }
     expect(await callerFromAuthorization(`Bearer ${good}`, off)).toMatchObject({ kind: 'invalid' })
     expect(verified).toEqual([])
@@ -231,7 +231,7 @@ describe('RFC 6750 2.1: the Authorization header', () => {
     ['another scheme', `Basic ${ours}`],
     ['DPoP', `DPoP ${ours}`],
     ['two tokens', `Bearer ${ours} ${ours}`],
-    ['two headers joined', `Bearer ${ours}, Bearer ${ours}`],
+    ['RFC 6750 2.1: two headers joined', `Bearer ${ours}, Bearer ${ours}`],
     ['a quoted token', `Bearer "${ours}"`],
     ['a tab', `Bearer\t${ours}`],
     ['a line end', `Bearer ${ours}\r\n`],

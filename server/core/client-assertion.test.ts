@@ -98,8 +98,8 @@ const verify = (assertion: string, ports = createPorts(), keys: ClientKeys | und
 
 const refused = { name: 'OAuthError', code: 'invalid_client', status: 401 }
 
-describe('verifyClientAssertion (RFC 7523 section 3)', () => {
-  it.each(algorithms)('accepts a signature by %s', async (algorithm) => {
+describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
+  it.each(algorithms)('RFC 9700 2.5: accepts a signature by %s', async (algorithm) => {
     await expect(verify(await sign({}, pairs[algorithm]))).resolves.toBeUndefined()
   })
 
@@ -147,20 +147,20 @@ describe('verifyClientAssertion (RFC 7523 section 3)', () => {
     ['a key of somebody else under the same kid', () => sign({}, stranger)],
     ['an unknown kid', () => sign({}, pairs.ES256, { kid: 'other' })],
     ['the kid of a key of another kind', () => sign({}, pairs.ES256, { kid: 'rsa' })],
-    ['no signature: alg none', () => new UnsecuredJWT(claims).encode()],
+    ['RFC 7523 3: no signature: alg none', () => new UnsecuredJWT(claims).encode()],
     [
       'alg none in capitals',
       () =>
         `${encodeBase64url(encodeUtf8('{"alg":"None"}'))}.${encodeBase64url(encodeUtf8(JSON.stringify(claims)))}.`,
     ],
     [
-      'HS256 under the public key: RFC 8725 2.1',
+      'RFC 8725 2.1: HS256 under the public key',
       () =>
         new SignJWT(claims)
           .setProtectedHeader({ alg: 'HS256', kid: 'ec' })
           .sign(encodeUtf8(JSON.stringify(pairs.ES256.jwk))),
     ],
-    ['a typ of another use: RFC 8725 3.11', () => sign({}, pairs.ES256, { typ: 'at+jwt' })],
+    ['RFC 8725 3.11: a typ of another use', () => sign({}, pairs.ES256, { typ: 'at+jwt' })],
     [
       'a crit that nobody understands: RFC 7515 4.1.11',
       async () => {
@@ -249,7 +249,7 @@ describe('verifyClientAssertion (RFC 7523 section 3)', () => {
 })
 
 describe('replay of assertions (RFC 7523 section 3 item 7)', () => {
-  it('an assertion counts once, at whatever instance', async () => {
+  it('RFC 7523 3: an assertion counts once, at whatever instance', async () => {
     const store = createMemoryStore()
     const assertion = await sign()
     await verify(assertion, createPorts({ store }))

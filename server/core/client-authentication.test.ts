@@ -47,13 +47,13 @@ describe('authenticateClient (RFC 6749 section 2.3)', () => {
     ['the secret', confidential.id, secret('mcps_secret')],
     ['the secret of a client that posts it', posting.id, secret('mcps_secret')],
     ['a public client by its id', 'mcpc_public', none],
-    ['a secret of a public client proves nothing', 'mcpc_public', secret('x')],
+    ['RFC 8252 8.5: a secret of a public client proves nothing', 'mcpc_public', secret('x')],
   ])('accepts %s', async (_rule, id, proof) => {
     expect(await authenticate(id, proof)).toBe(id)
   })
 
   it.each<[rule: string, id: string, proof: ClientProof]>([
-    ['a confidential client without its secret', confidential.id, none],
+    ['OAuth 2.1 2.2: a confidential client without its secret', confidential.id, none],
     ['an empty secret', confidential.id, secret('')],
     ['a wrong secret', confidential.id, secret('mcps_other')],
     ['a prefix of the secret', confidential.id, secret('mcps_secre')],

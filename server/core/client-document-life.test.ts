@@ -15,7 +15,7 @@ describe('freshnessOf (RFC 9111 sections 4.2 and 5.2.2)', () => {
     ['a quoted max-age', { 'cache-control': 'max-age="600"' }, 600],
     ['max-age less the Age', { 'cache-control': 'max-age=600', age: '200' }, 400],
     ['max-age before Expires', { 'cache-control': 'max-age=600', expires: date(60) }, 600],
-    ['not less than 30 seconds: max-age=0', { 'cache-control': 'max-age=0' }, 30],
+    ['CIMD 4.4: not less than 30 seconds: max-age=0', { 'cache-control': 'max-age=0' }, 30],
     ['not less than 30 seconds: no-cache', { 'cache-control': 'no-cache, max-age=600' }, 30],
     ['not less than 30 seconds: no-store', { 'cache-control': 'no-store' }, 30],
     ['not less than 30 seconds: older than its life', { 'cache-control': 'max-age=60', age: '90' }, 30],

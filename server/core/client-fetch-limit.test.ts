@@ -50,7 +50,7 @@ describe('limitFetches', () => {
     expect(await ask('a.example')).toBe('fetched')
   })
 
-  it('so many to all hosts in a minute', async () => {
+  it('CIMD 6.5: so many to all hosts in a minute', async () => {
     const { ask, runtime } = createLimited()
     for (let index = 0; index < 6; index += 1) expect(await ask(`${index}.example`)).toBe('fetched')
     expect(await ask('other.example')).toBe('too_many_fetches')

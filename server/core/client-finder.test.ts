@@ -99,7 +99,7 @@ describe('createClientFinder', () => {
     expect(await finder.findClient('')).toBeUndefined()
   })
 
-  it('fetches the document that an id names, at most 5 kB', async () => {
+  it('CIMD 4: fetches the document that an id names, at most 5 kB', async () => {
     const { finder, host } = createFixture()
     expect(await finder.findClient(url)).toEqual({
       id: url,
@@ -133,7 +133,7 @@ describe('createClientFinder', () => {
     expect(host.queries).toEqual([])
   })
 
-  it('takes no documents when they are switched off, and forgets the ones it took', async () => {
+  it('MCP auth Trust-Policies: takes no documents when they are switched off, and forgets the ones it took', async () => {
     const { store, connect } = createFixture()
     await connect()
     for (const setup of [
@@ -149,7 +149,7 @@ describe('createClientFinder', () => {
 })
 
 describe('documents are cached as HTTP says (RFC 9111)', () => {
-  it('for as long as the host says', async () => {
+  it('MCP auth Client-ID-Metadata-Documents: for as long as the host says', async () => {
     const { name, host, runtime } = createFixture({
       answer: served('One', { 'cache-control': 'max-age=600' }),
     })
@@ -324,7 +324,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(await findClient(url)).toBeUndefined()
   })
 
-  it('a document that became faulty counts as an outage', async () => {
+  it('CIMD 4.4: a document that became faulty counts as an outage', async () => {
     const { name, host, runtime } = createFixture()
     await name()
     host.answer = { kind: 'fetched', text: '{}', headers: new Headers() }

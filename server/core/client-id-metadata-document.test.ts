@@ -32,7 +32,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
     ['MUST contain a path', 'https://client.example'],
     ['a path that is only a slash', 'https://client.example/'],
     ['a query instead of a path', 'https://client.example/?c'],
-    ['MUST NOT contain a fragment', `${url}#a`],
+    ['CIMD 3: MUST NOT contain a fragment', `${url}#a`],
     ['an empty fragment', `${url}#`],
     ['MUST NOT contain a user name', 'https://user@client.example/c'],
     ['MUST NOT contain a password', 'https://:pass@client.example/c'],
@@ -83,7 +83,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
     expect(isDocumentUrl(text, true)).toBe(expected)
   })
 
-  it('property: one URL has one accepted spelling', () => {
+  it('CIMD 3: property: one URL has one accepted spelling', () => {
     // Built from what parsers disagree about: a general URL is hardly ever accepted, and takes long to make up.
     const scheme = fc.constantFrom('https://', 'https://', 'HTTPS://', 'https:/', 'https:\\\\', 'http://')
     const host = fc.constantFrom(
@@ -139,7 +139,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
 })
 
 describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata documents)', () => {
-  it('describes the client', () => {
+  it('CIMD 4.1: describes the client', () => {
     const reading = read({
       client_uri: 'https://client.example/',
       grant_types: ['authorization_code'],
@@ -220,11 +220,11 @@ describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata docu
       },
     ],
     ['client_secret MUST NOT be there', { client_secret: 'mcps_secret' }],
-    ['client_secret MUST NOT be there, even as null', { client_secret: null }],
+    ['CIMD 4.1: client_secret MUST NOT be there, even as null', { client_secret: null }],
     ['client_secret_expires_at MUST NOT be there', { client_secret_expires_at: 0 }],
     ['MUST NOT use client_secret_basic', { token_endpoint_auth_method: 'client_secret_basic' }],
     ['MUST NOT use client_secret_post', { token_endpoint_auth_method: 'client_secret_post' }],
-    ['MUST NOT use client_secret_jwt', { token_endpoint_auth_method: 'client_secret_jwt' }],
+    ['CIMD 4.1: MUST NOT use client_secret_jwt', { token_endpoint_auth_method: 'client_secret_jwt' }],
     [
       'a shared secret, also beside none',
       {
@@ -247,7 +247,7 @@ describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata docu
     ['grant types without any of ours', { grant_types: ['client_credentials'] }],
     ['response types without code', { response_types: ['token'] }],
     ['a scope of 1001 characters', { scope: 's'.repeat(1001) }],
-  ])('is invalid: %s', (_rule, changes) => {
+  ])('MCP auth Client-ID-Metadata-Documents: is invalid: %s', (_rule, changes) => {
     expect(read(changes)).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(/\.$/) })
   })
 
@@ -266,7 +266,7 @@ describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata docu
     )
   })
 
-  it('property: whoever serves a document gets a client of that URL alone', () => {
+  it('MCP auth Client-ID-Metadata-Documents, CIMD 4.1: property: whoever serves a document gets a client of that URL alone', () => {
     const spellings = [
       'https://a.example/c',
       'https://A.example/c',

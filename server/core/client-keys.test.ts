@@ -42,7 +42,7 @@ describe('createClientKeySource', () => {
     expect(state.fetches[1]).toEqual([uri, true, 65_536])
   })
 
-  it('an unknown kid fetches again, at most every 30 seconds', async () => {
+  it('CIMD 6.3: an unknown kid fetches again, at most every 30 seconds', async () => {
     const { runtime, state, kids } = createSource(setOf('a'))
     await kids('a')
     state.answer = setOf('a', 'b')

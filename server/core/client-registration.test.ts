@@ -27,7 +27,7 @@ function refusal(metadata: unknown): unknown {
 }
 
 describe('registerClient (RFC 7591)', () => {
-  it('3.2.1: a public client gets an id and everything that was registered, and no secret', () => {
+  it('OAuth 2.1 8.1: a public client gets an id and everything that was registered, and no secret', () => {
     const { client, response } = register({
       redirect_uris,
       client_name: 'Näme',
@@ -76,7 +76,7 @@ describe('registerClient (RFC 7591)', () => {
     expect(client.keys).toEqual({ kind: 'jwks', keys: [{ ...publicKey, key_ops: ['verify'] }] })
   })
 
-  it('2: an omitted method is client_secret_basic; the secret is in the answer only, its hash in the record', () => {
+  it('RFC 7591 2: an omitted method is client_secret_basic; the secret is in the answer only, its hash in the record', () => {
     const { client, response } = register({ redirect_uris })
     expect(response).toMatchObject({
       token_endpoint_auth_method: 'client_secret_basic',
@@ -133,8 +133,12 @@ describe('registerClient (RFC 7591)', () => {
       { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://client.example/jwks' },
       { jwks_uri: 'https://client.example/jwks' },
     ],
-    ['3.1.1: a software statement is ignored', { software_statement: 'a.b.c' }, { redirect_uris }],
-    ['application_type changes nothing', { application_type: 'web' }, { redirect_uris }],
+    ['RFC 7591 3.1.1: a software statement is ignored', { software_statement: 'a.b.c' }, { redirect_uris }],
+    [
+      'MCP auth Dynamic-Client-Registration: application_type changes nothing',
+      { application_type: 'web' },
+      { redirect_uris },
+    ],
     [
       'unsupported response types are left out',
       { response_types: ['code', 'token'] },
@@ -145,7 +149,7 @@ describe('registerClient (RFC 7591)', () => {
       { token_endpoint_auth_method: 'client_secret_post' },
       { token_endpoint_auth_method: 'client_secret_post' },
     ],
-    ['unknown members are ignored', { software_id: 'x', nested: { a: 1 } }, { redirect_uris }],
+    ['RFC 7591 2: unknown members are ignored', { software_id: 'x', nested: { a: 1 } }, { redirect_uris }],
     [
       'a client cannot choose its id, secret or time',
       { client_id: 'mine', client_id_issued_at: 1 },

@@ -71,7 +71,7 @@ const approve = async (): Promise<boolean> => approveDevice(await waiting(), sig
 const refusal = (code: string) => ({ name: 'OAuthError', code, status: 400 })
 
 describe('startDeviceAuthorization', () => {
-  it('RFC 8628 3.2: answers both codes, where to go, and for how long', () => {
+  it('RFC 8628 3.2, RFC 8628 5.2: answers both codes, where to go, and for how long', () => {
     expect(started).toEqual({
       device_code: expect.stringMatching(/^mcpd_[A-Za-z0-9_-]{43}$/),
       user_code: expect.stringMatching(/^[A-Z]{4}-[A-Z]{4}$/),

@@ -48,7 +48,7 @@ describe('introspectToken', () => {
   const access = { scope: 'mcp', token_type: 'Bearer', exp: start + 3600 }
   const refresh = { scope: 'mcp offline_access', exp: start + grantSeconds }
 
-  it('RFC 7662 2.2: what a token is worth, for a resource server of the operator', async () => {
+  it('RFC 7662 2.2, MCP auth Token-Audience-Binding, RFC 9700 4.15.1: what a token is worth, for a resource server of the operator', async () => {
     runtime.advance(60)
     expect(await ask(resourceServer, pair.accessToken)).toEqual({ ...about(), ...access, ...person })
     expect(await ask(resourceServer, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh, ...person })

@@ -51,7 +51,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
   (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
 
 describe('rotateRefreshToken', () => {
-  it('RFC 6749 6, RFC 9700 4.14.2: a new pair, of which both work', async () => {
+  it('RFC 6749 6, RFC 9700 4.14.2, MCP auth Token-Theft, RFC 9700 2.2.2: a new pair, of which both work', async () => {
     const tokens = await refresh(first)
     expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp offline_access' })
     expect(tokens.refresh_token).toMatch(/^mcpr_[0-9a-z]{7}f{22}[A-Za-z0-9_-]{43}$/)
@@ -76,7 +76,7 @@ describe('rotateRefreshToken', () => {
     expect(await refresh(first)).toEqual(tokens)
   })
 
-  it('RFC 9700 4.14.2: again after 121 s the connection ends, for thief and owner', async () => {
+  it('RFC 9700 4.14.2, OAuth 2.1 4.3.1: again after 121 s the connection ends, for thief and owner', async () => {
     const tokens = await refresh(first)
     runtime.advance(121)
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
@@ -148,7 +148,7 @@ describe('rotateRefreshToken', () => {
   })
 
   it.each<[rule: string, scope: string | undefined, granted: string]>([
-    ['omitted: that of the grant', undefined, 'mcp offline_access'],
+    ['RFC 6749 6: omitted: that of the grant', undefined, 'mcp offline_access'],
     ['a part of it', 'mcp', 'mcp'],
     ['all of it', 'mcp offline_access', 'mcp offline_access'],
   ])('RFC 6749 6, scope %s', async (_rule, scope, granted) => {
@@ -169,7 +169,7 @@ describe('rotateRefreshToken', () => {
     },
   )
 
-  it('RFC 6749 6: a narrowed token does not narrow the refresh token', async () => {
+  it('RFC 6749 6, OAuth 2.1 4.3.3: a narrowed token does not narrow the refresh token', async () => {
     const { refresh_token: next = '' } = await refresh(first, { scope: 'mcp' })
     expect((await refresh(next)).scope).toBe('mcp offline_access')
   })
@@ -217,7 +217,7 @@ describe('rotateRefreshToken', () => {
     await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
-  it('a grant that ends between look-up and rotation is invalid_grant', async () => {
+  it('OAuth 2.1 4.3.1: a grant that ends between look-up and rotation is invalid_grant', async () => {
     const racing = {
       ...store,
       async findRefreshToken(hash: string) {

@@ -4,7 +4,7 @@ import { areOurResources, isOurResource } from './resource.ts'
 const ours = 'https://mcp.example.com/mcp'
 const ourBelowPath = 'https://example.com/tools/mcp'
 
-describe('isOurResource (RFC 8707 section 2)', () => {
+describe('MCP auth Canonical-Server-URI: isOurResource (RFC 8707 section 2)', () => {
   it.each([
     ['the canonical form', ours, true],
     ['a trailing slash', `${ours}/`, true],

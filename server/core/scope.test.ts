@@ -13,7 +13,7 @@ describe('advertised scopes', () => {
 
 describe('granting (RFC 6749 section 3.3)', () => {
   it.each([
-    ['nothing asked', undefined, 'mcp'],
+    ['MCP security Scope-Minimization, OAuth 2.1 1.4.1: nothing asked', undefined, 'mcp'],
     ['an empty text', '', 'mcp'],
     ['blanks only', '   ', 'mcp'],
     ['the tool scope', 'mcp', 'mcp'],
@@ -45,7 +45,7 @@ describe('narrowing (RFC 6749 section 6)', () => {
     expect(scopes.narrow('mcp offline_access', requested)).toBe(scope)
   })
 
-  it('never widens', () => {
+  it('RFC 9700 4.14.2: never widens', () => {
     expect(scopes.narrow('mcp', 'mcp offline_access')).toBe('mcp')
   })
 })
@@ -68,7 +68,7 @@ describe('scopes of a tools module', () => {
     expect(extended.authorizationServer).toEqual(['mcp', 'notes:write', 'offline_access'])
   })
 
-  it('are granted to whoever asks for them, and to nobody else', () => {
+  it('MCP auth Step-Up: are granted to whoever asks for them, and to nobody else', () => {
     expect(extended.grant('notes:write')).toBe('mcp notes:write')
     expect(extended.grant(undefined)).toBe('mcp')
   })

@@ -162,7 +162,7 @@ describe('the right code', () => {
 })
 
 describe('whose it is', () => {
-  it('RFC 9700 4.7: another browser cannot make the second step, and does not disturb it', async () => {
+  it('RFC 9700 4.7, RFC 9700 4.7.1: another browser cannot make the second step, and does not disturb it', async () => {
     const id = await begin()
     for (let time = 0; time < 20; time += 1) {
       expect(await attempt(id, rightCode, {}, otherBinding)).toEqual({ kind: 'over', reason: 'gone' })
@@ -206,7 +206,7 @@ describe('a wrong code', () => {
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'signed_in' })
   })
 
-  it('the fifth ends the sign-in, whose half-way session is to be signed out', async () => {
+  it('OAuth 2.1 7.7: the fifth ends the sign-in, whose half-way session is to be signed out', async () => {
     const id = await begin()
     const results = await attemptTimes(5, id, '000000')
     expect(results.map((result) => (result.kind === 'again' ? result.codesLeft : result))).toEqual([

@@ -179,7 +179,7 @@ describe('countSignInAttempt for one address', () => {
   })
 })
 
-describe('countSignInAttempt for one account (NIST SP 800-63B section 3.2.2)', () => {
+describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B section 3.2.2)', () => {
   const from =
     (more: Partial<SignInAttempt> = {}) =>
     (index: number): SignInAttempt => ({ ...ada, address: `203.0.113.${index}`, ...more })

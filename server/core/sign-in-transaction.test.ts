@@ -84,7 +84,7 @@ describe('the login transaction', () => {
     ['a browser without the cookie', undefined],
     ['an empty cookie', ''],
     ['the hash of the binding', hashSecret(binding)],
-  ])('RFC 9700 4.7: is useless in %s', (_rule, presented) => {
+  ])('RFC 9700 4.7, RFC 9700 4.7.1: is useless in %s', (_rule, presented) => {
     const sealed = sealTransaction(transaction, binding, ports)
     expect(openTransaction(sealed, presented, ports)).toEqual({ kind: 'foreign_browser' })
   })

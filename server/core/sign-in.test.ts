@@ -493,7 +493,7 @@ describe('social sign-in', () => {
     expect(await finishSocialSignIn(parameters, undefined, ports)).toEqual({ kind: 'expired' })
   })
 
-  it("an attacker's finished sign-in does not complete in the victim's browser", async () => {
+  it("MCP security Confused-Deputy: an attacker's finished sign-in does not complete in the victim's browser", async () => {
     await begin('victim')
     await begin('attacker', otherBinding)
     expect(await returnWith({ code: 'code for 2' })).toEqual({ kind: 'expired' })
@@ -502,13 +502,13 @@ describe('social sign-in', () => {
   it.each([
     [599, 'returned'],
     [600, 'expired'],
-  ])('a return after %i s: %s', async (after, kind) => {
+  ])('MCP security Confused-Deputy: a return after %i s: %s', async (after, kind) => {
     await begin('a')
     runtime.advance(after)
     expect((await returnWith({ code: 'code for 1' })).kind).toBe(kind)
   })
 
-  it('fifty returns with one code: one signs in', async () => {
+  it('MCP security Confused-Deputy: fifty returns with one code: one signs in', async () => {
     await begin('a')
     const results = await race(() => returnWith({ code: 'code for 1' }))
     expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)

@@ -8,7 +8,7 @@ const life = 30 * day
 let drawbridge: DrawbridgeFixture
 afterEach(() => drawbridge.close())
 
-it('thirty days on one sign-in: a call at least every forty minutes, the last second included', async () => {
+it('Spec 8: thirty days on one sign-in: a call at least every forty minutes, the last second included', async () => {
   drawbridge = await startDrawbridge()
   const { app, runtime } = drawbridge
   const start = runtime.now()

@@ -7,7 +7,7 @@ import { issueTimeOf, mintTokens, tokenKey, tokenResponse } from './token-issue.
 const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
 describe('mintTokens', () => {
-  it('stores keys of two tokens with 256 random bits each, behind the time of issue', () => {
+  it('RFC 9700 4.10.2, OAuth 2.1 1.4, RFC 6749 10.10: stores keys of two tokens with 256 random bits each, behind the time of issue', () => {
     const { pair, minted } = mintTokens(grant, 'mcp', { family: undefined }, 3600, createFakeRuntime(start))
     expect(pair.accessToken).toMatch(/^mcpa_0tro8w0[A-Za-z0-9_-]{43}$/)
     expect(pair.refreshToken).toMatch(/^mcpr_0tro8w0[A-Za-z0-9_-]{43}$/)
@@ -68,7 +68,7 @@ describe('mintTokens', () => {
   })
 })
 
-describe('tokenResponse (RFC 6749 section 5.1)', () => {
+describe('RFC 6749 5.1: tokenResponse (RFC 6749 section 5.1)', () => {
   const pair = { accessToken: 'a', refreshToken: 'r', scope: 'mcp', expiresAt: start + 3600 }
   it('is the wire form', () => {
     expect(tokenResponse(pair, start)).toEqual({

@@ -5,7 +5,7 @@ import { createUserCode, normaliseUserCode } from './user-code.ts'
 const { randomBytes } = createFakeRuntime()
 
 describe('createUserCode (RFC 8628 section 6.1)', () => {
-  it('is eight letters without vowels, in two groups', () => {
+  it('RFC 8628 6.1: is eight letters without vowels, in two groups', () => {
     for (let count = 0; count < 200; count += 1) {
       expect(createUserCode(randomBytes)).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
     }

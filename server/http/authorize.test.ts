@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => drawbridge.close())
 
 describe('GET /oauth/authorize', () => {
-  it('shows who asks, where it returns to, and no way to sign up here', async () => {
+  it('Spec 4, Spec 5.2, MCP auth Localhost-Redirect-URI-Risks, MCP security Confused-Deputy: shows who asks, where it returns to, and no way to sign up here', async () => {
     const { html, response } = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId))
     expect(response?.status).toBe(200)
     expect(html).toContain('Quill')
@@ -29,7 +29,7 @@ describe('GET /oauth/authorize', () => {
     expect(html).toContain('value="google"')
   })
 
-  it('fills in login_hint and keeps a hostile name in its quotes', async () => {
+  it('OAuth 2.1 7.11: fills in login_hint and keeps a hostile name in its quotes', async () => {
     const { client_id: hostile } = await drawbridge.register({ client_name: '<script>alert(1)</script>' })
     const { html } = await drawbridge
       .browser()
@@ -59,7 +59,7 @@ describe('GET /oauth/authorize', () => {
     ['a query more', { redirect_uri: `${redirectUri}?x=1` }, 'unknown address'],
     ['user info', { redirect_uri: 'http://user@127.0.0.1:4711/callback' }, 'unknown address'],
     ['a script', { redirect_uri: 'javascript:alert(1)' }, 'unknown address'],
-  ])('RFC 6749 4.1.2.1: %s is a page, never a redirect', async (_rule, parameters, text) => {
+  ])('RFC 6749 4.1.2.1, OAuth 2.1 2.3.5: %s is a page, never a redirect', async (_rule, parameters, text) => {
     const response = await drawbridge.app.fetch(
       new Request(drawbridge.authorizeUrl(clientId, parameters), { redirect: 'manual' }),
     )
@@ -106,12 +106,15 @@ describe('GET /oauth/authorize', () => {
     ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
     ['a request URI', { request_uri: 'https://a.example/r' }, 'request_uri_not_supported'],
     ['silent sign-in', { prompt: 'none' }, 'login_required'],
-  ])('%s goes back to the client with state and iss (RFC 9207)', async (_rule, parameters, error) => {
-    const { url } = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId, parameters))
-    expect(url.origin + url.pathname).toBe(redirectUri)
-    expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'state-1', iss: baseUrl })
-    expect(url.searchParams.get('error_description')).not.toBe('')
-  })
+  ])(
+    'MCP auth Authorization-Response-Validation, OAuth 2.1 7.13.1, RFC 9207 2: %s goes back to the client with state and iss (RFC 9207)',
+    async (_rule, parameters, error) => {
+      const { url } = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId, parameters))
+      expect(url.origin + url.pathname).toBe(redirectUri)
+      expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'state-1', iss: baseUrl })
+      expect(url.searchParams.get('error_description')).not.toBe('')
+    },
+  )
 
   it('a repeated parameter goes back to the client, and a repeated state is not echoed', async () => {
     const url = drawbridge.authorizeUrl(clientId)
@@ -121,7 +124,7 @@ describe('GET /oauth/authorize', () => {
     expect(returned.searchParams.has('state')).toBe(false)
   })
 
-  it('RFC 8252 7.3: a loopback redirect may name any port, at the address that was asked for', async () => {
+  it('RFC 8252 7.3, RFC 9700 2.1: a loopback redirect may name any port, at the address that was asked for', async () => {
     const { url } = await drawbridge.signIn(clientId, drawbridge.browser(), {
       redirect_uri: 'http://127.0.0.1:61234/callback',
     })
@@ -155,7 +158,7 @@ describe('GET /oauth/authorize', () => {
 })
 
 describe('POST /oauth/authorize', () => {
-  it('a wrong password, an unknown and a banned account look the same, and keep what was typed', async () => {
+  it('OAuth 2.1 7.7: a wrong password, an unknown and a banned account look the same, and keep what was typed', async () => {
     const admin = drawbridge.app.embedded?.provider.admin
     await admin?.createUser({ email: 'banned@example.com', password: account.password, banned: true })
     const browser = drawbridge.browser()
@@ -196,7 +199,7 @@ describe('POST /oauth/authorize', () => {
     expect(failed.html).toContain('role="alert"')
   })
 
-  it('cancelling returns access_denied to the client', async () => {
+  it('RFC 6749 4.1.2.1: cancelling returns access_denied to the client', async () => {
     const browser = drawbridge.browser()
     const login = await browser.visit(drawbridge.authorizeUrl(clientId))
     const { url } = await browser.submit(login, 'action', { action: 'deny' })
@@ -215,7 +218,7 @@ describe('POST /oauth/authorize', () => {
     expect((await browser.submit(second, 'password', account)).url.searchParams.get('state')).toBe('second')
   })
 
-  it('login CSRF: a page of one browser is useless in another', async () => {
+  it('MCP security Confused-Deputy, RFC 6749 10.12: login CSRF: a page of one browser is useless in another', async () => {
     const login = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId))
     const other = drawbridge.browser()
     await other.visit(drawbridge.authorizeUrl(clientId))
@@ -231,7 +234,7 @@ describe('POST /oauth/authorize', () => {
     ['an opaque origin', { origin: 'null' }],
     ['a cross-site fetch', { 'sec-fetch-site': 'cross-site' }],
     ['a same-site sibling', { 'sec-fetch-site': 'same-site' }],
-  ])('refuses a form sent from %s', async (_name, headers) => {
+  ])('MCP security Confused-Deputy: refuses a form sent from %s', async (_name, headers) => {
     const response = await drawbridge.postForm('/oauth/authorize', { transaction: 'x' }, headers)
     expect(response.status).toBe(403)
   })
@@ -317,7 +320,7 @@ describe('POST /oauth/authorize', () => {
     await other.close()
   })
 
-  it('the warning about this computer goes by the address of this request', async () => {
+  it('MCP auth Localhost-Redirect-URI-Risks: the warning about this computer goes by the address of this request', async () => {
     const { client_id: id } = await drawbridge.register({
       redirect_uris: [redirectUri, 'https://quill.example/cb'],
     })

@@ -33,7 +33,7 @@ function choose(browser: Browser, google: Visit, button: 'allow' | 'deny'): Prom
 }
 
 describe('social sign-in', () => {
-  it('goes to the provider and comes back to the client without another click', async () => {
+  it('Spec 5.2: goes to the provider and comes back to the client without another click', async () => {
     const browser = drawbridge.browser()
     const google = await toGoogle(browser, 's1')
     expect(google.url.pathname).toMatch(/^\/google/)

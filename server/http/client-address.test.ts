@@ -118,7 +118,7 @@ describe('createClientAddress behind a trusted proxy', () => {
     expect(addressOf(new Request('http://localhost/', { headers }), peer)).toBe('198.51.100.7')
   })
 
-  it('a proxy that is not trusted is who it is', () => {
+  it('RFC 9700 4.13: a proxy that is not trusted is who it is', () => {
     expect(addressOf(forwarded('198.51.100.7'), { address: '192.0.2.1' })).toBe('192.0.2.1')
   })
 

@@ -60,7 +60,7 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
       { id: 'a', proof: { kind: 'secret', secret: 's' } },
     ],
     [
-      'a document URL, form-encoded',
+      'RFC 6749 2.3.1: a document URL, form-encoded',
       basic('https://c.example/c', 's'),
       {},
       { id: 'https://c.example/c', proof: { kind: 'secret', secret: 's' } },
@@ -118,13 +118,13 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
     ],
     ['another id in the form than in the header', basic('a', 's'), { client_id: 'b' }],
     [
-      'another id in the form than in the assertion',
+      'RFC 7521 4.2: another id in the form than in the assertion',
       null,
       { client_id: 'b', client_assertion: jwtOf('a'), client_assertion_type: assertionType },
     ],
     ['an assertion without its type', null, { client_id: 'a', client_assertion: jwtOf('a') }],
     ['a type without its assertion', null, { client_id: 'a', client_assertion_type: assertionType }],
-  ])('MUST NOT use more than one method: invalid_request for %s', (_rule, header, form) => {
+  ])('RFC 7521 4.2: MUST NOT use more than one method: invalid_request for %s', (_rule, header, form) => {
     expect(code(header, form)).toBe('invalid_request')
   })
 
@@ -136,12 +136,12 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
     ['an empty header', '', { client_id: 'a' }],
     ['a header without a value', 'Basic', { client_id: 'a' }],
     ['a header that is no base64', 'Basic §', { client_id: 'a' }],
-    ['a header without a colon', `Basic ${btoa('a')}`, {}],
+    ['RFC 7617 2: a header without a colon', `Basic ${btoa('a')}`, {}],
     ['a header without an id', `Basic ${btoa(':s')}`, {}],
     ['a header that is no UTF-8', `Basic ${Buffer.from([0xff, 0x3a, 0x61]).toString('base64')}`, {}],
     ['two headers', `${basic('a', 's')}, ${basic('a', 's')}`, {}],
     [
-      'an assertion of another type',
+      'RFC 7521 4.2: an assertion of another type',
       null,
       {
         client_assertion: jwtOf('a'),
@@ -158,7 +158,7 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
     expect(code(header, form)).toBe('invalid_client')
   })
 
-  it('property: what a client encodes is what is read, for every id and secret', () => {
+  it('OAuth 2.1 2.4.1: property: what a client encodes is what is read, for every id and secret', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1, unit: 'grapheme' }),

@@ -12,7 +12,7 @@ describe('what is proven about a client that asks', () => {
   it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, expected: object]>([
     ['a metadata document, returning to the web', document, web, { verifiedHost: 'claude.ai' }],
     [
-      'localhost redirects prove nothing: any program can use the id',
+      'MCP auth Localhost-Redirect-URI-Risks, RFC 8252 8.6: localhost redirects prove nothing: any program can use the id',
       document,
       'http://127.0.0.1:4711/callback',
       { describedBy: 'claude.ai' },

@@ -57,7 +57,7 @@ describe('what a page of any origin may call and read, without credentials', () 
   })
 })
 
-describe('what no page of another origin may read', () => {
+describe('OAuth 2.1 3.1: what no page of another origin may read', () => {
   it.each<[method: string, path: string]>([
     ['POST', '/oauth/introspect'],
     ['GET', '/oauth/authorize'],
@@ -101,7 +101,7 @@ describe('every answer', () => {
   it.each(
     paths.flatMap((path) => ['text/html', 'application/json'].map((accept) => [path, accept] as const)),
   )(
-    '%s as %s cannot be framed, sniffed or leak where it was opened, and names no program',
+    'MCP security Confused-Deputy, OAuth 2.1 7.10: %s as %s cannot be framed, sniffed or leak where it was opened, and names no program',
     async (path, accept) => {
       const { headers } = await drawbridge.fetch(path, { headers: { accept, 'x-request-id': 'theirs' } })
       expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -157,7 +157,7 @@ describe('below a path of the base URL', () => {
     }
   })
 
-  it('the binding cookie is of the host as a whole, as its prefix demands (RFC 6265bis section 4.1.3.2)', async () => {
+  it('MCP security Confused-Deputy: the binding cookie is of the host as a whole, as its prefix demands (RFC 6265bis section 4.1.3.2)', async () => {
     const below = await startDrawbridge({
       baseUrl: 'https://localhost:8787/bridge',
       appUrl: 'http://localhost:8788',

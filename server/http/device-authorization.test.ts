@@ -53,7 +53,7 @@ async function enter(
 }
 
 describe('the device authorization grant (RFC 8628), from end to end', () => {
-  it('a person allows it, and the device calls a tool as that person', async () => {
+  it('RFC 8628 3.5: a person allows it, and the device calls a tool as that person', async () => {
     const device = await start()
     expect(await errorOf(await poll(device.device_code))).toBe('authorization_pending')
     const { login, browser } = await enter(device)
@@ -71,7 +71,7 @@ describe('the device authorization grant (RFC 8628), from end to end', () => {
     expect(await errorOf(await poll(device.device_code))).toBe('invalid_grant')
   })
 
-  it('a person refuses it', async () => {
+  it('RFC 8628 3.5: a person refuses it', async () => {
     const device = await start()
     const { login, browser } = await enter(device)
     await browser.submit(login, 'action', { action: 'deny' })

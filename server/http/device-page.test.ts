@@ -224,7 +224,7 @@ describe('a wrong code', () => {
     expect(status(await enter('WDJB-MJHT', login.browser('2001:db8:0:1::1')))).toBe(400)
   })
 
-  it('many addresses together are limited as well', async () => {
+  it('RFC 8628 5.1: many addresses together are limited as well', async () => {
     const now = login.runtime.now()
     for (let time = 0; time < 600; time += 1) await login.shared.store.countAttempt('device code', 600, now)
     expect(status(await enter('WDJB-MJHT'))).toBe(429)

@@ -166,7 +166,7 @@ describe('what is let in', () => {
     },
   )
 
-  it('who expects 100-continue gets it before the answer (RFC 9110 section 10.1.1)', async () => {
+  it('RFC 9110 10.1.1: who expects 100-continue gets it before the answer (RFC 9110 section 10.1.1)', async () => {
     const answer = await exchange(
       await open(),
       `POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n${close}a`,

@@ -62,7 +62,7 @@ describe('judgeOrigin', () => {
   })
 })
 
-describe('mayUseCookie', () => {
+describe('OAuth 2.1 7.1.3: mayUseCookie', () => {
   const request = (headers: Record<string, string>): Request =>
     new Request('http://localhost/mcp', { headers })
   it.each<[string, Record<string, string>, 'absent' | 'trusted' | 'bearer_only' | 'foreign', boolean]>([

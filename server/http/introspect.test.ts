@@ -43,7 +43,7 @@ async function introspect(clientId: string, token: string): Promise<unknown> {
 }
 
 describe('POST /oauth/introspect (RFC 7662)', () => {
-  it('tells a resource server of the operator about every token, and others nothing', async () => {
+  it('RFC 7662 2.2: tells a resource server of the operator about every token, and others nothing', async () => {
     const { clientId, tokens } = await drawbridge.connect()
     expect(await introspect('notes-api', tokens.access_token)).toEqual({
       active: true,

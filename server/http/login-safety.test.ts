@@ -178,7 +178,7 @@ describe('a client that nobody can say anything about right now', () => {
     login.shared.store.findClient = () => Promise.reject(unavailable)
   }
 
-  it('GET /oauth/authorize: 503 and a page with the next step', async () => {
+  it('CIMD 4.3: GET /oauth/authorize: 503 and a page with the next step', async () => {
     const { login, browser } = await withUnavailable()
     fail(login)
     const refused = await login.open(browser)
@@ -272,16 +272,19 @@ describe('what the client asks the page to do (OpenID Connect Core 1.0 section 3
     ['login consent', 'ada@example.com'],
     ['select_account', ''],
     ['consent select_account', ''],
-  ])('login_hint with prompt=%s: the email field has %j, and a click is needed', async (prompt, shown) => {
-    const { login, browser } = await open(provider())
-    const url = login.authorizeUrl()
-    url.searchParams.set('login_hint', 'ada@example.com')
-    if (prompt !== undefined) url.searchParams.set('prompt', prompt)
-    const page = await browser.visit(url)
-    expect(page.response?.status).toBe(200)
-    expect(/id="email"[^>]*value="([^"]*)"/.exec(page.html)?.[1]).toBe(shown)
-    expect(sent).toEqual([])
-  })
+  ])(
+    'MCP auth Confused-Deputy, OAuth 2.1 4.1.1, OpenID Connect Core 3.1.2.1: login_hint with prompt=%s: the email field has %j, and a click is needed',
+    async (prompt, shown) => {
+      const { login, browser } = await open(provider())
+      const url = login.authorizeUrl()
+      url.searchParams.set('login_hint', 'ada@example.com')
+      if (prompt !== undefined) url.searchParams.set('prompt', prompt)
+      const page = await browser.visit(url)
+      expect(page.response?.status).toBe(200)
+      expect(/id="email"[^>]*value="([^"]*)"/.exec(page.html)?.[1]).toBe(shown)
+      expect(sent).toEqual([])
+    },
+  )
 
   it('the page calls the web app by its name', async () => {
     const { page } = await open(provider())
@@ -291,7 +294,12 @@ describe('what the client asks the page to do (OpenID Connect Core 1.0 section 3
 
 describe('a client whose id is the address of its document', () => {
   it.each<[rule: string, redirectUri: string, present: string, absent: string]>([
-    ['is shown by its host, verified', 'https://claude.ai/cb', 'Verified address', 'Any program can say so'],
+    [
+      'CIMD 6.4: is shown by its host, verified',
+      'https://claude.ai/cb',
+      'Verified address',
+      'Any program can say so',
+    ],
     [
       'returning to this computer it is not, as any program can use its id',
       'http://127.0.0.1:4711/callback',

@@ -104,7 +104,7 @@ describe('the second step', () => {
     expect((await toCodePage()).url.searchParams.has('code')).toBe(true)
   })
 
-  it('shows who asks and for what, and cannot be framed, scripted or cached', async () => {
+  it('OAuth 2.1 7.3: shows who asks and for what, and cannot be framed, scripted or cached', async () => {
     const page = await toCodePage()
     expect(page.html).toContain('“<bdi>Sample</bdi>”')
     expect(page.html).toContain('127.0.0.1')

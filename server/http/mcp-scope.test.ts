@@ -113,7 +113,7 @@ describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, se
     ['notes:write', 'read', 'mcp notes:read notes:write'],
     ['mcp offline_access', 'read', 'mcp notes:read'],
   ])(
-    'with %s, %s is refused before anything runs, and %s is asked for (RFC 6750 section 3.1, MCP step-up)',
+    'MCP auth Scope-Challenge-Handling, MCP security Scope-Minimization, RFC 9700 2.3: with %s, %s is refused before anything runs, and %s is asked for (RFC 6750 section 3.1, MCP step-up)',
     async (held, tool, asked) => {
       const response = await send(tool, await tokenFor(held))
       expect(response.status).toBe(403)
@@ -126,7 +126,7 @@ describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, se
     },
   )
 
-  it('works once the scope was granted', async () => {
+  it('MCP auth Step-Up: works once the scope was granted', async () => {
     const response = await send('write', await tokenFor('mcp notes:write'))
     expect(response.status).toBe(200)
     expect(await response.text()).toContain('write')
@@ -144,7 +144,7 @@ describe('scopes of tools', () => {
     expect(result.tools.map(({ name }) => name)).toEqual(['hello', 'read', 'write'])
   })
 
-  it('are in the metadata of the resource (RFC 9728 section 2)', async () => {
+  it('RFC 9728 2: are in the metadata of the resource (RFC 9728 section 2)', async () => {
     const response = await drawbridge.fetch('/.well-known/oauth-protected-resource/mcp')
     expect(await response.json()).toMatchObject({ scopes_supported: ['mcp', 'notes:read', 'notes:write'] })
   })

@@ -38,7 +38,7 @@ describe('401 with a challenge before anything else', () => {
   const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
 
   it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT', 'PROPFIND'])(
-    '%s without a credential: a challenge without an error',
+    'MCP transport Security-Warning, RFC 6750 3: %s without a credential: a challenge without an error',
     async (method) => {
       const response = await drawbridge.fetch('/mcp', { method })
       expect(response.status).toBe(401)
@@ -74,7 +74,7 @@ describe('401 with a challenge before anything else', () => {
     expect(response.status).toBe(401)
   })
 
-  it('an access token ends after an hour', async () => {
+  it('MCP auth Token-Theft, OAuth 2.1 7.1.3, RFC 6750 5.3: an access token ends after an hour', async () => {
     const { tokens } = await drawbridge.connect()
     drawbridge.runtime.advance(3599)
     const headers = { authorization: `Bearer ${tokens.access_token}` }
@@ -85,7 +85,7 @@ describe('401 with a challenge before anything else', () => {
 })
 
 describe('credential (a): an access token of this server', () => {
-  it('a bare tools/list, as the requirement shows it, is answered with JSON', async () => {
+  it('Spec 1: a bare tools/list, as the requirement shows it, is answered with JSON', async () => {
     const { tokens } = await drawbridge.connect()
     const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.access_token}` })
     expect(await toolList(response)).toEqual(toolNames)
@@ -100,13 +100,13 @@ describe('credential (a): an access token of this server', () => {
     expect(await toolList(response)).toEqual(toolNames)
   })
 
-  it('the scheme is not case-sensitive', async () => {
+  it('OAuth 2.1 5.1, RFC 6750 2.1: the scheme is not case-sensitive', async () => {
     const { tokens } = await drawbridge.connect()
     const response = await drawbridge.mcp(listTools, { authorization: `bearer ${tokens.access_token}` })
     expect(response.status).toBe(200)
   })
 
-  it('a token without the scope of the tools gets 403 with the scope that is missing', async () => {
+  it('MCP auth Error-Handling, OAuth 2.1 5.2, RFC 6750 3.1: a token without the scope of the tools gets 403 with the scope that is missing', async () => {
     const { tokens } = await drawbridge.connect()
     const now = drawbridge.runtime.now()
     const narrow = {
@@ -140,7 +140,7 @@ it.each(['http://localhost:8789/mcp', 'http://localhost:8787/mcp/v2', 'http://lo
 )
 
 describe('the provider session behind an access token', () => {
-  it('fifty calls when it has expired cause one refresh and fifty answers', async () => {
+  it('Spec 8: fifty calls when it has expired cause one refresh and fifty answers', async () => {
     const { clientId, tokens } = await drawbridge.connect()
     drawbridge.runtime.advance(3600)
     const refreshed = await drawbridge.refresh(clientId, tokens.refresh_token)
@@ -154,7 +154,7 @@ describe('the provider session behind an access token', () => {
     expect(admin?.counters.token.refresh_token).toBe(1)
   })
 
-  it('an outage is served from the token that still lives, then 503 without a challenge, never a logout', async () => {
+  it('Spec 8: an outage is served from the token that still lives, then 503 without a challenge, never a logout', async () => {
     const other = await startDrawbridge({ accessTokenTtl: '30d' })
     const { tokens } = await other.connect()
     const headers = { authorization: `Bearer ${tokens.access_token}` }
@@ -173,7 +173,7 @@ describe('the provider session behind an access token', () => {
     await other.close()
   })
 
-  it('a session that the provider ended is 401, and the refresh token says invalid_grant', async () => {
+  it('RFC 9700 4.14.2: a session that the provider ended is 401, and the refresh token says invalid_grant', async () => {
     const other = await startDrawbridge({ accessTokenTtl: '30d' })
     const { clientId, tokens } = await other.connect()
     const admin = other.app.embedded?.provider.admin
@@ -190,7 +190,7 @@ describe('the provider session behind an access token', () => {
 })
 
 describe('credential (b): an access token of the provider', () => {
-  it('requirement 5.4: lists the tools, and acts as its user', async () => {
+  it('Spec 5.1: lists the tools, and acts as its user', async () => {
     const { access_token: token } = await providerSession()
     expect(await toolList(await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` }))).toEqual(
       toolNames,
@@ -198,7 +198,7 @@ describe('credential (b): an access token of the provider', () => {
     expect((await drawbridge.callTool(token, 'whoami')).text).toBe(`You are ${account.email}.`)
   })
 
-  it('is refused once it has expired, and is never refreshed', async () => {
+  it('Spec 5.4: is refused once it has expired, and is never refreshed', async () => {
     const { access_token: token } = await providerSession()
     drawbridge.runtime.advance(3600)
     expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` })).status).toBe(401)
@@ -214,21 +214,24 @@ describe('credential (b): an access token of the provider', () => {
     ['an anonymous user', (claims) => ({ ...claims, is_anonymous: true })],
     ['a token of another OAuth client', (claims) => ({ ...claims, client_id: 'x' })],
     ['no end', (claims) => without(claims, 'exp')],
-  ])('refuses a well-signed token with %s', async (_rule, change) => {
-    const admin = drawbridge.app.embedded?.provider.admin
-    const { access_token: token } = await providerSession()
-    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
-      string,
-      unknown
-    >
-    const good = (await admin?.signClaims(claims)) ?? ''
-    expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${good}` })).status).toBe(200)
-    const forged = (await admin?.signClaims(change(claims))) ?? ''
-    expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${forged}` })).status).toBe(401)
-  })
+  ])(
+    'Spec 5.1, MCP auth Access-Token-Privilege-Restriction: refuses a well-signed token with %s',
+    async (_rule, change) => {
+      const admin = drawbridge.app.embedded?.provider.admin
+      const { access_token: token } = await providerSession()
+      const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
+        string,
+        unknown
+      >
+      const good = (await admin?.signClaims(claims)) ?? ''
+      expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${good}` })).status).toBe(200)
+      const forged = (await admin?.signClaims(change(claims))) ?? ''
+      expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${forged}` })).status).toBe(401)
+    },
+  )
 
   it.each(['none', 'HS256 with the public key', 'a key of their own', 'a changed payload'])(
-    'refuses a token signed with %s',
+    'Spec 5.1, RFC 8725 3.2: refuses a token signed with %s',
     async (how) => {
       const { access_token: token } = await providerSession()
       const [head = '', payload = '', signature = ''] = token.split('.')
@@ -278,7 +281,7 @@ describe('credential (c): the session cookie', () => {
     ['from the web app', { origin: appUrl, 'sec-fetch-site': 'same-site' }],
     ['from this origin', { origin: baseUrl, 'sec-fetch-site': 'same-origin' }],
     ['by hand, without any origin', {}],
-  ])('requirement 5.3: is used when there is no Authorization header, %s', async (_name, headers) => {
+  ])('Spec 5.3: is used when there is no Authorization header, %s', async (_name, headers) => {
     const cookie = sessionCookieHeader(await providerSession())
     expect(await toolList(await drawbridge.mcp(listTools, { cookie, ...headers }))).toEqual(toolNames)
   })
@@ -328,10 +331,13 @@ describe('credential (c): the session cookie', () => {
     ['an unknown token', `Bearer mcpa_${'B'.repeat(43)}`],
     ['an empty header', ''],
     ['Basic', 'Basic YTpi'],
-  ])('never helps a bad header: %s is 401', async (_name, authorization) => {
-    const cookie = sessionCookieHeader(await providerSession())
-    expect((await drawbridge.mcp(listTools, { cookie, authorization, origin: appUrl })).status).toBe(401)
-  })
+  ])(
+    'Spec 5.3, MCP auth Access-Token-Usage: never helps a bad header: %s is 401',
+    async (_name, authorization) => {
+      const cookie = sessionCookieHeader(await providerSession())
+      expect((await drawbridge.mcp(listTools, { cookie, authorization, origin: appUrl })).status).toBe(401)
+    },
+  )
 
   it('only JSON by POST: other types are 415, GET is 405', async () => {
     const cookie = sessionCookieHeader(await providerSession())
@@ -415,7 +421,7 @@ describe('the message', () => {
     ['a method that is no text', { jsonrpc: '2.0', id: 1, method: 5 }, -32_600],
     ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'tools/list' }, -32_600],
     ['params that are a text', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: 'x' }, -32_600],
-  ])('%s is 400 with a JSON-RPC error', async (_rule, message, code) => {
+  ])('Spec 2: %s is 400 with a JSON-RPC error', async (_rule, message, code) => {
     const response = await send(message)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code } })
@@ -439,13 +445,16 @@ describe('the message', () => {
     expect((await send(listTools, { 'content-type': 'text/plain' })).status).toBe(415)
   })
 
-  it.each(['GET', 'DELETE'])('%s is 405 for a signed-in caller', async (method) => {
-    const { tokens } = await drawbridge.connect()
-    const headers = { authorization: `Bearer ${tokens.access_token}` }
-    expect((await drawbridge.fetch('/mcp', { method, headers })).status).toBe(405)
-  })
+  it.each(['GET', 'DELETE'])(
+    'Spec 4, MCP transport Earlier-Revisions: %s is 405 for a signed-in caller',
+    async (method) => {
+      const { tokens } = await drawbridge.connect()
+      const headers = { authorization: `Bearer ${tokens.access_token}` }
+      expect((await drawbridge.fetch('/mcp', { method, headers })).status).toBe(405)
+    },
+  )
 
-  it('an unknown tool and bad arguments say what to do', async () => {
+  it('MCP transport Tools: an unknown tool and bad arguments say what to do', async () => {
     const call = (name: string, input: unknown): unknown => ({
       jsonrpc: '2.0',
       id: 7,
@@ -467,7 +476,7 @@ describe('the message', () => {
     expect(await toolList(response)).toEqual(toolNames)
   })
 
-  it('2026-07-28: answers with JSON, a result type and private caching', async () => {
+  it('MCP transport Sending-Messages, MCP transport Caching: 2026-07-28: answers with JSON, a result type and private caching', async () => {
     const meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
@@ -480,7 +489,7 @@ describe('the message', () => {
     })
   })
 
-  it('initialize of 2025-11-25 works without a session', async () => {
+  it('MCP transport Earlier-Revisions: initialize of 2025-11-25 works without a session', async () => {
     const params = {
       protocolVersion: '2025-11-25',
       capabilities: {},

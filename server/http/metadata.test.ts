@@ -24,42 +24,45 @@ describe('discovery at the root', () => {
   })
   afterAll(() => drawbridge.close())
 
-  it.each(authorizationServerPaths)('RFC 8414: %s is the one authorization server document', async (path) => {
-    const response = await drawbridge.fetch(path)
-    expect(response.status).toBe(200)
-    expect(response.headers.get('content-type')).toBe('application/json')
-    expect(await response.json()).toEqual({
-      issuer: baseUrl,
-      authorization_endpoint: `${baseUrl}/oauth/authorize`,
-      token_endpoint: `${baseUrl}/oauth/token`,
-      registration_endpoint: `${baseUrl}/oauth/register`,
-      revocation_endpoint: `${baseUrl}/oauth/revoke`,
-      introspection_endpoint: `${baseUrl}/oauth/introspect`,
-      device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
-      scopes_supported: ['mcp', 'offline_access'],
-      response_types_supported: ['code'],
-      response_modes_supported: ['query'],
-      grant_types_supported: [
-        'authorization_code',
-        'refresh_token',
-        'urn:ietf:params:oauth:grant-type:device_code',
-      ],
-      token_endpoint_auth_methods_supported: methods,
-      token_endpoint_auth_signing_alg_values_supported: algorithms,
-      revocation_endpoint_auth_methods_supported: methods,
-      revocation_endpoint_auth_signing_alg_values_supported: algorithms,
-      introspection_endpoint_auth_methods_supported: methods.slice(1),
-      introspection_endpoint_auth_signing_alg_values_supported: algorithms,
-      code_challenge_methods_supported: ['S256'],
-      prompt_values_supported: ['login', 'consent', 'select_account'],
-      authorization_response_iss_parameter_supported: true,
-      client_id_metadata_document_supported: true,
-      protected_resources: [`${baseUrl}/mcp`],
-    })
-  })
+  it.each(authorizationServerPaths)(
+    'MCP auth Overview, MCP auth Authorization-Code-Protection, RFC 9700 2.6, RFC 9728 4, RFC 8414 2, RFC 8414 3.2, RFC 8628 4: %s is the one authorization server document',
+    async (path) => {
+      const response = await drawbridge.fetch(path)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe('application/json')
+      expect(await response.json()).toEqual({
+        issuer: baseUrl,
+        authorization_endpoint: `${baseUrl}/oauth/authorize`,
+        token_endpoint: `${baseUrl}/oauth/token`,
+        registration_endpoint: `${baseUrl}/oauth/register`,
+        revocation_endpoint: `${baseUrl}/oauth/revoke`,
+        introspection_endpoint: `${baseUrl}/oauth/introspect`,
+        device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+        scopes_supported: ['mcp', 'offline_access'],
+        response_types_supported: ['code'],
+        response_modes_supported: ['query'],
+        grant_types_supported: [
+          'authorization_code',
+          'refresh_token',
+          'urn:ietf:params:oauth:grant-type:device_code',
+        ],
+        token_endpoint_auth_methods_supported: methods,
+        token_endpoint_auth_signing_alg_values_supported: algorithms,
+        revocation_endpoint_auth_methods_supported: methods,
+        revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+        introspection_endpoint_auth_methods_supported: methods.slice(1),
+        introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+        code_challenge_methods_supported: ['S256'],
+        prompt_values_supported: ['login', 'consent', 'select_account'],
+        authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: true,
+        protected_resources: [`${baseUrl}/mcp`],
+      })
+    },
+  )
 
   it.each(protectedResourcePaths)(
-    'RFC 9728: %s is the one resource document, without offline_access',
+    'MCP auth Authorization-Server-Location, MCP auth Protected-Resource-Metadata, MCP auth Canonical-Server-URI, RFC 9728 2: %s is the one resource document, without offline_access',
     async (path) => {
       const response = await drawbridge.fetch(path)
       expect(response.status).toBe(200)
@@ -121,7 +124,7 @@ describe('discovery at the root', () => {
     expect(await response.text()).toBe('')
   })
 
-  it('the issuer is configuration: Host and forwarding headers do not change it', async () => {
+  it('RFC 9700 4.13: the issuer is configuration: Host and forwarding headers do not change it', async () => {
     const response = await drawbridge.fetch('/.well-known/oauth-authorization-server', {
       headers: { host: '127.0.0.1:8787', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' },
     })
@@ -130,7 +133,7 @@ describe('discovery at the root', () => {
 })
 
 describe('discovery of what is switched off', () => {
-  it('names no registration and no client documents', async () => {
+  it('RFC 8414 2: names no registration and no client documents', async () => {
     const drawbridge = await startDrawbridge({ registration: 'off', clientDocuments: 'off' })
     const response = await drawbridge.fetch('/.well-known/oauth-authorization-server')
     const document = (await response.json()) as Record<string, unknown>
@@ -140,7 +143,7 @@ describe('discovery of what is switched off', () => {
   })
 })
 
-describe('discovery of a base URL with a path', () => {
+describe('MCP auth Authorization-Server-Metadata, RFC 8414 3.1: discovery of a base URL with a path', () => {
   it.each([
     ['/.well-known/oauth-authorization-server/door', 'issuer'],
     ['/.well-known/oauth-authorization-server/door/mcp', 'issuer'],

@@ -49,7 +49,7 @@ const update = (registered: Registered, changes: object = {}): Promise<Response>
   })
 
 describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
-  it('answers what is registered, uncached, with the token and address of its management', async () => {
+  it('RFC 7592 2.1: answers what is registered, uncached, with the token and address of its management', async () => {
     const registered = await register({ client_name: 'Quill' })
     const response = await manage('GET', registered)
     expect(response.status).toBe(200)
@@ -104,7 +104,7 @@ describe('PUT /oauth/register/{id} (RFC 7592 section 2.2)', () => {
     ['a registration_access_token', { registration_access_token: 'mcpm_x' }, 400, 'invalid_client_metadata'],
     ['a chosen secret', { client_secret: 'chosen' }, 400, 'invalid_client_metadata'],
     ['a bad redirect URI', { redirect_uris: ['http://evil.example/'] }, 400, 'invalid_redirect_uri'],
-  ])('refuses %s, and changes nothing', async (_rule, changes, status, error) => {
+  ])('RFC 7592 2.2: refuses %s, and changes nothing', async (_rule, changes, status, error) => {
     const registered = await register()
     const response = await update(registered, changes)
     expect(response.status).toBe(status)
@@ -126,7 +126,7 @@ describe('PUT /oauth/register/{id} (RFC 7592 section 2.2)', () => {
 })
 
 describe('DELETE /oauth/register/{id} (RFC 7592 section 2.3)', () => {
-  it('removes the client, its grants and its tokens, and answers 204', async () => {
+  it('RFC 7592 2.3: removes the client, its grants and its tokens, and answers 204', async () => {
     const registered = await register()
     const code = await drawbridge.code(registered.client_id)
     const tokens = (await (await drawbridge.redeem(registered.client_id, code)).json()) as Record<
@@ -155,7 +155,7 @@ describe('DELETE /oauth/register/{id} (RFC 7592 section 2.3)', () => {
 
 describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750 section 3.1)', () => {
   it.each(['GET', 'PUT', 'DELETE'])(
-    '%s: one and the same answer, whether there is such a client or not',
+    'RFC 7592 2: %s: one and the same answer, whether there is such a client or not',
     async (method) => {
       const registered = await register()
       const other = await register()

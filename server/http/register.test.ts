@@ -17,7 +17,7 @@ function post(body: string, type = 'application/json'): Promise<Response> {
 }
 
 describe('POST /oauth/register (RFC 7591)', () => {
-  it('answers 201 with everything that was registered, uncached', async () => {
+  it('RFC 7591 3.2.1, RFC 7592 3: answers 201 with everything that was registered, uncached', async () => {
     const response = await post(
       JSON.stringify({
         client_name: 'Quill',
@@ -121,7 +121,7 @@ describe('POST /oauth/register (RFC 7591)', () => {
 })
 
 describe('registrations that nobody uses (RFC 7591 section 5)', () => {
-  it('expire after a day', async () => {
+  it('RFC 7591 5: expire after a day', async () => {
     const own = await startDrawbridge()
     const { client_id: clientId } = await own.register()
     own.runtime.advance(86_399)
@@ -156,7 +156,7 @@ describe('limits of registration', () => {
       { address },
     )
 
-  it('429 as OAuth JSON with Retry-After, per address; what is refused is not stored', async () => {
+  it('RFC 7591 3: 429 as OAuth JSON with Retry-After, per address; what is refused is not stored', async () => {
     const own = await startDrawbridge({ registrationLimit: '2' })
     const answers = []
     for (let index = 0; index < 3; index += 1) answers.push(await register(own, '192.0.2.1'))
@@ -173,7 +173,7 @@ describe('limits of registration', () => {
     await own.close()
   })
 
-  it('REGISTRATION off: there is no such endpoint, and no word of it in the metadata', async () => {
+  it('MCP auth Overview: REGISTRATION off: there is no such endpoint, and no word of it in the metadata', async () => {
     const own = await startDrawbridge({ registration: 'off' })
     expect((await register(own)).status).toBe(404)
     const managed = await own.fetch('/oauth/register/mcpc_a', { headers: { authorization: 'Bearer mcpm_a' } })

@@ -8,7 +8,7 @@ beforeEach(async () => {
 afterEach(() => drawbridge.close())
 
 describe('POST /oauth/revoke (RFC 7009)', () => {
-  it('answers 200 without content, and the connection is over, at the provider too', async () => {
+  it('RFC 7009 2.1: answers 200 without content, and the connection is over, at the provider too', async () => {
     const { clientId, tokens } = await drawbridge.connect()
     const response = await drawbridge.postForm('/oauth/revoke', {
       client_id: clientId,

@@ -43,7 +43,7 @@ const probe: Endpoint = {
 }
 
 describe('createRouter', () => {
-  it('a failure is 500 without a word about its cause, which goes to the log', async () => {
+  it('MCP transport Base-Protocol: a failure is 500 without a word about its cause, which goes to the log', async () => {
     const response = await route([failing])('/fails')
     expect(response.status).toBe(500)
     const text = await response.text()
@@ -173,7 +173,7 @@ describe('createRouter', () => {
     expect(response.headers.get('allow')).toBe(allow)
   })
 
-  it('DNS rebinding: another host name is 421, but for probes', async () => {
+  it('MCP transport Security-Warning: DNS rebinding: another host name is 421, but for probes', async () => {
     const fetch = createRouter([fine, probe], {
       baseUrl: 'http://localhost:8787',
       createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),

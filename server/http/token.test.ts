@@ -26,7 +26,7 @@ async function tokensOf(response: Response): Promise<Tokens> {
 }
 
 describe('grant_type=authorization_code', () => {
-  it('answers tokens that no cache keeps', async () => {
+  it('OAuth 2.1 3.2.3: answers tokens that no cache keeps', async () => {
     const { client_id: clientId } = await drawbridge.register()
     const response = await drawbridge.redeem(clientId, await drawbridge.code(clientId))
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -61,7 +61,7 @@ describe('grant_type=authorization_code', () => {
     ])
   })
 
-  it('a code lasts 60 seconds', async () => {
+  it('OAuth 2.1 4.1.2: a code lasts 60 seconds', async () => {
     const { client_id: clientId } = await drawbridge.register()
     const code = await drawbridge.code(clientId)
     drawbridge.runtime.advance(60)
@@ -113,7 +113,7 @@ describe('grant_type=authorization_code', () => {
     expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)
   })
 
-  it('accepts the redirect URI left out (OAuth 2.1) and the resource with a slash', async () => {
+  it('OAuth 2.1 4.1.3: accepts the redirect URI left out (OAuth 2.1) and the resource with a slash', async () => {
     const { client_id: clientId } = await drawbridge.register()
     const code = await drawbridge.code(clientId)
     const fields = { redirect_uri: '', resource: 'http://localhost:8787/mcp/' }
@@ -228,7 +228,7 @@ describe('grant_type=authorization_code', () => {
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
   })
 
-  it('a client registered without refresh_token gets none', async () => {
+  it('MCP auth Refresh-Tokens: a client registered without refresh_token gets none', async () => {
     const { client_id: clientId } = await drawbridge.register({ grant_types: ['authorization_code'] })
     const tokens = await tokensOf(await drawbridge.redeem(clientId, await drawbridge.code(clientId)))
     expect(tokens).not.toHaveProperty('refresh_token')
@@ -356,7 +356,7 @@ describe('client authentication (RFC 6749 2.3)', () => {
     return { id, secret, refreshToken: tokens.refresh_token }
   }
 
-  it('takes the secret by body or by header', async () => {
+  it('RFC 6749 2.3.1: takes the secret by body or by header', async () => {
     const { id, secret, refreshToken } = await confidential()
     const fields = { grant_type: 'refresh_token', refresh_token: refreshToken }
     const byHeader = await drawbridge.postForm('/oauth/token', fields, basic(id, secret))

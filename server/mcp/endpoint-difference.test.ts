@@ -287,7 +287,7 @@ describe('what is answered here is answered as the SDK answers it', () => {
     }
   })
 
-  it('and that were requests good and bad, of both eras', () => {
+  it('MCP transport Base-Protocol: and that were requests good and bad, of both eras', () => {
     const many = [200, 202, 400, 404].map((status) => [status, (statuses.get(status) ?? 0) > 50])
     expect(many).toEqual([
       [200, true],

@@ -51,7 +51,11 @@ const both = 'Accept: application/json, text/event-stream'
 
 describe('a tool learns that its client is gone', () => {
   it.each<[string, object, string[]]>([
-    ['at 2026-07-28, where that cancels the call', { _meta: meta }, [both, ...modern]],
+    [
+      'MCP transport Cancellation: at 2026-07-28, where that cancels the call',
+      { _meta: meta },
+      [both, ...modern],
+    ],
     ['at 2026-07-28 on a stream', { _meta: { ...meta, progressToken: 1 } }, [both, ...modern]],
     ['without a session at 2025-11-25', {}, [both]],
     ['without a session on a stream', { _meta: { progressToken: 1 } }, [both]],

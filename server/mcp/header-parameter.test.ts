@@ -11,7 +11,7 @@ describe('headers and arguments (MCP 2026-07-28 transports, Mcp-Param-*)', () =>
     ['no base64', 'string', 'eu', '=?base64?%?=', true],
     ['not needed: no argument', 'string', undefined, undefined, false],
     ['there without an argument: ignored', 'string', undefined, 'eu', false],
-    ['not needed: null', 'string', null, undefined, false],
+    ['MCP transport Custom-Headers: not needed: null', 'string', null, undefined, false],
     ['another way to write the number', 'integer', 42, '42.0', false],
     ['another number', 'integer', 42, '43', true],
     ['no number', 'integer', 42, '0x2A', true],

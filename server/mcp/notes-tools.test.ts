@@ -28,7 +28,7 @@ async function call(
 }
 
 describe('the built-in tools', () => {
-  it('call the web app as the user, and nothing else', async () => {
+  it('MCP auth Access-Token-Privilege-Restriction: call the web app as the user, and nothing else', async () => {
     const seen: string[] = []
     await call('delete_note', { id: 'a_b-9' }, async (request) => {
       seen.push(request.method, request.url, request.headers.get('authorization') ?? '')

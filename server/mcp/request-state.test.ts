@@ -44,7 +44,7 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
     ['other arguments', call({ arguments: { a: 2, b: [{ c: 2 }] } })],
     ['another method', call({}, 'prompts/get')],
     ['no request', { ...call(), body: undefined }],
-  ])('is refused from %s', (_from, incoming) => {
+  ])('MCP transport MRTR: is refused from %s', (_from, incoming) => {
     const sealed = codec.seal('state', call())
     expect(() => codec.open(sealed, incoming)).toThrow(RangeError)
   })
@@ -54,7 +54,7 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
     ['changed', (sealed: string) => sealed.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))],
     ['empty', () => ''],
     ['made up', () => 'a.AAAA'],
-  ])('is refused when it is %s', (_how, change) => {
+  ])('MCP transport MRTR: is refused when it is %s', (_how, change) => {
     const sealed = codec.seal('state', call())
     expect(() => codec.open(change(sealed), call())).toThrow(RangeError)
   })

@@ -109,7 +109,7 @@ async function settled(): Promise<void> {
 }
 
 describe('subscriptions/listen (MCP 2026-07-28)', () => {
-  it('acknowledges first, then sends what was asked for, each with the id of the request', async () => {
+  it('MCP transport Subscriptions: acknowledges first, then sends what was asked for, each with the id of the request', async () => {
     const stream = readMessages(
       await listen({ toolsListChanged: true, resourceSubscriptions: ['test://watched'] }),
     )
@@ -182,23 +182,26 @@ describe('subscriptions/listen (MCP 2026-07-28)', () => {
   it.each<[string, () => void]>([
     ['the grant has ended', () => (live = false)],
     ['the token has run out', () => runtime.advance(600)],
-  ])('ends, with its result, within 15 seconds after %s', async (_when, happen) => {
-    const stream = readMessages(await listen())
-    await vi.advanceTimersByTimeAsync(2 * checkMs)
-    endpoint.notify.toolsChanged()
-    happen()
-    await vi.advanceTimersByTimeAsync(checkMs)
-    const messages = await stream.rest()
-    expect(messages.map(({ message }) => message.method ?? message.id)).toEqual([
-      'notifications/subscriptions/acknowledged',
-      'notifications/tools/list_changed',
-      1,
-    ])
-    expect(messages.at(-1)?.message.result).toMatchObject({
-      resultType: 'complete',
-      _meta: { 'io.modelcontextprotocol/subscriptionId': 1 },
-    })
-  })
+  ])(
+    'MCP transport Subscriptions: ends, with its result, within 15 seconds after %s',
+    async (_when, happen) => {
+      const stream = readMessages(await listen())
+      await vi.advanceTimersByTimeAsync(2 * checkMs)
+      endpoint.notify.toolsChanged()
+      happen()
+      await vi.advanceTimersByTimeAsync(checkMs)
+      const messages = await stream.rest()
+      expect(messages.map(({ message }) => message.method ?? message.id)).toEqual([
+        'notifications/subscriptions/acknowledged',
+        'notifications/tools/list_changed',
+        1,
+      ])
+      expect(messages.at(-1)?.message.result).toMatchObject({
+        resultType: 'complete',
+        _meta: { 'io.modelcontextprotocol/subscriptionId': 1 },
+      })
+    },
+  )
 
   it('goes on while the store is away', async () => {
     const stream = readMessages(await listen())
@@ -258,15 +261,18 @@ describe('a call of 2026-07-28 that streams', () => {
   it.each<[string, (stream: MessageReader, client: AbortController) => Promise<void> | void]>([
     ['closes the stream', (stream) => stream.cancel()],
     ['hangs up', (_stream, client) => client.abort()],
-  ])('is cancelled when the client %s (MCP 2026-07-28 cancellation)', async (_how, leave) => {
-    const client = new AbortController()
-    const stream = await startCall(ada(), client.signal)
-    await settled()
-    expect(calls[0]?.aborted).toBe(false)
-    await leave(stream, client)
-    await settled()
-    expect(calls[0]?.aborted).toBe(true)
-  })
+  ])(
+    'MCP transport Cancellation: is cancelled when the client %s (MCP 2026-07-28 cancellation)',
+    async (_how, leave) => {
+      const client = new AbortController()
+      const stream = await startCall(ada(), client.signal)
+      await settled()
+      expect(calls[0]?.aborted).toBe(false)
+      await leave(stream, client)
+      await settled()
+      expect(calls[0]?.aborted).toBe(true)
+    },
+  )
 
   it('goes on when its token runs out', async () => {
     const stream = await startCall()
@@ -360,7 +366,7 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
     })
   })
 
-  it('refuses a state that is older than ten minutes', async () => {
+  it('MCP transport MRTR: refuses a state that is older than ten minutes', async () => {
     const requestState = await ask()
     runtime.advance(600)
     expect(await (await round({ ...answers, requestState })).json()).toMatchObject({
@@ -377,7 +383,7 @@ describe('what is announced', () => {
     params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
   }
 
-  it('is made good: without sessions there are no notices and no logs up to 2025-11-25', async () => {
+  it('MCP transport Discovery: is made good: without sessions there are no notices and no logs up to 2025-11-25', async () => {
     const { result } = (await (await exchange(endpoint, ada(), initialize)).json()) as {
       result: { capabilities: object }
     }

@@ -123,7 +123,7 @@ async function waitForCalls(count: number): Promise<void> {
 }
 
 describe('a session of the revisions up to 2025-11-25', () => {
-  it('begins with initialize, has an id that cannot be guessed, and ends with DELETE', async () => {
+  it('MCP security Session-Hijacking: begins with initialize, has an id that cannot be guessed, and ends with DELETE', async () => {
     const [id, other] = [await open(), await open()]
     expect(id).toMatch(/^[\w-]{32}$/)
     expect(other).not.toBe(id)
@@ -275,7 +275,7 @@ describe('notices of a session', () => {
     expect(await subscribe(0)).toHaveProperty('result')
   })
 
-  it('that a client missed are sent again after the last one that it saw', async () => {
+  it('MCP transport Earlier-Revisions: that a client missed are sent again after the last one that it saw', async () => {
     const id = await open()
     const stream = readMessages(await listen(id))
     endpoint.notify.toolsChanged()
@@ -338,7 +338,7 @@ describe('how many sessions there are', () => {
     expect(await open(eve)).not.toBe('')
   })
 
-  it('counts none that is idle for half an hour', async () => {
+  it('MCP security Session-Hijacking: counts none that is idle for half an hour', async () => {
     const id = await open()
     runtime.advance(1799)
     expect(await isOpen(id)).toBe(true)

@@ -22,7 +22,7 @@ function open({ table, runtime }: ReturnType<typeof createTable>, userId: string
 }
 
 describe('the sessions of a process', () => {
-  it('are found by their owner alone (MCP security best practices, session hijacking)', () => {
+  it('MCP security Session-Hijacking: are found by their owner alone (MCP security best practices, session hijacking)', () => {
     const { table } = createTable()
     table.add('id', { userId: 'ada', owner: 'ada 1' }, 'session')
     expect(table.find('id', 'ada 1')?.session).toBe('session')

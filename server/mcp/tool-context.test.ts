@@ -31,7 +31,7 @@ describe('the token of the user', () => {
     'https://ref.provider.example:8443/',
     'https://ref.provider.example.elsewhere.example/',
     'https://sub.ref.provider.example/',
-  ])('does not go to %s, and neither does the API key', async (input) => {
+  ])('MCP security Token-Passthrough: does not go to %s, and neither does the API key', async (input) => {
     const { headers } = await sent(input)
     expect([headers.get('authorization'), headers.get('apikey')]).toEqual([null, null])
   })
@@ -59,7 +59,7 @@ describe('the token of the user', () => {
     },
   )
 
-  it('follows no redirect', async () => {
+  it('MCP security Token-Passthrough: follows no redirect', async () => {
     expect((await sent('/a')).redirect).toBe('error')
     expect((await sent('/a', { redirect: 'follow' })).redirect).toBe('error')
     expect((await sent('/a', { redirect: 'manual' })).redirect).toBe('manual')

@@ -56,7 +56,7 @@ describe.each([
   })
 
   it.each([[{}], [{ to: 0 }], [{ to: '3' }], [{ to: 1, more: 1 }], [undefined], ['text'], [[1]]])(
-    '%j never reaches it, and the model learns why',
+    'MCP transport Tools: %j never reaches it, and the model learns why',
     async (input) => {
       const { got, result, text, reported } = await callTool({ inputSchema }, input)
       expect([got, reported]).toEqual([[], []])
@@ -84,7 +84,7 @@ describe('a schema that cannot be used', () => {
     ],
     ['a keyword that is wrong', { type: 'object', properties: { a: { type: 'strng' } } }, /inputSchema: ./],
     [
-      'a reference to elsewhere',
+      'MCP transport Tools: a reference to elsewhere',
       { type: 'object', properties: { a: { $ref: 'https://a.example/s' } } },
       /inputSchema: ./,
     ],
@@ -148,7 +148,7 @@ describe('what a tool answers (MCP tools, results)', () => {
     ['fits', { structuredContent: { sum: 1 } }, false],
     ['does not fit', { structuredContent: { sum: 'one' } }, true],
     ['is missing', 'Sum: 1', true],
-  ])('structured content that %s its outputSchema', async (_name, answer, failed) => {
+  ])('MCP transport Tools: structured content that %s its outputSchema', async (_name, answer, failed) => {
     const { result, reported } = await callTool({ outputSchema, answer: () => answer })
     expect([result.isError === true, reported.length > 0]).toEqual([failed, failed])
   })

@@ -30,7 +30,7 @@ const neverRedirected: NegativeCase[] = [
   stranded('RFC 6749 4.1.2.1: without a client_id nobody is redirected', { client_id: undefined }),
   stranded('RFC 6749 3.1: an empty client_id is a missing one', { client_id: '' }),
   stranded('RFC 6749 4.1.2.1: an unknown client', { client_id: 'nobody' }),
-  stranded('RFC 9700 4.11.2: an unknown client with an address of its own', {
+  stranded('RFC 9700 4.11.2, MCP auth Open-Redirection: an unknown client with an address of its own', {
     client_id: 'nobody',
     redirect_uri: 'https://evil.example/callback',
   }),
@@ -38,20 +38,24 @@ const neverRedirected: NegativeCase[] = [
   stranded('RFC 6749 3.1: redirect_uri twice', {
     redirect_uri: ['{redirect_uri}', 'https://evil.example/'],
   }),
-  stranded('RFC 6749 3.1.2.3: no redirect_uri of a client with several', {
+  stranded('RFC 6749 3.1.2.3, OAuth 2.1 2.3.2: no redirect_uri of a client with several', {
     client_id: '{two_uris}',
     redirect_uri: undefined,
   }),
   stranded('RFC 9700 4.1.3: another host', { redirect_uri: 'https://evil.example/callback' }),
   stranded('RFC 9700 4.1.3: another path', { redirect_uri: 'http://127.0.0.1:4711/other' }),
-  stranded('RFC 9700 4.1.3: a path below the registered one', { redirect_uri: '{redirect_uri}/evil' }),
+  stranded('RFC 9700 4.1.3, MCP auth Open-Redirection: a path below the registered one', {
+    redirect_uri: '{redirect_uri}/evil',
+  }),
   stranded('RFC 9700 4.1.3: a path that climbs back', {
     redirect_uri: 'http://127.0.0.1:4711/x/../callback',
   }),
   stranded('RFC 9700 4.1.3: an encoded letter in the path', {
     redirect_uri: 'http://127.0.0.1:4711/%63allback',
   }),
-  stranded('RFC 9700 4.1.3: one parameter more', { redirect_uri: '{redirect_uri}?next=evil' }),
+  stranded('RFC 9700 4.1.3, MCP security Confused-Deputy: one parameter more', {
+    redirect_uri: '{redirect_uri}?next=evil',
+  }),
   stranded('RFC 9700 4.1.3: the registered host as user name', {
     client_id: '{two_uris}',
     redirect_uri: 'https://client.example@evil.example/callback',
@@ -119,7 +123,11 @@ const wentBack: NegativeCase[] = [
   refused('RFC 6749 A.4: a back-slash in scope', { scope: 'mcp\\' }, 'invalid_scope'),
   refused('RFC 6749 A.4: a line end in scope', { scope: 'mcp\nmcp' }, 'invalid_scope'),
   refused('RFC 6749 A.4: a letter beyond ASCII in scope', { scope: 'mcp é' }, 'invalid_scope'),
-  refused('RFC 7636 4.4.1: no code_challenge', { code_challenge: undefined }, 'invalid_request'),
+  refused(
+    'RFC 7636 4.4.1, OAuth 2.1 4.1.2.1: no code_challenge',
+    { code_challenge: undefined },
+    'invalid_request',
+  ),
   refused('RFC 7636 4.4.1: an empty code_challenge', { code_challenge: '' }, 'invalid_request'),
   refused('RFC 9700 2.1.1: plain', { code_challenge_method: 'plain' }, 'invalid_request'),
   refused(
@@ -145,13 +153,13 @@ const wentBack: NegativeCase[] = [
     'invalid_request',
   ),
   refused(
-    'RFC 9700 4.8.2: no PKCE at all',
+    'RFC 9700 4.8.2, Spec 5.2, MCP auth Authorization-Code-Protection, RFC 8252 8.1: no PKCE at all',
     { code_challenge: undefined, code_challenge_method: undefined },
     'invalid_request',
   ),
   refused('RFC 8707 2: a foreign resource', { resource: 'https://other.example/mcp' }, 'invalid_target'),
   refused(
-    'RFC 8707 2.1: a foreign resource beside ours',
+    'RFC 8707 2.1, MCP auth Token-Audience-Binding: a foreign resource beside ours',
     { resource: ['{resource}', 'https://other.example/mcp'] },
     'invalid_target',
   ),
@@ -188,7 +196,11 @@ const wentBack: NegativeCase[] = [
     'login_required',
   ),
   refused('OAuth 2.1 4.1.2: response_mode=fragment', { response_mode: 'fragment' }, 'invalid_request'),
-  refused('OAuth 2.1 4.1.1: an unknown response_mode', { response_mode: 'web_message' }, 'invalid_request'),
+  refused(
+    'OAuth 2.1 4.1.1, RFC 9700 4.17: an unknown response_mode',
+    { response_mode: 'web_message' },
+    'invalid_request',
+  ),
   refused(
     'RFC 6749 A.5: an endless state, which is not echoed',
     { state: 's'.repeat(4097) },
@@ -243,7 +255,7 @@ const methods: NegativeCase[] = [
     { status: 405, error: 'method_not_allowed', headers: { 'access-control-allow-origin': undefined } },
   ),
   row(
-    'RFC 9700 4.16: the login page cannot be framed',
+    'RFC 9700 4.16, RFC 6749 10.13: the login page cannot be framed',
     { path: '/oauth/authorize', query: good },
     {
       status: 200,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { baseUrl, type DrawbridgeFixture } from '../../server/testing/drawbridge-fixture.ts'
 import { createStage, type Stage } from './negative-stage.ts'
-import { isListed } from './requirements/documents.ts'
+import { readTitle } from './section.ts'
 
 /** A value, several under one name, or undefined: left out. Texts may name what the stage has, as in `{client}`. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -40,8 +40,8 @@ export type Step =
   | { request: CaseRequest; expected: Expected; keep?: Readonly<Record<string, string>> }
 
 /**
- * A row: the rule with the document and section that it is from, and what is done. The title has the form of
- * `sectionOfTitle`, and its section a row in `docs/conformance.md`.
+ * A row: the rule with the document and section that it is from, and what is done. The title begins with the
+ * section, in the form that `readTitle` reads.
  */
 export interface NegativeCase {
   title: string
@@ -55,7 +55,7 @@ export function row(title: string, request: CaseRequest, expected: Expected): Ne
 
 /** Plays one row against `drawbridge`, with a cast of its own. */
 export async function playCase({ title, steps }: NegativeCase, drawbridge: DrawbridgeFixture): Promise<void> {
-  expect(isListed(title), `${title}: docs/conformance.md has the document and the section`).toBe(true)
+  expect(readTitle(title), `${title}: begins with a document and a section`).toBeDefined()
   const stage = createStage(drawbridge)
   // Whoever signs in counts against the limits of the account, which are per quarter of an hour.
   drawbridge.runtime.advance(900)

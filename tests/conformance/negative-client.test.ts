@@ -20,7 +20,12 @@ const keyedForm = { client_id: '{keyed}', code: '{keyed_code}', client_assertion
 const clientFails = bad('invalid_client', 401)
 
 const authentication: NegativeCase[] = [
-  web('RFC 6749 3.2.1: a client with a secret comes without it', {}, {}, clientFails),
+  web(
+    'RFC 6749 3.2.1, RFC 9700 2.5, OAuth 2.1 3.2.1: a client with a secret comes without it',
+    {},
+    {},
+    clientFails,
+  ),
   web('RFC 6749 2.3.1: an empty secret is none', { client_secret: '' }, {}, clientFails),
   web('RFC 6749 2.3.1: a wrong secret in the form', { client_secret: 'wrong' }, {}, clientFails),
   web(
@@ -36,7 +41,7 @@ const authentication: NegativeCase[] = [
     challenged,
   ),
   web(
-    'RFC 6749 2.3: two methods at once',
+    'RFC 6749 2.3, OAuth 2.1 2.4: two methods at once',
     { client_secret: '{client_secret}' },
     { authorization: '{basic}' },
     bad('invalid_request'),
@@ -57,7 +62,7 @@ const authentication: NegativeCase[] = [
     challenged,
   ),
   {
-    title: 'RFC 6749 2.3.1: the secret in the query does not count',
+    title: 'RFC 6749 2.3.1, OAuth 2.1 2.4.1: the secret in the query does not count',
     steps: [
       {
         request: { ...token(webForm), query: { client_secret: '{client_secret}' } },

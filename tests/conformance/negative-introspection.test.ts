@@ -90,7 +90,7 @@ const introspections: NegativeCase[] = [
     inactive,
   ),
   row(
-    'RFC 7662 2.2: a wrong hint does not hide a token',
+    'RFC 7662 2.2, RFC 7662 2.1: a wrong hint does not hide a token',
     ask({ token: '{web_access_token}', token_type_hint: 'refresh_token' }),
     {
       status: 200,

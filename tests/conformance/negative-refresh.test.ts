@@ -30,7 +30,7 @@ const refreshes: NegativeCase[] = [
     'invalid_grant',
   ),
   refusedRefresh(
-    'RFC 6749 10.4: the refresh token of another client',
+    'RFC 6749 10.4, RFC 9700 4.14.2, OAuth 2.1 4.3: the refresh token of another client',
     { client_id: '{other}' },
     'invalid_grant',
   ),
@@ -53,7 +53,7 @@ const refreshes: NegativeCase[] = [
   ),
   refusedRefresh('RFC 6749 3.3: a scope that none can be', { scope: 'mcp "admin"' }, 'invalid_scope'),
   refusedRefresh(
-    'RFC 8707 2.2: a foreign resource, before anything is rotated',
+    'RFC 8707 2.2, OAuth 2.1 3.2.3: a foreign resource, before anything is rotated',
     { resource: 'https://other.example/' },
     'invalid_target',
   ),

@@ -16,10 +16,12 @@ const refused = (title: string, changes: Record<string, unknown>): NegativeCase 
   row(title, register(changes), bad('invalid_client_metadata'))
 
 const uris: NegativeCase[] = [
-  refusedUri('RFC 7591 2: no redirect_uris for the code grant', undefined),
+  refusedUri('RFC 7591 2, RFC 8252 8.4: no redirect_uris for the code grant', undefined),
   refusedUri('RFC 7591 2: an empty list of redirect_uris', []),
   refusedUri('RFC 7591 3.2.2: one bad address beside a good one', ['{redirect_uri}', 'http://evil.example/']),
-  refusedUri('OAuth 2.1 2.3.1: http beyond loopback', ['http://client.example/callback']),
+  refusedUri('OAuth 2.1 2.3.1, MCP auth Communication-Security, RFC 9700 2.6: http beyond loopback', [
+    'http://client.example/callback',
+  ]),
   refusedUri('OAuth 2.1 2.3: a fragment', ['https://client.example/callback#x']),
   refusedUri('OAuth 2.1 2.3: an empty fragment', ['https://client.example/callback#']),
   refusedUri('OAuth 2.1 2.3: no absolute URI', ['/callback']),
@@ -32,7 +34,9 @@ const uris: NegativeCase[] = [
   refusedUri('RFC 9700 4.1.3: a line end', ['https://client.example/\r\nSet-Cookie: x=y']),
   refusedUri('RFC 9700 4.1.3: a blank', ['https://client.example/a b']),
   refusedUri('RFC 9700 4.1.3: a letter beyond ASCII', ['https://clíent.example/']),
-  refusedUri('RFC 8252 7.1: a private-use scheme that nobody allowed', ['com.evil.app:/callback']),
+  refusedUri('RFC 8252 7.1, OAuth 2.1 2.3.1: a private-use scheme that nobody allowed', [
+    'com.evil.app:/callback',
+  ]),
   refusedUri('RFC 8252 7.3: a host that only begins like loopback', [
     'http://127.0.0.1.evil.example/callback',
   ]),
@@ -107,7 +111,7 @@ const metadata: NegativeCase[] = [
     { ...bad('method_not_allowed', 405), headers: { allow: /\bPOST\b/ } },
   ),
   row(
-    'RFC 7591 3.2.1: the client cannot choose its id',
+    'RFC 7591 3.2.1, RFC 9700 2.6, OAuth 2.1 7.4: the client cannot choose its id',
     register({ client_id: 'mcpc_mine', client_secret: 'mine' }),
     {
       status: 201,

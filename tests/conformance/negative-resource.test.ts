@@ -80,7 +80,7 @@ const discovery: NegativeCase[] = [
       ],
     },
   }),
-  row('RFC 9207 3: that iss comes is said', get(server), {
+  row('RFC 9207 3, MCP auth Authorization-Response-Validation: that iss comes is said', get(server), {
     status: 200,
     json: { authorization_response_iss_parameter_supported: true },
   }),
@@ -92,7 +92,7 @@ const discovery: NegativeCase[] = [
     status: 200,
     json: { scopes_supported: ['mcp'] },
   }),
-  row('MCP auth Client-ID-Metadata-Documents: said together with the method none', get(server), {
+  row('MCP auth Client-ID-Metadata-Documents, CIMD 5: said together with the method none', get(server), {
     status: 200,
     json: {
       client_id_metadata_document_supported: true,
@@ -124,7 +124,11 @@ const refused: Expected = {
 }
 
 const bearers: NegativeCase[] = [
-  row('RFC 9728 5.1: no credential at all', call({}), challenged),
+  row(
+    'RFC 9728 5.1, MCP auth Protected-Resource-Metadata, OAuth 2.1 5.3.2: no credential at all',
+    call({}),
+    challenged,
+  ),
   row('RFC 9728 5.1: GET without a credential', { path: '/mcp' }, challenged),
   row('RFC 9728 5.1: DELETE without a credential', { path: '/mcp', method: 'DELETE' }, challenged),
   row(
@@ -142,7 +146,7 @@ const bearers: NegativeCase[] = [
     headers: { 'www-authenticate': /scope="mcp"/ },
   }),
   row(
-    'RFC 6750 2.3: a token in the query',
+    'RFC 6750 2.3, MCP auth Access-Token-Usage, RFC 9700 4.3.2, OAuth 2.1 5.1: a token in the query',
     call({}, { query: { access_token: '{access_token}' } }),
     challenged,
   ),
@@ -209,7 +213,7 @@ const bearers: NegativeCase[] = [
     ],
   },
   {
-    title: 'RFC 6750 3.1: an access token after its hour',
+    title: 'RFC 6750 3.1, MCP auth Token-Handling, OAuth 2.1 5.2: an access token after its hour',
     steps: [
       { request: call({ authorization: 'Bearer {access_token}' }), expected: { status: 200 } },
       { advance: 3600 },
@@ -227,7 +231,7 @@ const bearers: NegativeCase[] = [
     { status: 403 },
   ),
   row(
-    'RFC 9110 7.4: a call for another host',
+    'RFC 9110 7.4, MCP security Local-Server: a call for another host',
     call({ authorization: 'Bearer {access_token}', host: 'evil.example' }),
     { status: 421 },
   ),

@@ -99,7 +99,7 @@ const revocations: NegativeCase[] = [
     bad('invalid_request', 415),
   ),
   {
-    title: 'RFC 7009 2.1: with a refresh token everything of the connection is over',
+    title: 'RFC 7009 2.1, RFC 6750 3.1: with a refresh token everything of the connection is over',
     steps: [
       isAlive('access_token'),
       {

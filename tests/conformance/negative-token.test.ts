@@ -70,7 +70,11 @@ const codes: NegativeCase[] = [
     { code_verifier: '' },
     'invalid_request',
   ),
-  refusedCode('RFC 7636 4.6: a wrong code_verifier', { code_verifier: 'x'.repeat(43) }, 'invalid_grant'),
+  refusedCode(
+    'RFC 7636 4.6, RFC 9700 2.1.1: a wrong code_verifier',
+    { code_verifier: 'x'.repeat(43) },
+    'invalid_grant',
+  ),
   refusedCode(
     'RFC 7636 4.1: a code_verifier that is too short',
     { code_verifier: 'x'.repeat(42) },
@@ -97,7 +101,7 @@ const codes: NegativeCase[] = [
     'invalid_target',
   ),
   refusedCode(
-    'RFC 8707 2.2: a foreign resource beside ours',
+    'RFC 8707 2.2, RFC 9700 2.3: a foreign resource beside ours',
     { resource: ['{resource}', 'https://other.example/mcp'] },
     'invalid_target',
   ),
@@ -121,7 +125,7 @@ const codes: NegativeCase[] = [
     ],
   },
   {
-    title: 'RFC 6749 4.1.2: a code a second time, at once',
+    title: 'RFC 6749 4.1.2, RFC 9700 4.3.1: a code a second time, at once',
     steps: [
       { request: redeem(), expected: issued, keep: { first: 'access_token' } },
       { request: redeem(), expected: bad('invalid_grant') },
@@ -169,7 +173,7 @@ const codes: NegativeCase[] = [
 
 const transport: NegativeCase[] = [
   row(
-    'RFC 6749 3.2: GET, which would put the code into a URL',
+    'RFC 6749 3.2, OAuth 2.1 3.2: GET, which would put the code into a URL',
     { path: '/oauth/token', query: { ...codeForm } },
     {
       status: 405,

@@ -43,7 +43,7 @@ const pendingOf = async (browser: Browser): Promise<number> => {
 }
 
 describe('the answer to the client', () => {
-  it('RFC 6749 3.1.2: keeps the query that the redirect URI has', async () => {
+  it('RFC 6749 3.1.2, OAuth 2.1 2.3: keeps the query that the redirect URI has', async () => {
     const target = 'https://quill.example/cb?tenant=1&x=%20'
     const { client_id: id } = await drawbridge.register({ redirect_uris: [target] })
     const asked = { redirect_uri: target }
@@ -74,7 +74,7 @@ describe('the answer to the client', () => {
     expect(url.searchParams.has('code')).toBe(true)
   })
 
-  it('RFC 9207 2: a page that leads to an app by its own scheme names the issuer, too', async () => {
+  it('RFC 9207 2, MCP auth Authorization-Response-Validation: a page that leads to an app by its own scheme names the issuer, too', async () => {
     const target = 'cursor://anysphere.cursor-mcp/oauth/callback'
     const { client_id: id } = await drawbridge.register({ redirect_uris: [target] })
     const { html } = await drawbridge.signIn(id, undefined, { redirect_uri: target })
@@ -83,7 +83,7 @@ describe('the answer to the client', () => {
     expect(new URL(link).searchParams.has('code')).toBe(true)
   })
 
-  it('RFC 9700 4.12: follows the posted password by 303, so that no form is sent on', async () => {
+  it('RFC 9700 4.12, OAuth 2.1 7.5.4: follows the posted password by 303, so that no form is sent on', async () => {
     const browser = drawbridge.browser()
     const page = await browser.visit(drawbridge.authorizeUrl(clientId))
     const transaction = /name="transaction" value="([^"]*)"/.exec(page.html)?.[1] ?? ''
@@ -128,7 +128,7 @@ describe('the redemption', () => {
     expect((await drawbridge.refresh(clientId, token, unused)).status).toBe(200)
   })
 
-  it('RFC 6749 5.1: the answer names the scope when it is another than was asked for', async () => {
+  it('RFC 6749 5.1, RFC 6749 3.3: the answer names the scope when it is another than was asked for', async () => {
     const { url } = await drawbridge.signIn(clientId, undefined, { scope: 'openid mcp admin' })
     const response = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
     expect(await response.json()).toMatchObject({ scope: 'mcp' })
@@ -136,7 +136,7 @@ describe('the redemption', () => {
 })
 
 describe('consent', () => {
-  it('RFC 6749 10.2: a browser that allowed a client is asked again, by it and by every other', async () => {
+  it('RFC 6749 10.2, MCP auth Confused-Deputy, MCP security Confused-Deputy, OAuth 2.1 7.3.1: a browser that allowed a client is asked again, by it and by every other', async () => {
     const browser = drawbridge.browser()
     expect((await drawbridge.signIn(clientId, browser)).url.searchParams.has('code')).toBe(true)
     const { client_id: other } = await drawbridge.register()
@@ -175,7 +175,7 @@ describe('redirect URIs of private-use schemes', () => {
 })
 
 describe('a client id metadata document', () => {
-  it('CIMD 4.5: returns to an address of the document alone', async () => {
+  it('CIMD 4.5, MCP auth Client-ID-Metadata-Documents: returns to an address of the document alone', async () => {
     const asked = { redirect_uri: 'https://quill.example/cb' }
     const good = await drawbridge.signIn(documentId, undefined, asked)
     expect(good.url.href).toMatch(/^https:\/\/quill\.example\/cb\?code=/)

@@ -70,7 +70,7 @@ const call = (params: object = {}, headers: Sent['headers'] = {}): Sent => ({
 const list = (headers: Sent['headers'] = {}): Sent => ({ method: 'tools/list', headers })
 const encoded = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
 
-describe('a request of 2026-07-28 that is refused, with its own id', () => {
+describe('Spec 2: a request of 2026-07-28 that is refused, with its own id', () => {
   it.each<[rule: string, sent: Sent, status: number, code: number]>([
     [
       'MCP transport Server-Validation: no version header',
@@ -288,7 +288,7 @@ describe('an answer that streams', () => {
       ([, data = '']) => JSON.parse(data) as Record<string, unknown>,
     )
 
-  it('MCP transport Receiving-Messages: holds notifications of this request, and ends with its response', async () => {
+  it('MCP transport Receiving-Messages, Spec 4: holds notifications of this request, and ends with its response', async () => {
     const response = await work()
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const messages = await messagesOf(response)

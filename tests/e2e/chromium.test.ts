@@ -172,7 +172,7 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await page.close()
   })
 
-  it('the login page does not load inside a frame of another page', async () => {
+  it('RFC 9700 4.16: the login page does not load inside a frame of another page', async () => {
     const page = await chromium.browser.newPage()
     await openLogin(page)
     const login = page.url()

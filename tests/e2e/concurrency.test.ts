@@ -48,7 +48,7 @@ describe('many requests at the same moment', () => {
     expect((await client.refresh(pair.refresh_token)).status).toBe(200)
   })
 
-  it('with one code exactly one gets tokens, and they work', async () => {
+  it('OAuth 2.1 4.1.3: with one code exactly one gets tokens, and they work', async () => {
     const client = await registerPlainClient(server)
     const code = await client.code(person)
     const answers = await times(10, () => client.redeem(code))

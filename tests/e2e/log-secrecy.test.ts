@@ -118,7 +118,7 @@ async function useTheOtherEndpoints(tokens: Tokens): Promise<number[]> {
 }
 
 describe('the log at its most talkative', () => {
-  it('tells what happened without any of the secrets', async () => {
+  it('MCP auth Token-Theft, RFC 6749 10.3: tells what happened without any of the secrets', async () => {
     const client = await registerPlainClient(server)
     const tokens = await client.connect(person)
     await callTool(server, tokens.access_token, 'add_note', { text: 'a note' })
@@ -214,7 +214,7 @@ describe('the ledger', () => {
 })
 
 describe('the data at rest', () => {
-  it('holds no token, code or password that could be used', async () => {
+  it('MCP auth Token-Theft, RFC 9700 4.9.3: holds no token, code or password that could be used', async () => {
     await server.kill('SIGTERM')
     const folder = join(server.directory, '.drawbridge')
     const files = readdirSync(folder).filter((name) => name.startsWith('server.db'))

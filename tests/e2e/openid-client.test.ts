@@ -30,7 +30,7 @@ const authentications = [
 
 describe('openid-client', () => {
   it.each(authentications)(
-    'registers with $method and goes the whole way, every check on',
+    'Spec 9, MCP auth Overview, RFC 9700 4.4.2.1, RFC 9207 2.4: registers with $method and goes the whole way, every check on',
     async ({ method, authenticate }) => {
       const configuration = await openid.dynamicClientRegistration(
         new URL(server.baseUrl),

@@ -72,7 +72,7 @@ describe('@modelcontextprotocol/sdk, revision 2025-11-25', () => {
     },
   )
 
-  it('asks for the resource and the scope that the challenge names', async () => {
+  it('MCP auth Scope-Selection-Strategy: asks for the resource and the scope that the challenge names', async () => {
     const provider = new MemoryOAuthProvider()
     await (await signIn(provider)).close()
     const parameters = provider.authorizationUrls[0]?.searchParams

@@ -60,7 +60,7 @@ async function textOf(client: Client, name: string, input = {}): Promise<string>
 }
 
 describe.each(eras)('@modelcontextprotocol/client, negotiating $mode', ({ mode, era, revision }) => {
-  it(`speaks ${revision}: registers, signs in, lists and calls tools`, async () => {
+  it(`Spec 5.2, MCP transport Versioning: speaks ${revision}: registers, signs in, lists and calls tools`, async () => {
     const client = await signIn(new MemoryOAuthProvider(), mode)
     expect(client.getProtocolEra()).toBe(era)
     expect(client.getNegotiatedProtocolVersion()).toBe(revision)
@@ -89,7 +89,7 @@ describe.each(eras)('@modelcontextprotocol/client, negotiating $mode', ({ mode, 
     await client.close()
   })
 
-  it('does not redeem a code that another issuer sent', async () => {
+  it('MCP auth Mix-Up-Attacks: does not redeem a code that another issuer sent', async () => {
     const provider = new MemoryOAuthProvider()
     const transport = createTransport(provider)
     await expect(createClient(mode).connect(transport)).rejects.toThrow(UnauthorizedError)

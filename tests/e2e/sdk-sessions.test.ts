@@ -132,7 +132,7 @@ describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
     await Promise.all([first.client.close(), second.client.close()])
   })
 
-  it('a session id is of no use with the token of another user', async () => {
+  it('MCP security Session-Hijacking: a session id is of no use with the token of another user', async () => {
     const { client, transport } = await open2025(ada, 'ada')
     for (const method of ['POST', 'GET', 'DELETE']) {
       const answer = await server.fetch(server.mcpUrl, {

@@ -129,13 +129,13 @@ function expectTools({ status, contentType, body }: Answer): void {
 }
 
 describe('a token taken out of the cookies of the web app (5.4)', () => {
-  it('lists the tools with exactly the headers of section 4', async () => {
+  it('Spec 4: lists the tools with exactly the headers of section 4', async () => {
     const { jar } = await signInToApp(server)
     const token = accessTokenIn(server, jar)
     expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
   })
 
-  it('is found when the session is split over several cookies', async () => {
+  it('Spec 5.4: is found when the session is split over several cookies', async () => {
     const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
     const names = [...jar.cookies.keys()]
     expect(names.length).toBeGreaterThan(2)

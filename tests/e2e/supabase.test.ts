@@ -41,7 +41,7 @@ function userId(email: string): string {
 }
 
 describe('a server in front of an auth API of its own', () => {
-  it('signs in with a password; only tools that any web app has are offered', async () => {
+  it('Spec 1: signs in with a password; only tools that any web app has are offered', async () => {
     const person = await createPerson(server)
     const { access_token: token } = await client.connect(person)
     expect(await callTool(server, token, 'whoami')).toBe(`You are ${person.email}.`)

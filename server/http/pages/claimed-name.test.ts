@@ -5,7 +5,11 @@ describe('claimedName', () => {
   test.each([
     ['an ordinary name', 'Claude Code', 'Claude Code'],
     ['space around and inside', '  Claude \n\t Code\u2028 ', 'Claude Code'],
-    ['direction overrides and isolates', 'evil\u202egnp.exe\u2066\u2069\u200f', 'evilgnp.exe'],
+    [
+      'MCP security Confused-Deputy: direction overrides and isolates',
+      'evil\u202egnp.exe\u2066\u2069\u200f',
+      'evilgnp.exe',
+    ],
     ['zero-width and soft hyphen', 'Cl\u200bau\u00adde\ufeff\u2060', 'Claude'],
     ['control characters', 'Cla\u0000ude\u009f', 'Cla ude'],
     ['private-use characters and lone surrogates', 'Cla\ue000ude\ud800', 'Claude'],

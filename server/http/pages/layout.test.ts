@@ -42,7 +42,7 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
     expect(page).not.toMatch(/<[^>]*\son\w+=|href="javascript:/i)
   })
 
-  test('reaches for no address but the ones it was given', () => {
+  test('RFC 9700 4.2.4, CIMD 6.7: reaches for no address but the ones it was given', () => {
     const given =
       /^(https:\/\/notes\.example\.com|https:\/\/claude\.ai\/|https:\/\/w{63}\.example|cursor:\/\/[^"]*|\/oauth\/(?:authorize|device)|\/account\/connections|https:\/\/(?:js\.hcaptcha|challenges\.cloudflare)\.com\/[^"]*|data:image\/svg\+xml,[^"]*)$/
     for (const [, address] of page.matchAll(/\s(?:href|src|action|srcset|poster)="([^"]*)"/g))

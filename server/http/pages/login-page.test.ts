@@ -76,9 +76,19 @@ describe('what is offered', () => {
     ],
     ['no method', { password: false, social: [] }, ['No way to sign in'], [...password, ...google]],
     ['verified client', {}, ['Verified address', 'Asked for by'], [...unchecked, ...warning]],
-    ['unverified client', asking({ client: { name: 'x' } }), unchecked, ['Verified address', 'Asked for by']],
+    [
+      'RFC 7591 5: unverified client',
+      asking({ client: { name: 'x' } }),
+      unchecked,
+      ['Verified address', 'Asked for by'],
+    ],
     ['loopback only', { ...loopbackSample }, [...warning, ...unchecked], ['Verified address']],
-    ['permissions', {}, ['What signing in allows', 'Stay connected for 30 days'], []],
+    [
+      'MCP security Confused-Deputy: permissions',
+      {},
+      ['What signing in allows', 'Stay connected for 30 days'],
+      [],
+    ],
     ['no permissions', asking({ permissions: [] }), [], ['What signing in allows', '<ul']],
     ['no error', {}, [], ['role="alert"', 'aria-describedby', 'autofocus', 'Not signed in']],
     [
@@ -227,7 +237,7 @@ describe('forms', () => {
     expect(cancel).not.toContain('name="provider"')
   })
 
-  test('there is no sign-up form', () => {
+  test('Spec 4: there is no sign-up form', () => {
     const page = loginPage(loginSample)
     expect(page).not.toContain('new-password')
     expect(page).not.toMatch(/<button[^>]*>[^<]*(sign up|create|register)/i)

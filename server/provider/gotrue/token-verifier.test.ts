@@ -115,11 +115,11 @@ describe('time', () => {
 
 describe('a refused token', () => {
   it.each<[rule: string, changes: Record<string, unknown>]>([
-    ['RFC 7519 4.1.1: another issuer', { iss: 'https://evil.supabase.co/auth/v1' }],
+    ['RFC 7519 4.1.1, RFC 8725 3.8: another issuer', { iss: 'https://evil.supabase.co/auth/v1' }],
     ['the issuer with a slash', { iss: `${issuer}/` }],
     ['no issuer', { iss: undefined }],
     ['issuers in a list', { iss: [issuer] }],
-    ['RFC 7519 4.1.3: another audience', { aud: 'anon' }],
+    ['RFC 7519 4.1.3, RFC 8725 3.9: another audience', { aud: 'anon' }],
     ['another audience in a list', { aud: ['anon'] }],
     ['an empty list of audiences', { aud: [] }],
     ['no audience', { aud: undefined }],
@@ -155,7 +155,7 @@ describe('a refused token', () => {
       async () => signSymmetric(await exportSPKI(rsa.publicKey)),
     ],
     ['RFC 8725 2.1: HS256 signed with a published coordinate', () => signSymmetric(String(key.published.x))],
-    ['HS256 without a configured secret', () => signSymmetric(secret)],
+    ['RFC 8725 3.2: HS256 without a configured secret', () => signSymmetric(secret)],
     ['a key of the same kid that is not published', () => signWith(stranger, claims)],
     [
       'RFC 8725 3.10: the key that the token brings along',

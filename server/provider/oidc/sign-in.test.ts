@@ -49,7 +49,7 @@ function tampered(returned: Returned, parameters: Record<string, string | undefi
 }
 
 describe('socialStart', () => {
-  test('asks for a code with PKCE, state and nonce, and keeps their secrets out of the URL', async () => {
+  test('MCP security Confused-Deputy: asks for a code with PKCE, state and nonce, and keeps their secrets out of the URL', async () => {
     const { url, secret } = await fixture.provider.socialStart({ method: 'oidc', callbackUrl })
     const { origin, pathname, searchParams } = new URL(url)
     expect(origin + pathname).toBe(`${fixture.server.issuer}/auth`)
@@ -189,7 +189,7 @@ describe('socialFinish refuses', () => {
   test.each<[string, Record<string, string | undefined>, ProviderFailure]>([
     ['no state', { state: undefined }, 'expired'],
     ['an empty state', { state: '' }, 'expired'],
-    ['another state', { state: 'A'.repeat(43) }, 'expired'],
+    ['MCP security Confused-Deputy: another state', { state: 'A'.repeat(43) }, 'expired'],
     ['a code that the provider never issued', { code: 'guessed' }, 'expired'],
     ['no code', { code: undefined }, 'protocol'],
     ['the iss of another provider (RFC 9207)', { iss: 'https://attacker.example' }, 'protocol'],

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { conformancePage, findProofs } from './conformance-page.ts'
+import { deviations } from './deviations.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+describe('docs/conformance.md', () => {
+  it('is what npm run docs writes', () => {
+    expect(textOf('docs/conformance.md')).toBe(conformancePage())
+  })
+
+  it('stands on at least 300 negative cases', () => {
+    const negative = findProofs().filter(({ file }) => file.startsWith('tests/conformance/negative-'))
+    expect(negative.length).toBeGreaterThanOrEqual(300)
+  })
+
+  it.each(deviations)('shows that this is so: $what', ({ test: [file, title] }) => {
+    const text = textOf(file)
+    expect(
+      ["'", '"', '`'].some((quote) => text.includes(`${title}${quote}`)),
+      `${file}: ${title}`,
+    ).toBe(true)
+  })
+})
