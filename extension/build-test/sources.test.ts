@@ -17,7 +17,7 @@ beforeAll(async () => {
   theirs = mkdtempSync(join(tmpdir(), 'drawbridge-reviewer-'))
   await runWxt(ours, ['zip'])
   await runWxt(ours, ['zip', '-b', 'firefox'])
-}, 60_000)
+}, 120_000)
 afterAll(() => {
   for (const folder of [ours, theirs]) rmSync(folder, { recursive: true })
 })
@@ -45,4 +45,4 @@ it('a reviewer who follows the documented steps gets the packages, byte for byte
     )
     expect(own?.equals(rebuilt ?? Buffer.alloc(0)), name).toBe(true)
   }
-}, 120_000)
+}, 300_000)
