@@ -1,4 +1,4 @@
-// Pictures every screen of the built extension: docs/screenshots/extension/{chromium,firefox}-NAME-{light,dark}.webp, and
+// Pictures every screen of the built extension: screenshots/extension/{chromium,firefox}-NAME-{light,dark}.webp, and
 // from Chromium also NAME-narrow.webp (320 pixels) and NAME-de.webp.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -91,7 +91,7 @@ try {
     console.log(kind)
   }
   // Only a complete set takes the place of the old one.
-  const target = fileURLToPath(new URL('../docs/screenshots/extension/', import.meta.url))
+  const target = fileURLToPath(new URL('../screenshots/extension/', import.meta.url))
   rmSync(target, { recursive: true, force: true })
   cpSync(folder, target, { recursive: true })
 } finally {

@@ -1,4 +1,4 @@
-// Pictures every page of the running product in headless Chromium: docs/screenshots/NAME-{light,dark,narrow}.png.
+// Pictures every page of the running product in headless Chromium: screenshots/NAME-{light,dark,narrow}.png.
 import { mkdtempSync, rmSync, cpSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -295,7 +295,7 @@ if (chromium === undefined) {
   try {
     await pictureAll(chromium, folder)
     // Only a complete set takes the place of the old one.
-    const target = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
+    const target = fileURLToPath(new URL('../screenshots/', import.meta.url))
     rmSync(target, { recursive: true, force: true })
     cpSync(folder, target, { recursive: true })
   } catch (error) {
