@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['{shared,server,bridge,extension,bench,soak,tests}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     environment: 'node',
-    setupFiles: ['tests/patience.ts'],
+    setupFiles: ['tests/support/patience.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // One second by default, which a busy computer may need for nothing at all.

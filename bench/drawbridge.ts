@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { randomBytes } from 'node:crypto'
-import { createBrowser } from '../server/testing/browser.ts'
-import { freePort } from '../server/testing/free-port.ts'
+import { createBrowser } from '../tests/support/server/browser.ts'
+import { freePort } from '../tests/support/server/free-port.ts'
 import { type Child, startChild } from './child.ts'
 
 /** A place for one Drawbridge: its ports and its data folder. */

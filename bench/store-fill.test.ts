@@ -10,7 +10,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../server/testing/grant-sample.ts'
+} from '../tests/support/server/grant-sample.ts'
 import { filledRefreshToken, fillStore } from './store-fill.ts'
 
 const count = 50

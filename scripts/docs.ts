@@ -1,17 +1,17 @@
 // Writes the documents that have a table in the code behind them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth-error.ts'
-import { commandTable } from '../bridge/commands/command-table.ts'
-import { failureTable } from '../bridge/commands/failure-table.ts'
+import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { commandTable } from '../bridge/cli/command-table.ts'
+import { failureTable } from '../bridge/cli/failure-table.ts'
 import { flagOf as bridgeFlagOf, variableOf as bridgeVariableOf } from '../bridge/config/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
-import { flagOf, variablePrefix } from '../server/setting.ts'
-import { settings } from '../server/setting-table.ts'
+import { flagOf, variablePrefix } from '../server/config/setting.ts'
+import { settings } from '../server/config/setting-table.ts'
 import { httpErrors } from '../server/http/http-error.ts'
 import { requestFaults } from '../server/http/request-fault.ts'
-import { type LogEvent, logEvents } from '../server/log-event.ts'
-import { metricTable } from '../server/metrics.ts'
+import { type LogEvent, logEvents } from '../server/observability/log-event.ts'
+import { metricTable } from '../server/observability/metrics.ts'
 import { signInMessages } from '../server/http/sign-in-message.ts'
 import { strandedTexts } from '../server/http/stranded-page.ts'
 import { conformancePage } from '../tests/conformance/conformance-page.ts'
@@ -92,7 +92,7 @@ write(
   'configuration.md',
   `# Configuration of drawbridge-server
 
-Made by \`npm run docs\` from the table of settings in \`server/setting.ts\`.
+Made by \`npm run docs\` from the table of settings in \`server/config/setting.ts\`.
 
 A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
 fault, and so is a file that a setting names and that cannot be used. Every fault is reported at once, under the name that the
@@ -116,7 +116,7 @@ write(
   'errors.md',
   `# What goes wrong, and the next step
 
-Made by \`npm run docs\` from the tables in \`server/http\` and \`shared/oauth-error.ts\`.
+Made by \`npm run docs\` from the tables in \`server/http\` and \`shared/oauth/oauth-error.ts\`.
 
 ## Pages a person sees
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { iconUrl } from '../server/http/pages/bridge-mark.ts'
-import { findChromium, withChromium } from '../server/testing/headless-chromium.ts'
+import { findChromium, withChromium } from '../tests/support/server/headless-chromium.ts'
 
 const folder = fileURLToPath(new URL('../extension/public/icon', import.meta.url))
 

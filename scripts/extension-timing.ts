@@ -6,11 +6,11 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { buildFolder, builtExtension } from '../tests/extension/testing/built-extension.ts'
-import { browsersAtHand, launchBrowser } from '../tests/extension/testing/launch-browser.ts'
-import { startSampleSite, type SampleSite } from '../tests/extension/testing/sample-site.ts'
-import { sessionSample, setCookies } from '../tests/extension/testing/session-sample.ts'
-import type { BrowserKind, TestBrowser } from '../tests/extension/testing/test-browser.ts'
+import { buildFolder, builtExtension } from '../tests/support/browsers/built-extension.ts'
+import { browsersAtHand, launchBrowser } from '../tests/support/browsers/launch-browser.ts'
+import { startSampleSite, type SampleSite } from '../tests/support/browsers/sample-site.ts'
+import { sessionSample, setCookies } from '../tests/support/browsers/session-sample.ts'
+import type { BrowserKind, TestBrowser } from '../tests/support/browsers/test-browser.ts'
 
 const openings = 20
 /** From the click until the paint is reported: an icon that is not pinned comes out of its menu first, which takes its time. */

@@ -5,18 +5,23 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
 import { type App, createApp } from '../server/app.ts'
-import { createConfig } from '../server/config.ts'
+import { createConfig } from '../server/config/config.ts'
 import type { Captcha } from '../server/core/session-provider.ts'
 import { listen } from '../server/http/listener.ts'
-import { captchaSamples } from '../server/http/pages/testing/view-sample.ts'
-import { standInForCaptcha } from '../server/http/pages/testing/stand-in-captcha.ts'
+import { captchaSamples } from '../tests/support/pages/view-sample.ts'
+import { standInForCaptcha } from '../tests/support/pages/stand-in-captcha.ts'
 import type { FetchHandler } from '../server/http/router.ts'
-import { createLog } from '../server/log.ts'
-import { systemRuntime } from '../server/system-runtime.ts'
-import { findChromium, withChromium } from '../server/testing/headless-chromium.ts'
-import { addGrant, grantSample, rotationTerms, successorSample } from '../server/testing/grant-sample.ts'
-import { createLoginFixture, type LoginFixture } from '../server/testing/login-fixture.ts'
-import { providerSample, publicClient, signedIn } from '../server/testing/sign-in-sample.ts'
+import { createLog } from '../server/observability/log.ts'
+import { systemRuntime } from '../server/startup/system-runtime.ts'
+import { findChromium, withChromium } from '../tests/support/server/headless-chromium.ts'
+import {
+  addGrant,
+  grantSample,
+  rotationTerms,
+  successorSample,
+} from '../tests/support/server/grant-sample.ts'
+import { createLoginFixture, type LoginFixture } from '../tests/support/server/login-fixture.ts'
+import { providerSample, publicClient, signedIn } from '../tests/support/server/sign-in-sample.ts'
 
 const appearances = [
   { name: 'light', width: 1280, height: 860, colorScheme: 'light' },

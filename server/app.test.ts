@@ -7,7 +7,7 @@ import {
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
-} from './testing/drawbridge-fixture.ts'
+} from '../tests/support/server/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 afterEach(() => drawbridge.close())

@@ -1,4 +1,4 @@
-import { run } from './command-line.ts'
+import { run } from './cli/command-line.ts'
 
 // Whoever reads our output may stop early, as head does; that is no reason to fail.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../server/testing/free-port.ts'
+import { freePort } from '../tests/support/server/free-port.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 20_000

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
-import { createBrowser } from '../server/testing/browser.ts'
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { createBrowser } from '../tests/support/server/browser.ts'
 import { type ClientTokens, type SystemUnderTest, tokenRequest, tokensOf } from './client.ts'
 import { exchange } from './exchange.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PostgresServer } from '../server/testing/postgres-server.ts'
+import type { PostgresServer } from '../tests/support/server/postgres-server.ts'
 import { planPhases } from './faults.ts'
 import type { FaultyProvider } from './faulty-provider.ts'
 import type { Instance } from './instances.ts'

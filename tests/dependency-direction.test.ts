@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,8 @@ describe('the dependency directions are enforced', () => {
   let folder: string
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'drawbridge-lint-'))
-    writeFileSync(join(folder, '.oxlintrc.json'), readFileSync(join(root, '.oxlintrc.json')))
+    writeFileSync(join(folder, 'oxlint.config.ts'), readFileSync(join(root, 'oxlint.config.ts')))
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -34,28 +35,27 @@ describe('the dependency directions are enforced', () => {
     ['shared/x.ts', '../server/core/grant.ts'],
     ['shared/x.ts', 'node:fs'],
     ['server/core/x.ts', '../http/answer.ts'],
-    ['server/core/x.ts', '../version.ts'],
+    ['server/core/x.ts', '../config/version.ts'],
     ['server/core/x.ts', 'hono'],
     ['server/core/x.ts', 'node:sqlite'],
-    ['server/http/x.ts', '../store/memory/memory.ts'],
-    ['server/http/pages/x.ts', '../../provider/jwks.ts'],
+    ['server/http/x.ts', '../store/sqlite/sqlite.ts'],
+    ['server/http/pages/x.ts', '../../providers/jwks.ts'],
     ['server/http/x.ts', '../app.ts'],
     ['server/mcp/x.ts', '../http/answer.ts'],
     ['server/store/x.ts', '../mcp/tool.ts'],
-    ['server/store/sqlite/x.ts', '../../provider/gotrue/gotrue.ts'],
+    ['server/store/sqlite/x.ts', '../../providers/supabase/gotrue.ts'],
     ['server/store/postgres/x.ts', '../../app.ts'],
-    ['server/provider/oidc/x.ts', '../../store/row.ts'],
+    ['server/providers/openid-connect/x.ts', '../../store/row.ts'],
     ['server/core/x.ts', '../store/sqlite/sqlite.ts'],
-    ['server/provider/x.ts', '../store/memory/memory.ts'],
-    ['server/provider/embedded/x.ts', '../../demo/web-app.ts'],
-    ['server/demo/x.ts', '../provider/gotrue/gotrue.ts'],
-    ['bridge/network/x.ts', '../oauth/login-port.ts'],
-    ['bridge/credentials/x.ts', '../network/http-client.ts'],
+    ['server/providers/x.ts', '../store/sqlite/sqlite.ts'],
+    ['server/sandbox/x.ts', '../providers/jwks.ts'],
+    ['server/sandbox/app/x.ts', '../../providers/supabase/gotrue.ts'],
+    ['bridge/http/x.ts', '../oauth/login-port.ts'],
+    ['bridge/credentials/x.ts', '../http/http-client.ts'],
     ['bridge/oauth/x.ts', '../proxy/remote-leg.ts'],
     ['bridge/proxy/x.ts', '../oauth/login-port.ts'],
     ['bridge/proxy/x.ts', '../credentials/credential.ts'],
-    ['bridge/terminal/x.ts', '../proxy/relay.ts'],
-    ['bridge/install/x.ts', '../terminal/output.ts'],
+    ['bridge/install/x.ts', '../cli/terminal/output.ts'],
     ['bridge/oauth/x.ts', '../config/config.ts'],
     ['extension/core/x.ts', '../platform/browser.ts'],
     ['extension/core/x.ts', '../ui/popup-screen.ts'],
@@ -76,13 +76,13 @@ describe('the dependency directions are enforced', () => {
   })
 
   it.each<[path: string, imported: string]>([
-    ['server/core/x.ts', '@drawbridge/shared/pkce.ts'],
+    ['server/core/x.ts', '@drawbridge/shared/oauth/pkce.ts'],
     ['server/core/x.ts', './grant.ts'],
     ['server/http/x.ts', '../core/grant.ts'],
-    ['server/provider/x.ts', 'jose'],
-    ['bridge/proxy/x.ts', '../network/http-client.ts'],
+    ['server/providers/x.ts', 'jose'],
+    ['bridge/proxy/x.ts', '../http/http-client.ts'],
     ['bridge/oauth/x.ts', '../credentials/credential.ts'],
-    ['extension/core/x.ts', '@drawbridge/shared/session-cookie.ts'],
+    ['extension/core/x.ts', '@drawbridge/shared/session-cookie/session-cookie.ts'],
     ['extension/ui/x.ts', '../core/expiry.ts'],
     ['extension/platform/x.ts', '../core/ports.ts'],
     ['extension/platform/web-extension.ts', 'webextension-polyfill'],

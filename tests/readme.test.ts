@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
 import { createPerson } from './e2e/person.ts'
 import { registerPlainClient } from './e2e/plain-client.ts'
-import { freePort } from '../server/testing/free-port.ts'
+import { freePort } from './support/server/free-port.ts'
 import { type ServerProcess, startServer, until } from './e2e/server-process.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -32,7 +32,7 @@ describe('the README', () => {
 
   it('shows what the server really prints', () => {
     const printed = block('is ready').replaceAll(/\s+/g, ' ')
-    const help = readFileSync(join(root, 'server/serve.ts'), 'utf8')
+    const help = readFileSync(join(root, 'server/cli/serve-process.ts'), 'utf8')
     for (const line of [
       '1. Create an account',
       '2. Add to an MCP client',

@@ -3,11 +3,11 @@
 // answers calls with event streams.
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
-import { createAuthorizationServer } from '../../tests/remote/authorization-server.ts'
-import { pause, readText, sendJson } from '../../tests/remote/exchange-parts.ts'
-import { createCounters } from '../../tests/remote/remote-counters.ts'
-import { usualSettings } from '../../tests/remote/remote-settings.ts'
+import { bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
+import { createAuthorizationServer } from '../../tests/support/remote/authorization-server.ts'
+import { pause, readText, sendJson } from '../../tests/support/remote/exchange-parts.ts'
+import { createCounters } from '../../tests/support/remote/remote-counters.ts'
+import { usualSettings } from '../../tests/support/remote/remote-settings.ts'
 
 const isGuarded = process.argv[2] === 'guarded'
 const answersByEvents = process.argv[2] === 'events'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Bench } from '../bench.ts'
-import { createBrowser } from '../../tests/bridge/testing/browser.ts'
+import { createBrowser } from '../../tests/support/bridge/sign-in/browser.ts'
 import { openConnection } from './line-client.ts'
 import type { BenchRemote } from './remote.ts'
 import { newHome, type Programs, signedIn, startBridge, type Subject } from './subject.ts'

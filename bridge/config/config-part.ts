@@ -1,10 +1,10 @@
 import { parseProxy, type ValueSource } from './config-value.ts'
 import type { CredentialsConfig } from '../credentials/credentials-config.ts'
-import type { NetworkConfig } from '../network/network-config.ts'
+import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { RelayConfig } from '../proxy/relay-config.ts'
 import type { HeaderEntry, SettingValues } from './setting.ts'
-import { version } from '../version.ts'
+import { version } from './version.ts'
 
 /** How long the keychain may take under a client, which waits for the first answer. */
 const keychainTimeoutMs = 2500

@@ -1,4 +1,4 @@
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { SettingValues } from './setting.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
+import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { ValueSource } from './config-value.ts'
 import type { StaticClient } from '../oauth/oauth-config.ts'
 

@@ -1,7 +1,7 @@
 import { expandVariables, readFile } from './config-value-file.ts'
 import type { ValueSource } from './config-value.ts'
 import type { CallbackAddress, HeaderEntry } from './setting.ts'
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 // What the transport writes itself: overridden, requests would not be what they say.
 const ownHeaders = new Set([

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { decodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 /** What a value may refer to. */
 export interface ValueSource {

@@ -1,5 +1,5 @@
 import type { CredentialsConfig } from '../credentials/credentials-config.ts'
-import type { NetworkConfig } from '../network/network-config.ts'
+import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { RelayConfig } from '../proxy/relay-config.ts'
 

@@ -1,4 +1,4 @@
-import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
+import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { KeyBackend } from '../credentials/credential-store.ts'
 import type { StaticClient } from '../oauth/oauth-config.ts'
 import type { RelayConfig } from '../proxy/relay-config.ts'

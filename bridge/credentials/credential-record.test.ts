@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { openCredentialRecord, parseCredentialRecord, sealCredential } from './credential-record.ts'
 import { CredentialError } from './credential-store.ts'
 import { sealingKey } from './sealing-key.ts'
-import { sampleCredential } from './testing/sample-credential.ts'
+import { sampleCredential } from '../../tests/support/bridge/credentials/sample-credential.ts'
 
 const id = 'a'.repeat(64)
 const key = sealingKey(randomBytes(32))

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { missingBusAddress } from './bus-address.ts'
 import { explainKeychain } from './keychain-fault.ts'
 import { parseKeychainAnswer, parseKeychainRequest } from './keychain-request.ts'
-import { type StoreChild, startStoreChild } from './testing/start-store-child.ts'
+import { type StoreChild, startStoreChild } from '../../tests/support/bridge/credentials/start-store-child.ts'
 
 let folder: string
 beforeAll(() => {

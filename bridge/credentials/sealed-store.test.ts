@@ -15,12 +15,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { systemRuntime } from '../system-runtime.ts'
+import { systemRuntime } from '../config/system-runtime.ts'
 import { CredentialError, type CredentialStore } from './credential-store.ts'
 import type { CredentialsConfig } from './credentials-config.ts'
 import { createCredentialStore } from './sealed-store.ts'
-import { sampleCredential } from './testing/sample-credential.ts'
-import { type StoreChild, startStoreChild } from './testing/start-store-child.ts'
+import { sampleCredential } from '../../tests/support/bridge/credentials/sample-credential.ts'
+import { type StoreChild, startStoreChild } from '../../tests/support/bridge/credentials/start-store-child.ts'
 
 const id = '1'.repeat(64)
 const otherId = '2'.repeat(64)

@@ -6,7 +6,11 @@ import { clientFile } from './client-file.ts'
 import { clientOverview } from './client-overview.ts'
 import { clients, findClient } from './client-table.ts'
 import { snippetOf } from './snippet.ts'
-import { createInstallFixture, type InstallFixture, launchSample } from './testing/install-fixture.ts'
+import {
+  createInstallFixture,
+  type InstallFixture,
+  launchSample,
+} from '../../tests/support/bridge/install/install-fixture.ts'
 
 function system(options: Partial<InstallSystem>): InstallSystem {
   return {

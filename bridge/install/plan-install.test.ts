@@ -18,7 +18,11 @@ import { clients, findClient } from './client-table.ts'
 import { readEntries } from './entry-edit.ts'
 import { InstallError } from './install-error.ts'
 import { planUninstall } from './plan-uninstall.ts'
-import { createInstallFixture, type InstallFixture, launchSample } from './testing/install-fixture.ts'
+import {
+  createInstallFixture,
+  type InstallFixture,
+  launchSample,
+} from '../../tests/support/bridge/install/install-fixture.ts'
 
 const now = Date.parse('2027-01-02T03:04:05Z') / 1000
 const backupName = /\.drawbridge-backup-20270102-030405$/

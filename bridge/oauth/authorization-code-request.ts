@@ -1,5 +1,5 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
 /** What binds one authorization request to its response. Secret. */

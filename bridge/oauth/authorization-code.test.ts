@@ -7,10 +7,10 @@ import {
   type Reply,
   type SeenRequest,
   startOAuthServer,
-} from './testing/oauth-server.ts'
-import { createTestRuntime } from './testing/oauth-ports.ts'
-import { redirectOf, visit } from './testing/scripted-browser.ts'
-import { beginTrial, signIn } from './testing/sign-in-trial.ts'
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
+import { createTestRuntime } from '../../tests/support/bridge/oauth/oauth-ports.ts'
+import { redirectOf, visit } from '../../tests/support/bridge/oauth/scripted-browser.ts'
+import { beginTrial, signIn } from '../../tests/support/bridge/oauth/sign-in-trial.ts'
 
 const servers: OAuthServer[] = []
 

@@ -2,7 +2,7 @@ import { importSPKI, jwtVerify } from 'jose'
 import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createClientAssertion } from './client-assertion.ts'
-import { createTestRuntime } from './testing/oauth-ports.ts'
+import { createTestRuntime } from '../../tests/support/bridge/oauth/oauth-ports.ts'
 
 interface PemPair {
   publicKey: string

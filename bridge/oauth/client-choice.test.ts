@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../credentials/credential.ts'
-import type { HttpClient } from '../network/http-client.ts'
+import type { HttpClient } from '../http/http-client.ts'
 import { type ChosenClient, chooseClient } from './client-choice.ts'
 import type { OAuthConfig, StaticClient } from './oauth-config.ts'
-import { createTestHttp, createTestRuntime, oauthConfig } from './testing/oauth-ports.ts'
-import { type OAuthServer, startOAuthServer } from './testing/oauth-server.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../tests/support/bridge/oauth/oauth-ports.ts'
+import { type OAuthServer, startOAuthServer } from '../../tests/support/bridge/oauth/oauth-server.ts'
 
 let server: OAuthServer
 let http: HttpClient

@@ -1,4 +1,4 @@
-import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
+import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientIdentity, Credential, IssuerQuirks } from '../credentials/credential.ts'
 import { noRegistration, registrationEndpoint, takesDocument } from './discovery-usable.ts'
 import type { DiscoveredServer } from './discovery.ts'

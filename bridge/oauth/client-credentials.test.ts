@@ -3,8 +3,12 @@ import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Credential } from '../credentials/credential.ts'
 import type { OAuthConfig } from './oauth-config.ts'
-import { type OAuthServer, type OAuthServerPlaces, startOAuthServer } from './testing/oauth-server.ts'
-import { beginTrial } from './testing/sign-in-trial.ts'
+import {
+  type OAuthServer,
+  type OAuthServerPlaces,
+  startOAuthServer,
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
+import { beginTrial } from '../../tests/support/bridge/oauth/sign-in-trial.ts'
 
 const servers: OAuthServer[] = []
 

@@ -1,9 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Credential } from '../credentials/credential.ts'
 import type { OAuthConfig } from './oauth-config.ts'
-import { createTestRuntime, type TestRuntime } from './testing/oauth-ports.ts'
-import { type OAuthServer, type Reply, startOAuthServer } from './testing/oauth-server.ts'
-import { beginTrial, type SignInTrial } from './testing/sign-in-trial.ts'
+import { createTestRuntime, type TestRuntime } from '../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
+import { beginTrial, type SignInTrial } from '../../tests/support/bridge/oauth/sign-in-trial.ts'
 
 const servers: OAuthServer[] = []
 

@@ -1,4 +1,4 @@
-import { retryAfterSeconds } from '../network/retry-after.ts'
+import { retryAfterSeconds } from '../http/retry-after.ts'
 import { isSafeUrl } from './discovery-url.ts'
 import { OAuthFailure } from './login-port.ts'
 import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-exchange.ts'

@@ -2,7 +2,7 @@ import {
   parseProtectedResourceMetadata,
   type ProtectedResourceMetadata,
   protectedResourceMetadataUrls,
-} from '@drawbridge/shared/oauth-metadata.ts'
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { fetchDocuments } from './discovery-document.ts'
 import { coversServer, isSafeUrl } from './discovery-url.ts'
 import { OAuthFailure } from './login-port.ts'

@@ -2,7 +2,7 @@ import {
   type AuthorizationServerMetadata,
   authorizationServerMetadataUrls,
   parseAuthorizationServerMetadata,
-} from '@drawbridge/shared/oauth-metadata.ts'
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { fetchDocuments } from './discovery-document.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthPorts } from './server-exchange.ts'

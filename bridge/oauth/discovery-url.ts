@@ -1,4 +1,4 @@
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 /**
  * Whether the bridge may go to `url` because `from` said so: https, or plain http within this machine, or http anywhere

@@ -1,4 +1,4 @@
-import type { AuthorizationServerMetadata } from '@drawbridge/shared/oauth-metadata.ts'
+import type { AuthorizationServerMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { isSafeUrl } from './discovery-url.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'

@@ -3,8 +3,16 @@ import type { Credential } from '../credentials/credential.ts'
 import { discover, type DiscoveredServer } from './discovery.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import type { SignInRequest } from './sign-in-request.ts'
-import { createTestHttp, createTestRuntime, oauthConfig } from './testing/oauth-ports.ts'
-import { type OAuthServer, type OAuthServerPlaces, startOAuthServer } from './testing/oauth-server.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type OAuthServerPlaces,
+  startOAuthServer,
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
 
 const pathForm = '/.well-known/oauth-protected-resource/mcp'
 const rootForm = '/.well-known/oauth-protected-resource'

@@ -1,8 +1,8 @@
 import type {
   AuthorizationServerMetadata,
   ProtectedResourceMetadata,
-} from '@drawbridge/shared/oauth-metadata.ts'
-import { NetworkError } from '../network/http-client.ts'
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
+import { NetworkError } from '../http/http-client.ts'
 import { findProtectedResource, type FoundResource } from './discovery-resource.ts'
 import { findAuthorizationServer } from './discovery-server.ts'
 import { isSafeUrl } from './discovery-url.ts'

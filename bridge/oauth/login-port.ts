@@ -1,4 +1,4 @@
-import type { Authorization, Refusal, RefusalOutcome } from '../network/authorization.ts'
+import type { Authorization, Refusal, RefusalOutcome } from '../http/authorization.ts'
 
 /**
  * The one way to tokens: for all calls and streams of this process, and for all processes of this user. Whatever happens,

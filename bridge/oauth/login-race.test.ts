@@ -6,11 +6,15 @@ import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { Credential } from '../credentials/credential.ts'
 import { loginId } from '../credentials/login-id.ts'
 import { createCredentialStore } from '../credentials/sealed-store.ts'
-import { systemRuntime } from '../system-runtime.ts'
-import type { HoldPoint } from './testing/login-child.ts'
-import { loginCredential } from './testing/login-parts.ts'
-import { type LoginChild, startLoginChild } from './testing/start-login-child.ts'
-import { startTokenServer, type TokenServer, type TokenServerRules } from './testing/token-server.ts'
+import { systemRuntime } from '../config/system-runtime.ts'
+import type { HoldPoint } from '../../tests/support/bridge/oauth/login-child.ts'
+import { loginCredential } from '../../tests/support/bridge/oauth/login-parts.ts'
+import { type LoginChild, startLoginChild } from '../../tests/support/bridge/oauth/start-login-child.ts'
+import {
+  startTokenServer,
+  type TokenServer,
+  type TokenServerRules,
+} from '../../tests/support/bridge/oauth/token-server.ts'
 
 const endings: (() => unknown)[] = []
 async function end(): Promise<void> {

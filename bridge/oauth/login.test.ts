@@ -1,19 +1,24 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseWwwAuthenticate } from '@drawbridge/shared/www-authenticate.ts'
+import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { Credential } from '../credentials/credential.ts'
 import { loginId } from '../credentials/login-id.ts'
 import { createCredentialStore } from '../credentials/sealed-store.ts'
-import { systemRuntime } from '../system-runtime.ts'
+import { systemRuntime } from '../config/system-runtime.ts'
 import type { Login } from './login-port.ts'
 import { createLogin, type LoginPorts } from './login.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import type { SignInRequest } from './sign-in-request.ts'
-import { call, loginConfig, loginCredential, loginPorts } from './testing/login-parts.ts'
-import { hashOf, startTokenServer, type TokenServer } from './testing/token-server.ts'
+import {
+  call,
+  loginConfig,
+  loginCredential,
+  loginPorts,
+} from '../../tests/support/bridge/oauth/login-parts.ts'
+import { hashOf, startTokenServer, type TokenServer } from '../../tests/support/bridge/oauth/token-server.ts'
 
 let home: string
 let server: TokenServer

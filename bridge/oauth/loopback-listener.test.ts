@@ -7,7 +7,7 @@ import {
   type LoopbackListenerConfig,
   openLoopbackListener,
 } from './loopback-listener.ts'
-import { visit } from './testing/scripted-browser.ts'
+import { visit } from '../../tests/support/bridge/oauth/scripted-browser.ts'
 
 const open: LoopbackListener[] = []
 const others: Server[] = []

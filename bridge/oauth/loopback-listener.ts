@@ -1,4 +1,4 @@
-import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type CallbackOutcome, callbackPage } from './callback-page.ts'
 import { listenOnLoopback } from './loopback-listener-socket.ts'

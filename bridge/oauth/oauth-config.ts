@@ -1,4 +1,4 @@
-import type { ClientMetadata } from '@drawbridge/shared/oauth-metadata.ts'
+import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 
 /** A client that the user brought along. */
 export interface StaticClient {

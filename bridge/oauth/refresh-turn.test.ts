@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore, LoginId } from '../credentials/credential-store.ts'
 import type { Credential } from '../credentials/credential.ts'
-import { systemRuntime } from '../system-runtime.ts'
+import { systemRuntime } from '../config/system-runtime.ts'
 import { refreshInTurn, type RefreshOutcome } from './refresh-turn.ts'
-import { loginCredential } from './testing/login-parts.ts'
+import { loginCredential } from '../../tests/support/bridge/oauth/login-parts.ts'
 
 const id: LoginId = 'a'.repeat(64)
 const used = loginCredential('http://issuer.example', {

@@ -1,5 +1,5 @@
 import type { Credential } from '../credentials/credential.ts'
-import { NetworkError } from '../network/http-client.ts'
+import { NetworkError } from '../http/http-client.ts'
 import { isSafeUrl } from './discovery-url.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { exchangeJson, type OAuthPorts } from './server-exchange.ts'

@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ClientIdentity } from '../credentials/credential.ts'
-import type { HttpClient } from '../network/http-client.ts'
+import type { HttpClient } from '../http/http-client.ts'
 import { register, type RegistrationRequest } from './registration.ts'
 import type { OAuthConfig } from './oauth-config.ts'
-import { createTestHttp, createTestRuntime, oauthConfig } from './testing/oauth-ports.ts'
-import { type OAuthServer, type Reply, startOAuthServer } from './testing/oauth-server.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
 
 let server: OAuthServer
 let http: HttpClient

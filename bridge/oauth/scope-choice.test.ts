@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Credential } from '../credentials/credential.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { chooseScope } from './scope-choice.ts'
-import { oauthConfig } from './testing/oauth-ports.ts'
+import { oauthConfig } from '../../tests/support/bridge/oauth/oauth-ports.ts'
 
 const issuer = 'https://as.example'
 

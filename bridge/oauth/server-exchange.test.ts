@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { HttpClient } from '../network/http-client.ts'
-import { createHttpClient } from '../network/undici-client.ts'
+import type { HttpClient } from '../http/http-client.ts'
+import { createHttpClient } from '../http/undici-client.ts'
 import { exchangeJson } from './server-exchange.ts'
 
 let server: Server

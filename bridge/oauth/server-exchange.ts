@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type HttpClient, type HttpRequest, type HttpResponse, NetworkError } from '../network/http-client.ts'
-import { BodyError, readJson } from '../network/read-body.ts'
+import { type HttpClient, type HttpRequest, type HttpResponse, NetworkError } from '../http/http-client.ts'
+import { BodyError, readJson } from '../http/read-body.ts'
 
 /** What everything that talks to authorization servers needs. */
 export interface OAuthPorts {

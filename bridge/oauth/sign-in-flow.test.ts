@@ -4,8 +4,8 @@ import {
   type OAuthServerPlaces,
   type Reply,
   startOAuthServer,
-} from './testing/oauth-server.ts'
-import { beginTrial, signIn } from './testing/sign-in-trial.ts'
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
+import { beginTrial, signIn } from '../../tests/support/bridge/oauth/sign-in-trial.ts'
 
 const servers: OAuthServer[] = []
 

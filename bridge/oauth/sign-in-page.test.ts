@@ -1,9 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Credential } from '../credentials/credential.ts'
 import type { OAuthConfig } from './oauth-config.ts'
-import { type OAuthServer, type OAuthServerPlaces, startOAuthServer } from './testing/oauth-server.ts'
-import { visit } from './testing/scripted-browser.ts'
-import { beginTrial, type SignInTrial } from './testing/sign-in-trial.ts'
+import {
+  type OAuthServer,
+  type OAuthServerPlaces,
+  startOAuthServer,
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
+import { visit } from '../../tests/support/bridge/oauth/scripted-browser.ts'
+import { beginTrial, type SignInTrial } from '../../tests/support/bridge/oauth/sign-in-trial.ts'
 
 const servers: OAuthServer[] = []
 

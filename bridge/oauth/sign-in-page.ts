@@ -2,7 +2,7 @@ import {
   type AuthorizationServerMetadata,
   authorizationServerMetadataUrls,
   parseAuthorizationServerMetadata,
-} from '@drawbridge/shared/oauth-metadata.ts'
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Credential } from '../credentials/credential.ts'
 import { fetchDocuments } from './discovery-document.ts'
 import { OAuthFailure, type UnconfirmedPage } from './login-port.ts'

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import { loginId } from '../credentials/login-id.ts'
 import { createCredentialStore } from '../credentials/sealed-store.ts'
-import { systemRuntime } from '../system-runtime.ts'
+import { systemRuntime } from '../config/system-runtime.ts'
 import { type Login, OAuthFailure, type SignInPrompt } from './login-port.ts'
 import { createLogin } from './login.ts'
 import { parseSignInNotice, writeSignInNotice } from './sign-in-share-notice.ts'
-import { loginConfig, loginCredential, loginPorts } from './testing/login-parts.ts'
-import { startTokenServer, type TokenServer } from './testing/token-server.ts'
+import { loginConfig, loginCredential, loginPorts } from '../../tests/support/bridge/oauth/login-parts.ts'
+import { startTokenServer, type TokenServer } from '../../tests/support/bridge/oauth/token-server.ts'
 
 let home: string
 let server: TokenServer

@@ -1,9 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../credentials/credential.ts'
-import type { HttpClient } from '../network/http-client.ts'
+import type { HttpClient } from '../http/http-client.ts'
 import { giveBack } from './sign-out.ts'
-import { createTestHttp, createTestRuntime, oauthConfig } from './testing/oauth-ports.ts'
-import { type OAuthServer, type Reply, startOAuthServer } from './testing/oauth-server.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
 
 let server: OAuthServer
 let http: HttpClient

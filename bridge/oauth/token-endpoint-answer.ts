@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { readJwt } from '@drawbridge/shared/jwt.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { IssuedTokens } from '../credentials/credential.ts'
-import { retryAfterSeconds } from '../network/retry-after.ts'
+import { retryAfterSeconds } from '../http/retry-after.ts'
 import type { ServerAnswer } from './server-exchange.ts'
 import type { TokenAnswer } from './token-answer.ts'
 

@@ -1,5 +1,5 @@
 import type { ClientIdentity } from '../credentials/credential.ts'
-import { NetworkError } from '../network/http-client.ts'
+import { NetworkError } from '../http/http-client.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-exchange.ts'
 import type { TokenAnswer } from './token-answer.ts'

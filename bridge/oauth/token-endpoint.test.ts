@@ -2,10 +2,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../credentials/credential.ts'
-import type { HttpClient } from '../network/http-client.ts'
+import type { HttpClient } from '../http/http-client.ts'
 import type { OAuthConfig } from './oauth-config.ts'
-import { createTestHttp, createTestRuntime, oauthConfig } from './testing/oauth-ports.ts'
-import { type OAuthServer, type Reply, startOAuthServer } from './testing/oauth-server.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../tests/support/bridge/oauth/oauth-server.ts'
 import type { RefreshAnswer } from './token-answer.ts'
 import { refreshTokens, revokeTokens } from './token-endpoint.ts'
 

@@ -1,5 +1,5 @@
 import type { ClientIdentity, Credential } from '../credentials/credential.ts'
-import { NetworkError } from '../network/http-client.ts'
+import { NetworkError } from '../http/http-client.ts'
 import { isSafeUrl } from './discovery-url.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'

@@ -1,4 +1,4 @@
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { readEnvelope } from './envelope.ts'
 import { scanJson } from './json-scan.ts'
 import type { Envelope, WireMessage } from './wire-message.ts'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { HttpResponse } from '../network/http-client.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 
 /** Bounds what the answers that arrive at the same time, and those that wait for a slow client, hold in memory. */
 export interface BodyBudget {

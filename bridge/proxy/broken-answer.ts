@@ -1,4 +1,4 @@
-import { NetworkError } from '../network/http-client.ts'
+import { NetworkError } from '../http/http-client.ts'
 import { backoffMs, pause } from './interruptible-pause.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
 import { isSubscription } from './listen-filter.ts'

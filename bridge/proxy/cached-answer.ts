@@ -1,8 +1,8 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
-import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
-import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { ServerMemory } from './server-memory.ts'
 import { inEra } from './sign-in-message.ts'
 

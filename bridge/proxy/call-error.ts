@@ -1,9 +1,9 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
-import type { JsonRpcError, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
-import { mcpErrorCode } from '@drawbridge/shared/mcp-protocol.ts'
+import { jsonRpcCode, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcError, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { DescribeFailure } from './translator.ts'
 

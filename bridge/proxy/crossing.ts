@@ -1,5 +1,5 @@
-import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
-import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import { eraByModernAnswer, eraByModernFailure, mayBeModern } from './era-detection.ts'

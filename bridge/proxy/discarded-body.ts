@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../network/http-client.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 
 const graceMs = 1000
 

@@ -1,4 +1,4 @@
-import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { toWireMessage } from './envelope.ts'
 import { eraByDiscoverAnswer, eraByModernFailure } from './era-detection.ts'
 import type { CallInFlight } from './in-flight.ts'

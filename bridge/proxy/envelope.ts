@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
+import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { scanJson } from './json-scan.ts'
 import type { Envelope, WireMessage } from './wire-message.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
-import { NetworkError } from '../network/http-client.ts'
+import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { NetworkError } from '../http/http-client.ts'
 import { toWireMessage } from './envelope.ts'
 import { assumedEra, eraByModernFailure, mayBeModern, mayBeSseServer } from './era-detection.ts'
 import { RemoteError } from './remote-leg.ts'

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../network/http-client.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 import { discard } from './discarded-body.ts'
 import { createSseParser } from './sse-parser.ts'
 import type { SseEvent } from './sse-parser.ts'

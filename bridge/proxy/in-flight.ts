@@ -1,6 +1,6 @@
-import { CallAbort } from '../network/call-abort.ts'
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
-import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import { CallAbort } from '../http/call-abort.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** A request of the local client that has no answer yet. */

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { CallError } from './call-error.ts'
 import { missingCapability, neededCapability } from './capability-map.ts'
 

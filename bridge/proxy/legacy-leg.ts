@@ -1,5 +1,5 @@
-import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
-import type { HttpResponse } from '../network/http-client.ts'
+import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 import { createBodyBudget } from './body-budget.ts'
 import { mayAskAgain } from './broken-answer.ts'
 import { discard } from './discarded-body.ts'

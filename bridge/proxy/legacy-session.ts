@@ -1,7 +1,7 @@
-import { mcpHeader } from '@drawbridge/shared/mcp-protocol.ts'
+import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
-import type { HttpResponse } from '../network/http-client.ts'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 import type { RefusedPost } from './refused-post.ts'
 import type { WireMessage } from './wire-message.ts'
 

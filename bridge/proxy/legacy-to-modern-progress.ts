@@ -1,4 +1,4 @@
-import type { JsonRpcNotification } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcNotification } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { LocalCall } from './local-call.ts'
 import { metaOf } from './message-meta.ts'
 import type { Deadlines } from './translator-deadline.ts'

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { legacyRevisions } from '@drawbridge/shared/mcp-protocol.ts'
+import type { legacyRevisions } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
 /** A revision of the 2025 era. */
 export type LegacyRevision = (typeof legacyRevisions)[number]

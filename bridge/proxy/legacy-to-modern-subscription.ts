@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
-import type { JsonRpcNotification } from '@drawbridge/shared/json-rpc.ts'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcNotification } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CallError } from './call-error.ts'
 import type { ModernUpstream } from './legacy-to-modern-upstream.ts'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { errorInBody } from './call-error.ts'
 import { metaOf } from './message-meta.ts'
 import type { AskOptions, ModernServer } from './translator.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createLegacyToModern } from './legacy-to-modern.ts'
 import { RemoteError } from './remote-leg.ts'
@@ -11,7 +11,7 @@ import {
   describeFailure,
   turns,
   until,
-} from './testing/translator-fakes.ts'
+} from '../../tests/support/bridge/proxy/translator-fakes.ts'
 
 const everything = {
   tools: { listChanged: true },

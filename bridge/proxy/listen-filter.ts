@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcNotification } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcNotification } from '@drawbridge/shared/mcp/json-rpc.ts'
 
 /** `notifications` of `subscriptions/listen`: what to be told about (MCP 2026-07-28 subscriptions). Absent is no. */
 export interface ListenFilter {

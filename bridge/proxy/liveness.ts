@@ -1,4 +1,4 @@
-import { NetworkError } from '../network/http-client.ts'
+import { NetworkError } from '../http/http-client.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
 import { isSubscription } from './listen-filter.ts'
 import { createSleepWatch } from './sleep-watch.ts'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { ErrorMember } from './call-error.ts'
 import type { LocalPeer } from './translator.ts'
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { parseWireMessage } from './envelope.ts'
 import type { WireMessage } from './wire-message.ts'
 

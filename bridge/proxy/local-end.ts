@@ -1,6 +1,6 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcError } from '@drawbridge/shared/json-rpc.ts'
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { toWireMessage } from './envelope.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
 import { refuseDeepNesting } from './nesting.ts'

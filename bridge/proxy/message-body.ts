@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../network/http-client.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 import { createByteList } from './byte-list.ts'
 import { readEnvelope } from './envelope.ts'
 import { RemoteError } from './remote-leg.ts'

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { JsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { createModernLeg } from './modern-leg.ts'
 import type { RemoteLeg } from './remote-leg.ts'
-import { until } from './testing/condition.ts'
-import { startPeer } from './testing/http-peer.ts'
-import type { HttpPeer, PeerRequest } from './testing/http-peer.ts'
-import { createHarness, exchange } from './testing/leg-harness.ts'
-import type { LegHarness } from './testing/leg-harness.ts'
+import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
+import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import { createHarness, exchange } from '../../tests/support/bridge/proxy/leg-harness.ts'
+import type { LegHarness } from '../../tests/support/bridge/proxy/leg-harness.ts'
 
 let peer: HttpPeer
 let harness: LegHarness

@@ -1,12 +1,12 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/json-rpc.ts'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
-} from '@drawbridge/shared/json-rpc.ts'
-import { mcpErrorCode } from '@drawbridge/shared/mcp-protocol.ts'
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CallError, errorMember, resultObject, toModernError } from './call-error.ts'
 import type { ErrorMember } from './call-error.ts'

@@ -4,7 +4,7 @@ import type {
   JsonRpcMessage,
   JsonRpcRequest,
   JsonRpcResponse,
-} from '@drawbridge/shared/json-rpc.ts'
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -24,8 +24,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createModernToLegacy } from './modern-to-legacy.ts'
-import { describeFailure, until } from './testing/translator-fakes.ts'
-import { createSystemRuntime } from './testing/translator-runtime.ts'
+import { describeFailure, until } from '../../tests/support/bridge/proxy/translator-fakes.ts'
+import { createSystemRuntime } from '../../tests/support/bridge/proxy/translator-runtime.ts'
 import type { AskOptions, LegacyServer } from './translator.ts'
 
 /** The v2 SDK as the local client, the v1 SDK as the server, with a stream for each request and a standing one. */

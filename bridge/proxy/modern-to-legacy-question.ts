@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { metaOf } from './message-meta.ts'
 
 /** One entry of `inputRequests`, and where its answer goes. */

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { mapServerCapabilities } from './capability-map.ts'
 import { metaOf } from './message-meta.ts'
 

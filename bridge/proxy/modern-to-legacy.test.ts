@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createModernToLegacy } from './modern-to-legacy.ts'
 import { RemoteError } from './remote-leg.ts'
@@ -11,8 +11,8 @@ import {
   describeFailure,
   turns,
   until,
-} from './testing/translator-fakes.ts'
-import type { Arrival, FakeLegacySession } from './testing/translator-fakes.ts'
+} from '../../tests/support/bridge/proxy/translator-fakes.ts'
+import type { Arrival, FakeLegacySession } from '../../tests/support/bridge/proxy/translator-fakes.ts'
 
 const everything = {
   tools: { listChanged: true },

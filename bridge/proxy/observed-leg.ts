@@ -1,6 +1,6 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isModernDiscovery } from './era-detection.ts'
 import { isNestedDeeply } from './nesting.ts'
 import type { RememberedServer } from './remembered-server.ts'

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { NetworkError } from '../network/http-client.ts'
-import type { HttpResponse } from '../network/http-client.ts'
-import { createRoster } from '../network/roster.ts'
+import { NetworkError } from '../http/http-client.ts'
+import type { HttpResponse } from '../http/http-client.ts'
+import { createRoster } from '../http/roster.ts'
 
 /** The exchanges of a leg that are under way, so that closing it ends them. */
 export interface OpenExchanges {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
+import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { assert, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readParameterHeaders } from './parameter-header.ts'

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
+import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import {
   type HeaderParameter,
   headerParameterText,
   readHeaderParameters,
-} from '@drawbridge/shared/x-mcp-header.ts'
+} from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
 /** What a list of tools says about `Mcp-Param-*` headers. */
 export interface ToolHeaders {

@@ -1,5 +1,5 @@
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
-import type { HttpResponse } from '../network/http-client.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 import { requestIds, splitBatch } from './batch.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { discard } from './discarded-body.ts'

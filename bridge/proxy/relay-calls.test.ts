@@ -1,10 +1,15 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { until } from './testing/condition.ts'
-import { claims, initialize, startRelay } from './testing/relay-rig.ts'
-import type { Rig, RigOptions } from './testing/relay-rig.ts'
-import { legacyServer, modernServer, reply, startServer } from './testing/scripted-server.ts'
-import type { Json, Received, TestServer } from './testing/scripted-server.ts'
+import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import {
+  legacyServer,
+  modernServer,
+  reply,
+  startServer,
+} from '../../tests/support/bridge/proxy/scripted-server.ts'
+import type { Json, Received, TestServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { claims, initialize, startRelay } from './testing/relay-rig.ts'
-import type { Rig, RigOptions } from './testing/relay-rig.ts'
-import { legacyServer, modernServer, startServer } from './testing/scripted-server.ts'
-import type { Json, Received, TestServer } from './testing/scripted-server.ts'
+import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import { legacyServer, modernServer, startServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
+import type { Json, Received, TestServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -2,12 +2,17 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { until } from './testing/condition.ts'
-import { pendingSignIn } from './testing/pending-sign-in.ts'
-import { claims, initialize, startRelay } from './testing/relay-rig.ts'
-import type { Rig, RigOptions } from './testing/relay-rig.ts'
-import { legacyServer, modernServer, reply, startServer } from './testing/scripted-server.ts'
-import type { Received, TestServer } from './testing/scripted-server.ts'
+import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
+import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import {
+  legacyServer,
+  modernServer,
+  reply,
+  startServer,
+} from '../../tests/support/bridge/proxy/scripted-server.ts'
+import type { Received, TestServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {

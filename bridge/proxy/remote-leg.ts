@@ -1,4 +1,4 @@
-import type { Authorization, Refusal, RefusalOutcome } from '../network/authorization.ts'
+import type { Authorization, Refusal, RefusalOutcome } from '../http/authorization.ts'
 import type { WireMessage } from './wire-message.ts'
 
 /** How one message is sent. */

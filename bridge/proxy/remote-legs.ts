@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { HttpClient } from '../network/http-client.ts'
+import type { HttpClient } from '../http/http-client.ts'
 import { createCorrectedLeg } from './corrected-leg.ts'
 import { createLegacyLeg } from './legacy-leg.ts'
 import { createLegacyTransport } from './legacy-transport.ts'

@@ -1,4 +1,4 @@
-import { NetworkError } from '../network/http-client.ts'
+import { NetworkError } from '../http/http-client.ts'
 import type { Envelope } from './wire-message.ts'
 
 const repeatable: ReadonlySet<string> = new Set([

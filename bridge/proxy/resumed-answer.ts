@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../network/http-client.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 import { discard } from './discarded-body.ts'
 import type { EventStreamEnd } from './event-stream.ts'
 import { pause, politeMs, shortTurnMs } from './interruptible-pause.ts'

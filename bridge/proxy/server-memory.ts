@@ -1,5 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
 /** What is known of a server from the last connection. Only ever a guess: what the server does now wins. */
 export interface ServerMemory {

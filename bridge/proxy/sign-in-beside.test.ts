@@ -4,8 +4,8 @@ import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg } from './remote-leg.ts'
 import { createSignInBeside } from './sign-in-beside.ts'
 import { createSignIns } from './sign-in-attempt.ts'
-import { pendingSignIn } from './testing/pending-sign-in.ts'
-import type { Json } from './testing/scripted-server.ts'
+import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
+import type { Json } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
 /** A leg of the 2025 era whose server refuses some methods until somebody signs in. */
 function create(refused: (method: string) => boolean, times: { toolWaitMs?: number } = {}) {

@@ -4,9 +4,9 @@ import type {
   JsonRpcMessage,
   JsonRpcNotification,
   JsonRpcRequest,
-} from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
-import type { McpEra } from '@drawbridge/shared/mcp-protocol.ts'
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { linkOf, signInLine, unconfirmedText } from './sign-in-attempt.ts'
 import type { SignInPlace } from './sign-in-attempt.ts'
 

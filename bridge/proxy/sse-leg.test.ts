@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createSseLeg } from './sse-leg.ts'
 import type { RemoteLeg } from './remote-leg.ts'
-import { until } from './testing/condition.ts'
-import { startPeer } from './testing/http-peer.ts'
-import type { HttpPeer, PeerRequest } from './testing/http-peer.ts'
-import { createHarness, exchange } from './testing/leg-harness.ts'
-import type { LegHarness } from './testing/leg-harness.ts'
+import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
+import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import { createHarness, exchange } from '../../tests/support/bridge/proxy/leg-harness.ts'
+import type { LegHarness } from '../../tests/support/bridge/proxy/leg-harness.ts'
 
 let peer: HttpPeer
 let harness: LegHarness

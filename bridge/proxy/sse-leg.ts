@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { splitBatch } from './batch.ts'
 import { mayAskAgain } from './broken-answer.ts'
 import { discard } from './discarded-body.ts'

@@ -6,7 +6,7 @@ import { readMessage } from './message-body.ts'
 import { isEventStream } from './post-exchange.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteFault } from './remote-leg.ts'
-import type { HttpResponse } from '../network/http-client.ts'
+import type { HttpResponse } from '../http/http-client.ts'
 import { splitBatch } from './batch.ts'
 import type { WireMessage } from './wire-message.ts'
 

@@ -7,7 +7,7 @@ import { toWireMessage } from './envelope.ts'
 import { createLineSplitter } from './line-splitter.ts'
 import { createStdio } from './stdio.ts'
 import type { Stdio } from './stdio.ts'
-import { until } from './testing/condition.ts'
+import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import type { WireMessage } from './wire-message.ts'
 
 const line = '{"jsonrpc":"2.0","id":1,"method":"a"}'
@@ -279,7 +279,7 @@ describe('createStdio', () => {
   it('works on the pipes of a process, also when the other side goes away', async () => {
     const script = `
       const { createStdio } = await import(${JSON.stringify(new URL('./stdio.ts', import.meta.url).href)})
-      const { protocolStreams } = await import(${JSON.stringify(new URL('../terminal/output.ts', import.meta.url).href)})
+      const { protocolStreams } = await import(${JSON.stringify(new URL('../cli/terminal/output.ts', import.meta.url).href)})
       const { input, output } = protocolStreams()
       const stdio = createStdio(input, output, {
         message: (wire) => void stdio.write(wire),

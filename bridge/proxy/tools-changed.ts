@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import type { InFlight } from './in-flight.ts'
 import { isSubscription } from './listen-filter.ts'

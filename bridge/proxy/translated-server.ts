@@ -1,5 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWireMessage, toWireMessage } from './envelope.ts'
 import { refuseDeepNesting } from './nesting.ts'
 import { RemoteError } from './remote-leg.ts'

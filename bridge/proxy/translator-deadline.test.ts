@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFakeClock } from './testing/translator-fakes.ts'
+import { createFakeClock } from '../../tests/support/bridge/proxy/translator-fakes.ts'
 import { createDeadlines } from './translator-deadline.ts'
 
 it('expires what is due, in order, once, and not what was taken back', async () => {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLegacyToModern } from './legacy-to-modern.ts'
@@ -13,8 +13,8 @@ import {
   createFakeModernServer,
   describeFailure,
   turns,
-} from './testing/translator-fakes.ts'
-import type { Arrival, FakeLocal } from './testing/translator-fakes.ts'
+} from '../../tests/support/bridge/proxy/translator-fakes.ts'
+import type { Arrival, FakeLocal } from '../../tests/support/bridge/proxy/translator-fakes.ts'
 import type { Translator } from './translator.ts'
 
 /**

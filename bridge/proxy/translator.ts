@@ -4,7 +4,7 @@ import type {
   JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
-} from '@drawbridge/shared/json-rpc.ts'
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 
 /** The local client, as a translator sees it. */
 export interface LocalPeer {

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcRequest } from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
 /** Whether a client can be asked to open a link: by its `initialize` (MCP 2025-11-25), or by this request (2026-07-28). */
 export function offersUrlElicitation({ method, params }: JsonRpcRequest): boolean {

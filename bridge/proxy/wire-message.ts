@@ -1,4 +1,4 @@
-import type { JsonRpcId } from '@drawbridge/shared/json-rpc.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 
 /** What the outermost members of a message say. `invalid` is no message, or none that may stand alone. */
 export type Envelope =

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fakeBrowser } from 'wxt/testing/fake-browser'
 import { createBrowser } from '../platform/browser.ts'
-import { provide } from '../platform/testing/fake-web-extension.ts'
+import { provide } from '../../tests/support/extension/platform/fake-web-extension.ts'
 import { resumePopup } from './resume.ts'
 
 vi.mock('webextension-polyfill', async () => ({

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fakeBrowser } from 'wxt/testing/fake-browser'
 import background from '../entrypoints/background.ts'
 import { storeIntent } from '../platform/intent.ts'
-import { provide, provideEvent } from '../platform/testing/fake-web-extension.ts'
-import type { ProvidedEvent } from '../platform/testing/fake-web-extension.ts'
+import { provide, provideEvent } from '../../tests/support/extension/platform/fake-web-extension.ts'
+import type { ProvidedEvent } from '../../tests/support/extension/platform/fake-web-extension.ts'
 import { badgeAlarm } from './badges.ts'
 
 vi.mock('webextension-polyfill', async () => ({

@@ -1,7 +1,7 @@
 import {
   parseProtectedResourceMetadata,
   protectedResourceMetadataUrls,
-} from '@drawbridge/shared/oauth-metadata.ts'
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { displayText } from './display-text.ts'
 import type { Browser, EndpointResponse } from './ports.ts'

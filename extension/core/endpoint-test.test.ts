@@ -5,7 +5,7 @@ import { fetchEndpoint } from '../platform/endpoint-fetch.ts'
 import { createMemoryBrowser, type MemoryBrowser, type MemoryResponse } from '../platform/memory-browser.ts'
 import { testEndpoint } from './endpoint-test.ts'
 import type { EndpointRequest } from './ports.ts'
-import { jwt } from './testing/session-fixture.ts'
+import { jwt } from '../../tests/support/extension/core/session-fixture.ts'
 
 const token = jwt()
 const baseUrl = 'https://mcp.example.com'

@@ -10,7 +10,7 @@ const timeoutMs = 15_000
 const mostTools = 500
 const mostPages = 10
 const clientInfo = { name: 'drawbridge-extension', version: '1' }
-// Names as in `shared/mcp-protocol.ts`, whose tables are too large for the popup.
+// Names as in `shared/mcp/mcp-protocol.ts`, whose tables are too large for the popup.
 const [legacyRevision, modernRevision] = ['2025-11-25', '2026-07-28']
 const [revisionHeader, sessionHeader] = ['MCP-Protocol-Version', 'Mcp-Session-Id']
 const meta = 'io.modelcontextprotocol/'

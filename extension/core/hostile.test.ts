@@ -6,7 +6,14 @@ import { createPopup } from './popup.ts'
 import type { PopupView } from './popup-view.ts'
 import { maskToken } from './mask.ts'
 import { readSessions } from './session-reader.ts'
-import { appAllowed, cookieName, jwt, now, secrets, sessionJson } from './testing/session-fixture.ts'
+import {
+  appAllowed,
+  cookieName,
+  jwt,
+  now,
+  secrets,
+  sessionJson,
+} from '../../tests/support/extension/core/session-fixture.ts'
 
 /** Whatever is in the jar: the popup shows exactly one screen a reading, and these are all there can be. */
 const kinds = [

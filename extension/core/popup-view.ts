@@ -1,4 +1,4 @@
-import type { InvalidSessionReason } from '@drawbridge/shared/session-cookie.ts'
+import type { InvalidSessionReason } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 
 /** Where a session was found. */
 export type SessionPlace = 'cookie' | 'partitioned-cookie' | 'local-storage'

@@ -11,7 +11,7 @@ import {
   secrets,
   sessionCookies,
   sessionJson,
-} from './testing/session-fixture.ts'
+} from '../../tests/support/extension/core/session-fixture.ts'
 
 const app: Profile = {
   id: 'app',

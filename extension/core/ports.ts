@@ -1,4 +1,4 @@
-import type { WireCookie } from '@drawbridge/shared/cookie-header.ts'
+import type { WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import type { Profile, Settings } from './settings.ts'
 
 /** A tab as far as the extension may see it. */

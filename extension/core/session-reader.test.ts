@@ -19,7 +19,7 @@ import {
   secrets,
   sessionCookies,
   sessionJson,
-} from './testing/session-fixture.ts'
+} from '../../tests/support/extension/core/session-fixture.ts'
 
 const profileOf = (name: string | undefined): Profile => {
   return { id: 'p', label: 'P', appUrl: 'https://app.example.com', baseUrl: undefined, cookieName: name }

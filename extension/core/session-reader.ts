@@ -1,7 +1,13 @@
-import type { WireCookie } from '@drawbridge/shared/cookie-header.ts'
-import { findSessionCookieNames, isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
-import { readSessionCookie } from '@drawbridge/shared/session-cookie.ts'
-import type { InvalidSessionReason, SessionCookieReading } from '@drawbridge/shared/session-cookie.ts'
+import type { WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import {
+  findSessionCookieNames,
+  isSessionCookieName,
+} from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
+import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
+import type {
+  InvalidSessionReason,
+  SessionCookieReading,
+} from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import { displayText } from './display-text.ts'
 import type { SessionPlace, SessionView } from './popup-view.ts'
 import type { Browser, StoredCookie, Tab } from './ports.ts'

@@ -1,4 +1,4 @@
-import { readJwt } from '@drawbridge/shared/jwt.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { displayText } from './display-text.ts'
 import { hostOf } from './site.ts'
 

@@ -3,7 +3,7 @@ import { fakeBrowser } from 'wxt/testing/fake-browser'
 import type { Tab } from '../core/ports.ts'
 import { createBrowser } from './browser.ts'
 import { createSettingsBrowser } from './settings-browser.ts'
-import { provide, provideEvent } from './testing/fake-web-extension.ts'
+import { provide, provideEvent } from '../../tests/support/extension/platform/fake-web-extension.ts'
 
 vi.mock('webextension-polyfill', async () => ({
   default: (await import('wxt/testing/fake-browser')).fakeBrowser,

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { viewSamples } from './testing/view-samples.ts'
-import { readMessages } from './testing/staged-page.ts'
+import { viewSamples } from '../../tests/support/extension/ui/view-samples.ts'
+import { readMessages } from '../../tests/support/extension/ui/staged-page.ts'
 
 const extension = fileURLToPath(new URL('..', import.meta.url))
 const locales = globSync('public/_locales/*', { cwd: extension }).map(

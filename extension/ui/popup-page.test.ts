@@ -2,10 +2,15 @@
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PopupAction, PopupView } from '../core/popup-view.ts'
-import { findChromium, openChromium } from './testing/chromium.ts'
-import { buildStagedPage, readMessages } from './testing/staged-page.ts'
-import type { Message } from './testing/translator.ts'
-import { hostileSamples, sampleReady, sampleToken, viewSamples } from './testing/view-samples.ts'
+import { findChromium, openChromium } from '../../tests/support/extension/ui/chromium.ts'
+import { buildStagedPage, readMessages } from '../../tests/support/extension/ui/staged-page.ts'
+import type { Message } from '../../tests/support/extension/ui/translator.ts'
+import {
+  hostileSamples,
+  sampleReady,
+  sampleToken,
+  viewSamples,
+} from '../../tests/support/extension/ui/view-samples.ts'
 
 const chromium = findChromium()
 const now = Date.UTC(2027, 0, 15, 13, 45) / 1000

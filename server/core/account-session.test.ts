@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { start } from '../testing/grant-sample.ts'
-import { signInSample } from '../testing/sign-in-sample.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
+import { signInSample } from '../../tests/support/server/sign-in-sample.ts'
 import {
   createAccountSession,
   isAccountForm,

@@ -1,15 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { race, start } from '../testing/grant-sample.ts'
-import {
-  addressKey,
-  type AttemptLimit,
-  type AttemptSource,
-  countWithin,
-  giveBack,
-  limitsOf,
-} from './attempt-limit.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { race, start } from '../../tests/support/server/grant-sample.ts'
+import { addressKey, type AttemptLimit, countWithin, giveBack, limitsOf } from './attempt-limit.ts'
+import type { AttemptSource } from './attempt.ts'
 import { type Store, StoreUnavailableError } from './store.ts'
 
 const mine: AttemptLimit = { key: 'mine', most: 2, windowSeconds: 60 }

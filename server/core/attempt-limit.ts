@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks } from './address-block.ts'
-import type { AttemptStore } from './attempt.ts'
+import type { AttemptSource, AttemptStore } from './attempt.ts'
 import { type BoundedMap, createBoundedMap } from './bounded-map.ts'
 import { hashSecret } from './seal.ts'
 import { StoreUnavailableError } from './store.ts'
@@ -35,14 +35,6 @@ export interface AttemptRule {
   kind: string
   perAddress: Budget
   everyone: Budget
-}
-
-/** Where an attempt comes from. */
-export interface AttemptSource {
-  /** IP address; undefined: no limit per address holds. */
-  address: string | undefined
-  /** A browser that has signed in before, or a client that somebody uses. */
-  known: boolean
 }
 
 /** An attempt as the store counted it, to be given back. Holds no address and no account. */

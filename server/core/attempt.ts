@@ -15,3 +15,11 @@ export interface AttemptStore {
    */
   returnAttempt(key: string, windowEndsAt: number): Promise<void>
 }
+
+/** Where an attempt comes from. */
+export interface AttemptSource {
+  /** IP address; undefined: no limit per address holds. */
+  address: string | undefined
+  /** A browser that has signed in before, or a client that somebody uses. */
+  known: boolean
+}

@@ -1,15 +1,15 @@
 import { createScopeCatalogue } from './scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { dueSignOuts, grantSeconds, race, start } from '../testing/grant-sample.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { dueSignOuts, grantSeconds, race, start } from '../../tests/support/server/grant-sample.ts'
 import {
   authorizationRequest,
   challengeVerifier,
   publicClient,
   resource,
   signInSample,
-} from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/sign-in-sample.ts'
 import {
   type AuthorizationCodePorts,
   type CodeRedemptionRequest,

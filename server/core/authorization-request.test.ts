@@ -1,7 +1,7 @@
 import { createScopeCatalogue } from './scope.ts'
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { authorizationRequest, publicClient, resource } from '../testing/sign-in-sample.ts'
+import { authorizationRequest, publicClient, resource } from '../../tests/support/server/sign-in-sample.ts'
 import { deviceGrantType } from './client.ts'
 import {
   type AuthorizationRequestResult,

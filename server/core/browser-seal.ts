@@ -1,4 +1,4 @@
-import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from './seal.ts'
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { readJwt, type UnverifiedJwt } from '@drawbridge/shared/jwt.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { readJwt, type UnverifiedJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, errors, importJWK, type JWK, jwtVerify } from 'jose'
 import type { AttemptStore } from './attempt.ts'

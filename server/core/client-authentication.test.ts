@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { start } from '../testing/grant-sample.ts'
-import { publicClient } from '../testing/sign-in-sample.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
+import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
 import { authenticateClient, type ClientProof } from './client-authentication.ts'
 import { hashSecret } from './seal.ts'
 

@@ -1,5 +1,5 @@
-import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type AssertionPorts, verifyClientAssertion } from './client-assertion.ts'
 import type { Client, ClientFinder } from './client.ts'
 import { hashSecret } from './seal.ts'

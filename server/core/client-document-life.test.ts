@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { start } from '../testing/grant-sample.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
 import { freshnessOf } from './client-document-life.ts'
 
 const date = (seconds: number): string => new Date((start + seconds) * 1000).toUTCString()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { start } from '../testing/grant-sample.ts'
-import type { AttemptSource } from './attempt-limit.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
+import type { AttemptSource } from './attempt.ts'
 import type { FetchOutcome } from './client-fetch.ts'
 import { limitFetches } from './client-fetch-limit.ts'
 

@@ -1,6 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks } from './address-block.ts'
-import { type AttemptSource, knownShare, siteShare } from './attempt-limit.ts'
+import type { AttemptSource } from './attempt.ts'
+import { knownShare, siteShare } from './attempt-limit.ts'
 import type { FetchFailure, FetchQuery, GuardedFetch } from './client-fetch.ts'
 
 /** How many fetches there may be: at the same moment, in a minute, and in a minute to one host. */

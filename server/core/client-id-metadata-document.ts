@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Client, ClientAuthMethod } from './client.ts'
 import { requireKeys } from './client-key-metadata.ts'
 import {

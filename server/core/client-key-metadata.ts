@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientAuthMethod, ClientKeys } from './client.ts'
 import { invalidMetadata } from './invalid-metadata.ts'
 

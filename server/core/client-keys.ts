@@ -1,7 +1,7 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from './bounded-map.ts'
-import type { AttemptSource } from './attempt-limit.ts'
+import type { AttemptSource } from './attempt.ts'
 import { fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { publicKeysOf } from './client-key-metadata.ts'

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
-import { checkRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { checkRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Client, deviceGrantType, type GrantType, grantTypes } from './client.ts'
 import { readKeys } from './client-key-metadata.ts'
 import { invalidMetadata } from './invalid-metadata.ts'

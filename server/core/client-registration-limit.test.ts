@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { start } from '../testing/grant-sample.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
 import { countRegistration, type RegistrationPermit } from './client-registration-limit.ts'
 
 const loopback = ['http://127.0.0.1/callback']

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { removeClientWithGrants } from './client-removal.ts'
 import type { Grant } from './grant.ts'
 

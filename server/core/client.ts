@@ -1,5 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { AttemptSource } from './attempt-limit.ts'
+import type { AttemptSource } from './attempt.ts'
 
 /** How a client proves itself at the token endpoint (RFC 7591 section 2). */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { grantSample, start } from '../testing/grant-sample.ts'
+import { grantSample, start } from '../../tests/support/server/grant-sample.ts'
 import { documentHost, overviewOf } from './connection.ts'
 import type { GrantEndReason, GrantRecord } from './grant.ts'
 

@@ -1,5 +1,5 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import {
   addGrantCode,
   type AuthorizationCodePorts,

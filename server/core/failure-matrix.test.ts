@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createGotrueProvider } from '../provider/gotrue/gotrue.ts'
+import { createGotrueProvider } from '../providers/supabase/gotrue.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite.ts'
-import { addGrant, grantSample, race, start } from '../testing/grant-sample.ts'
+import { addGrant, grantSample, race, start } from '../../tests/support/server/grant-sample.ts'
 import {
   createKeeperFixture,
   type KeeperFixture,
   never,
   sampleKey,
   storeIsDown,
-} from '../testing/keeper-fixture.ts'
-import { failing, lostReply } from '../testing/rotating-provider.ts'
+} from '../../tests/support/server/keeper-fixture.ts'
+import { failing, lostReply } from '../../tests/support/server/rotating-provider.ts'
 import type { StoredProviderSession } from './grant.ts'
 import { createSealer, fixedKeyRing } from './seal.ts'
 import type { KeptSession } from './session-keeper.ts'

@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createKeeperFixture, grantId, type KeeperFixture } from '../testing/keeper-fixture.ts'
-import { providerIssuer } from '../testing/rotating-provider.ts'
+import {
+  createKeeperFixture,
+  grantId,
+  type KeeperFixture,
+} from '../../tests/support/server/keeper-fixture.ts'
+import { providerIssuer } from '../../tests/support/server/rotating-provider.ts'
 import { openProviderSession, openSessionOf, sealProviderSession } from './session-seal.ts'
 import { createSignOutWorker } from './sign-out-worker.ts'
 

@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Client, GrantType } from './client.ts'
 
 /** Throws `unauthorized_client` for a client that registered, and not for `grantType` (RFC 6749 section 5.2). */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import type { GrantUse } from './grant.ts'
 import { createGrantUse, type GrantUses } from './grant-use.ts'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import {
   addGrant,
   grantSample,
@@ -8,8 +8,8 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../testing/grant-sample.ts'
-import { publicClient } from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/grant-sample.ts'
+import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
 import type { Client } from './client.ts'
 import { type IntrospectionPorts, introspectToken } from './introspection.ts'
 import type { Store } from './store.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { start } from '../testing/grant-sample.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
 import { type AttemptRule, countWithin, limitsOf } from './attempt-limit.ts'
 import { deviceStarts, signInsOfMinute, userCodes } from './limit-table.ts'
 

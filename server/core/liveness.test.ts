@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { race, start } from '../testing/grant-sample.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { race, start } from '../../tests/support/server/grant-sample.ts'
 import { createLiveness, type Liveness, type LivenessPorts } from './liveness.ts'
 import { ProviderError, type SessionLife } from './session-provider.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { start } from '../testing/grant-sample.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
 import { isDue } from './refresh-due.ts'
 
 /** Seconds before its end at which a token of `lifetime` seconds becomes due. */

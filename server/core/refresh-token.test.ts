@@ -1,9 +1,16 @@
 import { createScopeCatalogue } from './scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { addGrant, dueSignOuts, grantSample, grantSeconds, race, start } from '../testing/grant-sample.ts'
-import { publicClient, resource } from '../testing/sign-in-sample.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import {
+  addGrant,
+  dueSignOuts,
+  grantSample,
+  grantSeconds,
+  race,
+  start,
+} from '../../tests/support/server/grant-sample.ts'
+import { publicClient, resource } from '../../tests/support/server/sign-in-sample.ts'
 import {
   createRefreshPace,
   type RefreshRequest,

@@ -1,6 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createKeeperFixture, grantId, type KeeperFixture, storeIsDown } from '../testing/keeper-fixture.ts'
-import { createRotatingProvider, failing, providerIssuer, refusing } from '../testing/rotating-provider.ts'
+import {
+  createKeeperFixture,
+  grantId,
+  type KeeperFixture,
+  storeIsDown,
+} from '../../tests/support/server/keeper-fixture.ts'
+import {
+  createRotatingProvider,
+  failing,
+  providerIssuer,
+  refusing,
+} from '../../tests/support/server/rotating-provider.ts'
 import type { SessionKeeper } from './session-keeper.ts'
 
 const hour = 3600

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { addGrant, dueSignOuts, grantSample, start } from '../testing/grant-sample.ts'
-import { sampleKey, storeIsDown } from '../testing/keeper-fixture.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { addGrant, dueSignOuts, grantSample, start } from '../../tests/support/server/grant-sample.ts'
+import { sampleKey, storeIsDown } from '../../tests/support/server/keeper-fixture.ts'
 import {
   createRotatingProvider,
   providerIssuer,
   type RotatingProvider,
-} from '../testing/rotating-provider.ts'
+} from '../../tests/support/server/rotating-provider.ts'
 import type { StoredProviderSession } from './grant.ts'
 import { type ResealCounts, type ResealPorts, resealSessions } from './reseal.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from './seal.ts'

@@ -1,8 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { addGrant, dueSignOuts, grantSample, grantSeconds, start } from '../testing/grant-sample.ts'
-import { publicClient } from '../testing/sign-in-sample.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import {
+  addGrant,
+  dueSignOuts,
+  grantSample,
+  grantSeconds,
+  start,
+} from '../../tests/support/server/grant-sample.ts'
+import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
 import { createRefreshPace, rotateRefreshToken } from './refresh-token.ts'
 import { type RevocationPorts, revokeToken } from './revocation.ts'
 import { createScopeCatalogue } from './scope.ts'

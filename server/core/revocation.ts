@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Client } from './client.ts'
 import type { Grant, GrantStore, ReportGrantEnd } from './grant.ts'

@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 
 /**
  * Whether `text` may be a `scope` parameter: printable ASCII without `"` and `\` (RFC 6749 section 3.3 and appendix A.4).

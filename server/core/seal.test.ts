@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import {
   createSealer,
   fixedKeyRing,

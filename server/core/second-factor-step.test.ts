@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, secondFactorSample as secondFactorRow, start } from '../testing/grant-sample.ts'
+import {
+  race,
+  secondFactorSample as secondFactorRow,
+  start,
+} from '../../tests/support/server/grant-sample.ts'
 import {
   providerSample,
   secondFactorStep,
@@ -7,7 +11,7 @@ import {
   signInPortsSample,
   signInSample,
   visitorSample,
-} from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/sign-in-sample.ts'
 import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
 import {
   afterFirstStep,

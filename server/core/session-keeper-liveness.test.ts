@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../testing/grant-sample.ts'
+import { race, start } from '../../tests/support/server/grant-sample.ts'
 import {
   createKeeperFixture,
   grantId,
   type KeeperFixture,
   sampleKey,
   storeIsDown,
-} from '../testing/keeper-fixture.ts'
-import { failing } from '../testing/rotating-provider.ts'
+} from '../../tests/support/server/keeper-fixture.ts'
+import { failing } from '../../tests/support/server/rotating-provider.ts'
 import { createSealer, fixedKeyRing } from './seal.ts'
 import type { SessionKeeper, SessionKeeperPorts } from './session-keeper.ts'
 import { ProviderError, type SessionLife } from './session-provider.ts'

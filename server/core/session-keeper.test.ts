@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../testing/grant-sample.ts'
+import { race, start } from '../../tests/support/server/grant-sample.ts'
 import {
   createKeeperFixture,
   grantId,
   type KeeperFixture,
   sampleKey,
   storeIsDown,
-} from '../testing/keeper-fixture.ts'
-import { createRotatingProvider, failing } from '../testing/rotating-provider.ts'
+} from '../../tests/support/server/keeper-fixture.ts'
+import { createRotatingProvider, failing } from '../../tests/support/server/rotating-provider.ts'
 import { createSealer, fixedKeyRing } from './seal.ts'
 import { ProviderError } from './session-provider.ts'
 import type { Store } from './store.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { start } from '../testing/grant-sample.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
 import { createSealer, fixedKeyRing } from './seal.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 

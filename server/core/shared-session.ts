@@ -1,4 +1,4 @@
-import { readJwt } from '@drawbridge/shared/jwt.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type GrantStore, type StoredProviderSession, userIdOf } from './grant.ts'
 import type { Sealer } from './seal.ts'

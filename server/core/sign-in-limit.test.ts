@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../store/memory/memory.ts'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { race, start } from '../testing/grant-sample.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { race, start } from '../../tests/support/server/grant-sample.ts'
 import type { AttemptStore } from './attempt.ts'
 import { ProviderError, type ProviderFailure } from './session-provider.ts'
 import {

@@ -3,7 +3,7 @@ import { createSignOutWorker } from './sign-out-worker.ts'
 import { ProviderError, type ProviderSession } from './session-provider.ts'
 import { endUnusedSession } from './sign-in-orphan.ts'
 import { StoreUnavailableError } from './store.ts'
-import { providerSample, signInPortsSample, signInSample } from '../testing/sign-in-sample.ts'
+import { providerSample, signInPortsSample, signInSample } from '../../tests/support/server/sign-in-sample.ts'
 
 const { session } = signInSample()
 const out: ProviderSession[] = []

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { FakeRuntime } from '../testing/fake-runtime.ts'
-import { race, start } from '../testing/grant-sample.ts'
+import type { FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { race, start } from '../../tests/support/server/grant-sample.ts'
 import {
   authorizationPurpose,
   providerSample,
@@ -9,7 +9,7 @@ import {
   signInPortsSample,
   signInSample,
   visitorSample,
-} from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/sign-in-sample.ts'
 import { rememberAccount } from './known-accounts.ts'
 import { createSealer, fixedKeyRing, hashSecret } from './seal.ts'
 import {

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../testing/grant-sample.ts'
+import { race, start } from '../../tests/support/server/grant-sample.ts'
 import {
   createKeeperFixture,
   grantId,
   type KeeperFixture,
   sampleKey,
   storeIsDown,
-} from '../testing/keeper-fixture.ts'
-import { failing, lostReply, providerIssuer } from '../testing/rotating-provider.ts'
+} from '../../tests/support/server/keeper-fixture.ts'
+import { failing, lostReply, providerIssuer } from '../../tests/support/server/rotating-provider.ts'
 import type { PendingSignOut } from './provider-sign-out.ts'
 import { createSealer, fixedKeyRing } from './seal.ts'
 import { ProviderError, type ProviderFailure } from './session-provider.ts'

@@ -1,5 +1,9 @@
 import { afterEach, expect, it } from 'vitest'
-import { type DrawbridgeFixture, startDrawbridge, type Tokens } from '../testing/drawbridge-fixture.ts'
+import {
+  type DrawbridgeFixture,
+  startDrawbridge,
+  type Tokens,
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 const minute = 60
 const day = 86_400

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeRuntime } from '../testing/fake-runtime.ts'
-import { grantSample, start } from '../testing/grant-sample.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { grantSample, start } from '../../tests/support/server/grant-sample.ts'
 import { hashSecret } from './seal.ts'
 import { issueTimeOf, mintTokens, tokenKey, tokenResponse } from './token-issue.ts'
 

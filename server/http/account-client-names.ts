@@ -2,7 +2,7 @@ import { type Client, ClientUnavailableError } from '../core/client.ts'
 import type { Grant } from '../core/grant.ts'
 import type { AccountPorts } from './account-connections.ts'
 import { connectedClient, returnHosts } from './client-view.ts'
-import type { ConnectedClient } from './pages/connections-page.ts'
+import type { ConnectedClient } from './pages/connection-head.ts'
 
 /** What the list of connections says about their clients. */
 export interface ClientNames {

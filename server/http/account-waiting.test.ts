@@ -1,12 +1,12 @@
 import { deviceGrantType } from '../core/client.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Browser, Visit } from '../testing/browser.ts'
+import type { Browser, Visit } from '../../tests/support/server/browser.ts'
 import {
   account,
   type DrawbridgeFixture,
   startDrawbridge,
   type Tokens,
-} from '../testing/drawbridge-fixture.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 const devicePage = 'http://localhost:8787/oauth/device'
 const connectionsPage = 'http://localhost:8787/account/connections'

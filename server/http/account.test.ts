@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Grant } from '../core/grant.ts'
 import { ProviderError, type SessionProvider } from '../core/session-provider.ts'
-import { type Browser, createBrowser, type Visit } from '../testing/browser.ts'
-import { account, appUrl, startDrawbridge } from '../testing/drawbridge-fixture.ts'
-import { addGrant, grantSample, start } from '../testing/grant-sample.ts'
-import { createLoginFixture, type LoginFixture } from '../testing/login-fixture.ts'
+import { type Browser, createBrowser, type Visit } from '../../tests/support/server/browser.ts'
+import { account, appUrl, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
+import { addGrant, grantSample, start } from '../../tests/support/server/grant-sample.ts'
+import { createLoginFixture, type LoginFixture } from '../../tests/support/server/login-fixture.ts'
 import {
   providerSample,
   publicClient,
   secondFactorStep,
   signedIn,
   signInSample,
-} from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/sign-in-sample.ts'
 
 const page = 'http://localhost:8787/account/connections'
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,6 +1,6 @@
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
 import type { Client } from '../core/client.ts'
-import { redirectHost } from '@drawbridge/shared/redirect-uri.ts'
+import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from './answer.ts'
 import { finishedPage } from './pages/finished-page.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Settings } from '../setting.ts'
-import { computeTotp } from '../provider/embedded/totp.ts'
+import type { Settings } from '../config/setting.ts'
+import { computeTotp } from '../sandbox/provider/totp.ts'
 import {
   account,
   appUrl,
@@ -8,7 +8,7 @@ import {
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
-} from '../testing/drawbridge-fixture.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 let clientId: string

@@ -1,4 +1,4 @@
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type AuthorizationRequestResult, parseAuthorizationRequest } from '../core/authorization-request.ts'
 import { finderFor } from '../core/client.ts'
 import { isUnusedRegistration } from '../core/client-life.ts'

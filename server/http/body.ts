@@ -1,5 +1,5 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { repeatedParameter } from '../core/authorization-request.ts'
 import { maxFormBytes, type RequestFault, requestFaults } from './request-fault.ts'
 

@@ -1,4 +1,4 @@
-import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
+import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import type { BrowserBinding } from '../core/sign-in-transaction.ts'
 
 const maxAgeSeconds = 24 * 3600

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { computeTotp } from '../provider/embedded/totp.ts'
+import { computeTotp } from '../sandbox/provider/totp.ts'
 import {
   baseUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
-} from '../testing/drawbridge-fixture.ts'
-import type { Browser, Visit } from '../testing/browser.ts'
-import { createLoginFixture } from '../testing/login-fixture.ts'
-import { providerSample, signedIn } from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import type { Browser, Visit } from '../../tests/support/server/browser.ts'
+import { createLoginFixture } from '../../tests/support/server/login-fixture.ts'
+import { providerSample, signedIn } from '../../tests/support/server/sign-in-sample.ts'
 
 let drawbridge: DrawbridgeFixture
 let clientId: string

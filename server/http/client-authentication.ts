@@ -1,5 +1,5 @@
 import { decodeBase64Lenient, decodeUtf8 } from '@drawbridge/shared/base64url.ts'
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { assertedClientId, assertionType } from '../core/client-assertion.ts'
 import {
   authenticateClient,

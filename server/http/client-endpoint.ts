@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type Client, ClientUnavailableError, finderFor } from '../core/client.ts'
 import { readForm } from './body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'

@@ -1,9 +1,9 @@
-import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Client, deviceGrantType } from '../core/client.ts'
 import { documentHost } from '../core/connection.ts'
 import { clientDisplayName } from './authorization-response.ts'
 import type { ClientView } from './pages/client-facts.ts'
-import type { ConnectedClient } from './pages/connections-page.ts'
+import type { ConnectedClient } from './pages/connection-head.ts'
 
 /**
  * A client as the pages of a sign-in show it. What its id names is proven when the browser returns to an https address of the

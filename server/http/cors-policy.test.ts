@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DrawbridgeFixture, startDrawbridge } from '../testing/drawbridge-fixture.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeAll(async () => {

@@ -8,8 +8,8 @@ import {
   redirectUri,
   startDrawbridge,
   type Tokens,
-} from '../testing/drawbridge-fixture.ts'
-import type { Settings } from '../setting.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import type { Settings } from '../config/setting.ts'
 import type { RawRequest } from './guarded-server.ts'
 
 let drawbridge: DrawbridgeFixture | undefined

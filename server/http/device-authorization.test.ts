@@ -5,8 +5,8 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
   type Tokens,
-} from '../testing/drawbridge-fixture.ts'
-import type { Visit } from '../testing/browser.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import type { Visit } from '../../tests/support/server/browser.ts'
 import { deviceGrantType } from '../core/client.ts'
 import type { DeviceAuthorizationResponse } from '../core/device-authorization.ts'
 

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ProviderError, type SessionProvider } from '../core/session-provider.ts'
-import type { Browser, Visit } from '../testing/browser.ts'
-import { account, startDrawbridge } from '../testing/drawbridge-fixture.ts'
-import { createLoginFixture, type LoginFixture } from '../testing/login-fixture.ts'
+import type { Browser, Visit } from '../../tests/support/server/browser.ts'
+import { account, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
+import { createLoginFixture, type LoginFixture } from '../../tests/support/server/login-fixture.ts'
 import {
   providerSample,
   publicClient,
   secondFactorStep,
   signedIn,
   signInSample,
-} from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/sign-in-sample.ts'
 
 const page = 'http://localhost:8787/oauth/device'
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 
 /** The parameter `name` of a form; one without a value counts as omitted (RFC 6749 section 3.1). */
 export function optionalParameter(form: URLSearchParams, name: string): string | undefined {

@@ -1,4 +1,4 @@
-import { isLoopbackHostname } from '@drawbridge/shared/redirect-uri.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 

@@ -1,4 +1,4 @@
-import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
+import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 
 /** A cookie of this host alone. What it holds has to be sealed by whoever writes it: nothing else proves where it comes from. */
 export interface HostCookie {

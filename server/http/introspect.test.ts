@@ -2,7 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { account, baseUrl, type DrawbridgeFixture, startDrawbridge } from '../testing/drawbridge-fixture.ts'
+import {
+  account,
+  baseUrl,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 const secret = 'a secret of the notes API'
 

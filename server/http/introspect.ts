@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type IntrospectionPorts, introspectToken } from '../core/introspection.ts'
 import { json } from './answer.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'

@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { ProviderError } from '../core/session-provider.ts'
 import { cancelSecondFactor } from '../core/second-factor-step.ts'
 import { signInWithPassword, startSocialSignIn } from '../core/sign-in.ts'

@@ -7,9 +7,14 @@ import {
   type ProviderFailure,
   type SessionProvider,
 } from '../core/session-provider.ts'
-import type { Browser, Visit } from '../testing/browser.ts'
-import { createLoginFixture, type LoginFixture } from '../testing/login-fixture.ts'
-import { providerSample, publicClient, signedIn, signInSample } from '../testing/sign-in-sample.ts'
+import type { Browser, Visit } from '../../tests/support/server/browser.ts'
+import { createLoginFixture, type LoginFixture } from '../../tests/support/server/login-fixture.ts'
+import {
+  providerSample,
+  publicClient,
+  signedIn,
+  signInSample,
+} from '../../tests/support/server/sign-in-sample.ts'
 
 const password = { email: 'ada@example.com', password: 'correct horse' }
 const google = { id: 'google', label: 'Google' }

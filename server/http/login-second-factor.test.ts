@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../core/session-provider.ts'
-import type { Browser, Visit } from '../testing/browser.ts'
-import { createLoginFixture, type LoginFixture } from '../testing/login-fixture.ts'
+import type { Browser, Visit } from '../../tests/support/server/browser.ts'
+import { createLoginFixture, type LoginFixture } from '../../tests/support/server/login-fixture.ts'
 import {
   authorizationRequest,
   providerSample,
   secondFactorStep,
   signedIn,
   signInSample,
-} from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/sign-in-sample.ts'
 
 const rightCode = '123456'
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -6,9 +6,14 @@ import {
   type SessionProvider,
 } from '../core/session-provider.ts'
 import { StoreUnavailableError } from '../core/store.ts'
-import type { Browser, Visit } from '../testing/browser.ts'
-import { createLoginFixture, type LoginFixture } from '../testing/login-fixture.ts'
-import { providerSample, secondFactorStep, signedIn, signInSample } from '../testing/sign-in-sample.ts'
+import type { Browser, Visit } from '../../tests/support/server/browser.ts'
+import { createLoginFixture, type LoginFixture } from '../../tests/support/server/login-fixture.ts'
+import {
+  providerSample,
+  secondFactorStep,
+  signedIn,
+  signInSample,
+} from '../../tests/support/server/sign-in-sample.ts'
 import { pageContentSecurityPolicy } from './pages/layout.ts'
 
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,5 +1,5 @@
-import { matchRedirectUri } from '@drawbridge/shared/redirect-uri.ts'
-import type { AttemptSource } from '../core/attempt-limit.ts'
+import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { AttemptSource } from '../core/attempt.ts'
 import type { AuthorizationCodePorts } from '../core/authorization-code.ts'
 import type { AuthorizationRequest } from '../core/authorization-request.ts'
 import type { Client, ClientFinder, ClientStore } from '../core/client.ts'

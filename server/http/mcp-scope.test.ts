@@ -6,7 +6,7 @@ import {
   baseUrl,
   type DrawbridgeFixture,
   startDrawbridge,
-} from '../testing/drawbridge-fixture.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 let ran: string[]
 let drawbridge: DrawbridgeFixture

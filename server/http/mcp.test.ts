@@ -7,9 +7,13 @@ import {
   baseUrl,
   type DrawbridgeFixture,
   startDrawbridge,
-} from '../testing/drawbridge-fixture.ts'
-import { grantSample, rotationTerms, successorSample } from '../testing/grant-sample.ts'
-import { sessionCookieHeader, signInToWebApp, type WebAppSession } from '../testing/web-app-session.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import { grantSample, rotationTerms, successorSample } from '../../tests/support/server/grant-sample.ts'
+import {
+  sessionCookieHeader,
+  signInToWebApp,
+  type WebAppSession,
+} from '../../tests/support/server/web-app-session.ts'
 
 const cookieName = 'sb-localhost-auth-token'
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }

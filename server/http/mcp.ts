@@ -1,9 +1,9 @@
-import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/cookie-header.ts'
+import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { isDeeperThan } from '@drawbridge/shared/json-depth.ts'
-import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
-import { isSessionCookieName } from '@drawbridge/shared/session-cookie-name.ts'
-import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/www-authenticate.ts'
+import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
+import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import {
   type Caller,
   type CallerPorts,

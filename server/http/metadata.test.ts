@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { baseUrl, type DrawbridgeFixture, startDrawbridge } from '../testing/drawbridge-fixture.ts'
+import {
+  baseUrl,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 const authorizationServerPaths = [
   '/.well-known/oauth-authorization-server',

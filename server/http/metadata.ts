@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type {
   AuthorizationServerMetadata,
   ProtectedResourceMetadata,
-} from '@drawbridge/shared/oauth-metadata.ts'
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { assertionAlgorithms } from '../core/client-assertion.ts'
 import { clientAuthMethods, grantTypes } from '../core/client.ts'
 import type { ScopeCatalogue } from '../core/scope.ts'

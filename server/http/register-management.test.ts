@@ -5,8 +5,8 @@ import {
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
-} from '../testing/drawbridge-fixture.ts'
-import { publicClient } from '../testing/sign-in-sample.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
 import { createRegisterManagementEndpoint } from './register-management.ts'
 
 let drawbridge: DrawbridgeFixture

@@ -1,4 +1,4 @@
-import { constantTimeEqual } from '@drawbridge/shared/pkce.ts'
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import { removeClientWithGrants } from '../core/client-removal.ts'
 import {
   clientInformation,

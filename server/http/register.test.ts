@@ -4,7 +4,7 @@ import {
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
-} from '../testing/drawbridge-fixture.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeAll(async () => {

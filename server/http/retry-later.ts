@@ -1,4 +1,4 @@
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { json } from './answer.ts'
 
 /** A failure that passes by itself, with the seconds after which to ask again (RFC 9110 section 10.2.3). */

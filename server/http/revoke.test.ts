@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type DrawbridgeFixture, startDrawbridge } from '../testing/drawbridge-fixture.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../core/store.ts'
 import { everyone } from './cors.ts'

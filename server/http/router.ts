@@ -1,4 +1,4 @@
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { StoreUnavailableError } from '../core/store.ts'
 import { json, page } from './answer.ts'
 import { type CorsAudience, everyone, preflight, withCors } from './cors.ts'

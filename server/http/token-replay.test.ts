@@ -4,7 +4,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
   type Tokens,
-} from '../testing/drawbridge-fixture.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 const owner = '192.0.2.1'
 const thief = '198.51.100.7'

@@ -5,7 +5,7 @@ import {
   redirectUri,
   startDrawbridge,
   type Tokens,
-} from '../testing/drawbridge-fixture.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeEach(async () => {

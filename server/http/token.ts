@@ -1,4 +1,4 @@
-import { OAuthError } from '@drawbridge/shared/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isSameSource } from '../core/address-block.ts'
 import { redeemAuthorizationCode } from '../core/authorization-code.ts'
 import { type Client, deviceGrantType, type GrantType, grantTypes } from '../core/client.ts'

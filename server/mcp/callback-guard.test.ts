@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import { exchange, modernMessage } from '../testing/mcp-exchange.ts'
-import { callerSample, endpointConfigSample } from '../testing/tool-fixture.ts'
+import { exchange, modernMessage } from '../../tests/support/server/mcp-exchange.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from './tool-module.ts'
 

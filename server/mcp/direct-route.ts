@@ -1,13 +1,13 @@
 import { classifyInboundRequest, isInitializeRequest } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
+import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import {
   legacyRevisions,
   type McpEra,
   mcpHeader,
   mcpMetaKey,
   modernRevision,
-} from '@drawbridge/shared/mcp-protocol.ts'
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { createBoundedMap } from '../core/bounded-map.ts'
 
 /** How a message can be answered without the SDK; `other` cannot. Ids are as they came. */

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { callerSample, endpointConfigSample } from '../testing/tool-fixture.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
 import { createMcpEndpoint } from './endpoint.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { mcpMetaKey } from '@drawbridge/shared/mcp-protocol.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Caller } from '../core/caller.ts'
 import { createDirectRouter, type DirectRoute } from './direct-route.ts'
 import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'

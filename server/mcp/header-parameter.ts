@@ -1,9 +1,9 @@
-import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp-header-value.ts'
+import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import {
   type HeaderParameter,
   headerParameterText,
   headerParameterValue,
-} from '@drawbridge/shared/x-mcp-header.ts'
+} from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
 /**
  * Whether a header of `parameters` does not say what the arguments say. A header is needed when its argument is there; one

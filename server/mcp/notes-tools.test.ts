@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Caller } from '../core/caller.ts'
-import { callerSample, providerOrigin, toolContextSample } from '../testing/tool-fixture.ts'
+import { callerSample, providerOrigin, toolContextSample } from '../../tests/support/server/tool-fixture.ts'
 import { notesTools } from './notes-tools.ts'
 import { prepareTool } from './tool.ts'
 import { whoamiTool } from './whoami-tool.ts'

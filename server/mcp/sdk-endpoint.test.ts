@@ -2,9 +2,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod/v4'
 import { StoreUnavailableError } from '../core/store.ts'
 import type { Caller } from '../core/caller.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
-import { exchange, type MessageReader, modernMessage, readMessages } from '../testing/mcp-exchange.ts'
-import { callerSample, endpointConfigSample } from '../testing/tool-fixture.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import {
+  exchange,
+  type MessageReader,
+  modernMessage,
+  readMessages,
+} from '../../tests/support/server/mcp-exchange.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from './tool-module.ts'

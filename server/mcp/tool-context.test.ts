@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { callerSample, providerKey, providerOrigin, toolContextSample } from '../testing/tool-fixture.ts'
+import {
+  callerSample,
+  providerKey,
+  providerOrigin,
+  toolContextSample,
+} from '../../tests/support/server/tool-fixture.ts'
 
 /** The request that `context.fetch` makes. */
 async function sent(input: string, init?: RequestInit): Promise<Request> {

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import { toolContextSample } from '../testing/tool-fixture.ts'
+import { toolContextSample } from '../../tests/support/server/tool-fixture.ts'
 import { prepareTool } from './tool.ts'
 import type { ToolAnswer, ToolDeclaration, ToolSchema } from './tool-module.ts'
 

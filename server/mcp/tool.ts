@@ -5,7 +5,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/x-mcp-header.ts'
+import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import type { ToolAnswer, ToolContext, ToolDeclaration } from './tool-module.ts'
 import { emptySchema, type PreparedSchema, prepareSchema } from './tool-schema.ts'
 

@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { parseSecretKeys } from '../config-value.ts'
+import { parseSecretKeys } from '../config/config-value.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../core/seal.ts'
-import { createFakeRuntime, type FakeRuntime } from '../testing/fake-runtime.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { openKeyFile, readOrCreateSecretKeys } from './secret-key-file.ts'
 
 let folder: string

@@ -1,10 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import { underLoad } from '../under-load.ts'
-import { type AuthScene, burst, call, echoes, inAuthScene, until, visit } from './testing/auth-scene.ts'
+import { underLoad } from '../support/under-load.ts'
+import {
+  type AuthScene,
+  burst,
+  call,
+  echoes,
+  inAuthScene,
+  until,
+  visit,
+} from '../support/bridge/sign-in/auth-scene.ts'
 
-const clock = new URL('testing/moving-clock.ts', import.meta.url).href
+const clock = new URL('../support/bridge/sign-in/moving-clock.ts', import.meta.url).href
 const hours = 3600
 
 /** What a bridge is started with whose clock is wrong by so many seconds, and can be made to jump. */

@@ -9,8 +9,16 @@ import {
   type SecretService,
   startKeyringSession,
 } from '../keychain/session.ts'
-import { underLoad } from '../under-load.ts'
-import { type AuthScene, burst, call, echoes, inAuthScene, textOf, visit } from './testing/auth-scene.ts'
+import { underLoad } from '../support/under-load.ts'
+import {
+  type AuthScene,
+  burst,
+  call,
+  echoes,
+  inAuthScene,
+  textOf,
+  visit,
+} from '../support/bridge/sign-in/auth-scene.ts'
 
 const missing = missingPackages()
 const isSkipped = missing.length > 0 && process.env['CI'] !== 'true'

@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import { type AuthScene, burst, echoes, inAuthScene, until, visit } from './testing/auth-scene.ts'
+import {
+  type AuthScene,
+  burst,
+  echoes,
+  inAuthScene,
+  until,
+  visit,
+} from '../support/bridge/sign-in/auth-scene.ts'
 
 const killed = 'SIGKILL'
 const replaySeconds = 120

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { RemoteOptions } from '../remote/remote.ts'
-import { type AuthScene, call, inAuthScene } from './testing/auth-scene.ts'
+import type { RemoteOptions } from '../support/remote/remote.ts'
+import { type AuthScene, call, inAuthScene } from '../support/bridge/sign-in/auth-scene.ts'
 
 const isLong = process.env['BRIDGE_LONG_TESTS'] === '1'
 const durationMs = isLong ? 120_000 : 21_000

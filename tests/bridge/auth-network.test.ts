@@ -10,7 +10,7 @@ import {
   textOf,
   until,
   visit,
-} from './testing/auth-scene.ts'
+} from '../support/bridge/sign-in/auth-scene.ts'
 
 const slowMs = 400
 

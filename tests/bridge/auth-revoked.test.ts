@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import { type AuthScene, burst, call, echoes, inAuthScene, textOf, visit } from './testing/auth-scene.ts'
+import {
+  type AuthScene,
+  burst,
+  call,
+  echoes,
+  inAuthScene,
+  textOf,
+  visit,
+} from '../support/bridge/sign-in/auth-scene.ts'
 
 const times = 5
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import type { RemoteOptions } from '../remote/remote.ts'
+import type { RemoteOptions } from '../support/remote/remote.ts'
 import {
   type AuthScene,
   burst,
@@ -11,7 +11,7 @@ import {
   textOf,
   until,
   visit,
-} from './testing/auth-scene.ts'
+} from '../support/bridge/sign-in/auth-scene.ts'
 
 async function warm(scene: AuthScene, count = 1): Promise<BridgeProcess[]> {
   await scene.signedIn()

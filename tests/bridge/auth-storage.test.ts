@@ -11,7 +11,7 @@ import {
   textOf,
   until,
   visit,
-} from './testing/auth-scene.ts'
+} from '../support/bridge/sign-in/auth-scene.ts'
 
 /** A place below the folder that the bridges of a scene share. */
 function at({ home }: AuthScene, ...names: string[]): string {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { staged } from './support/stage.ts'
+import { staged } from '../support/bridge/process/stage.ts'
 
 describe.concurrent('the environment of the browser', () => {
   it.each<[how: string, environment: (program: string) => Record<string, string>]>([

@@ -1,12 +1,12 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Fault } from '../remote/remote-settings.ts'
-import type { RemoteOptions } from '../remote/remote.ts'
-import { underLoad } from '../under-load.ts'
-import { type BridgeChild, errorOf } from './support/bridge-child.ts'
-import { listenOn } from './support/socket-server.ts'
-import { type Stage, staged } from './support/stage.ts'
+import type { Fault } from '../support/remote/remote-settings.ts'
+import type { RemoteOptions } from '../support/remote/remote.ts'
+import { underLoad } from '../support/under-load.ts'
+import { type BridgeChild, errorOf } from '../support/bridge/process/bridge-child.ts'
+import { listenOn } from '../support/bridge/process/socket-server.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
 
 const eras = ['legacy', 'modern'] as const
 

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Remote, RemoteOptions } from '../remote/remote.ts'
-import { type BridgeChild, errorOf, peakMegabytes, textOf } from './support/bridge-child.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
+import { type BridgeChild, errorOf, peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 interface Scene {
   bridge: BridgeChild

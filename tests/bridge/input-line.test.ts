@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Remote } from '../remote/remote.ts'
-import { type BridgeChild, errorOf } from './support/bridge-child.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import type { Remote } from '../support/remote/remote.ts'
+import { type BridgeChild, errorOf } from '../support/bridge/process/bridge-child.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 const parseError = -32_700
 const invalidRequest = -32_600

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../../server/testing/free-port.ts'
-import { staged } from './support/stage.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { staged } from '../support/bridge/process/stage.ts'
 
 const url = 'https://mcp.example.com/mcp'
 

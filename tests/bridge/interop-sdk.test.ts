@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { answers, type SdkHost, startLegacyHost, startModernHost } from './support/sdk-host.ts'
-import { type SdkServer, startLegacySdkServer, startModernSdkServer } from './support/sdk-server.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import {
+  answers,
+  type SdkHost,
+  startLegacyHost,
+  startModernHost,
+} from '../support/bridge/process/sdk-host.ts'
+import {
+  type SdkServer,
+  startLegacySdkServer,
+  startModernSdkServer,
+} from '../support/bridge/process/sdk-server.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 /** Local clients, by SDK and by what they speak. */
 const hosts: Readonly<Record<string, (stage: Stage, url: string) => Promise<SdkHost>>> = {

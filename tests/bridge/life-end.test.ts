@@ -3,11 +3,16 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Remote } from '../remote/remote.ts'
-import { slowness } from '../under-load.ts'
-import { type BridgeChild, bridgeLauncher, environmentOf, textOf } from './support/bridge-child.ts'
-import { muteServer } from './support/socket-server.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import type { Remote } from '../support/remote/remote.ts'
+import { slowness } from '../support/under-load.ts'
+import {
+  type BridgeChild,
+  bridgeLauncher,
+  environmentOf,
+  textOf,
+} from '../support/bridge/process/bridge-child.ts'
+import { muteServer } from '../support/bridge/process/socket-server.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 interface Reached {
   bridge: BridgeChild
@@ -19,7 +24,7 @@ type Phase = (stage: Stage) => Promise<Reached>
 
 /** Time in these bridges, and so the second in which they have to end, is as much slower as this computer is. */
 const slower = slowness()
-const slowerClock = new URL('testing/slower-clock.ts', import.meta.url).href
+const slowerClock = new URL('../support/bridge/sign-in/slower-clock.ts', import.meta.url).href
 const environment = { NODE_OPTIONS: `--import=${slowerClock}`, SLOWNESS: String(slower) }
 
 function bridgeOf(stage: Stage, url: string, flags: readonly string[] = []): BridgeChild {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { startEchoServer } from './support/echo-server.ts'
-import { staged } from './support/stage.ts'
+import { startEchoServer } from '../support/bridge/process/echo-server.ts'
+import { staged } from '../support/bridge/process/stage.ts'
 
 describe.concurrent('headers of the user', () => {
   it.each(['legacy', 'modern'] as const)('go with every request of a %s session, and nowhere else', (era) =>

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Certificates, makeCertificates } from '../../bridge/network/testing/certificate-fixture.ts'
-import { type BridgeOptions, errorOf } from './support/bridge-child.ts'
-import { type ConnectProxy, startConnectProxy } from './support/connect-proxy.ts'
-import { freePort } from '../../server/testing/free-port.ts'
-import { type Stage, staged } from './support/stage.ts'
-import { startTlsFront } from './support/tls-front.ts'
+import { type Certificates, makeCertificates } from '../support/bridge/http/certificate-fixture.ts'
+import { type BridgeOptions, errorOf } from '../support/bridge/process/bridge-child.ts'
+import { type ConnectProxy, startConnectProxy } from '../support/bridge/process/connect-proxy.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { startTlsFront } from '../support/bridge/process/tls-front.ts'
 
 const password = 'pass word/%7Esecret'
 const credentials = `somebody:${password}`

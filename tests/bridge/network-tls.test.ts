@@ -4,12 +4,12 @@ import {
   type Certificates,
   type Identity,
   makeCertificates,
-} from '../../bridge/network/testing/certificate-fixture.ts'
-import type { Remote } from '../remote/remote.ts'
-import { errorOf } from './support/bridge-child.ts'
-import { listenOn } from './support/socket-server.ts'
-import { type Stage, staged } from './support/stage.ts'
-import { startTlsFront } from './support/tls-front.ts'
+} from '../support/bridge/http/certificate-fixture.ts'
+import type { Remote } from '../support/remote/remote.ts'
+import { errorOf } from '../support/bridge/process/bridge-child.ts'
+import { listenOn } from '../support/bridge/process/socket-server.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { startTlsFront } from '../support/bridge/process/tls-front.ts'
 
 let certificates: Certificates
 beforeAll(() => {

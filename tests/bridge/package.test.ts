@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { staged, until } from './support/stage.ts'
+import { staged, until } from '../support/bridge/process/stage.ts'
 
 const run = promisify(execFile)
 const bridgeFolder = fileURLToPath(new URL('../../bridge', import.meta.url))

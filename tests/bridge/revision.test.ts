@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type BridgeHome, createBridgeHome, launcher, startBridge } from '../e2e/bridge-process.ts'
-import { freePort } from '../../server/testing/free-port.ts'
-import { type Remote, type RemoteOptions, startRemote } from '../remote/remote.ts'
-import { buildGoServer, type GoServer, startGoServer } from './support/go-server.ts'
-import { readServerMemory, writeServerMemory } from './support/server-memory.ts'
-import { call, inAuthScene, until, visit } from './testing/auth-scene.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { type Remote, type RemoteOptions, startRemote } from '../support/remote/remote.ts'
+import { buildGoServer, type GoServer, startGoServer } from '../support/bridge/process/go-server.ts'
+import { readServerMemory, writeServerMemory } from '../support/bridge/process/server-memory.ts'
+import { call, inAuthScene, until, visit } from '../support/bridge/sign-in/auth-scene.ts'
 
 const clients = ['legacy', 'modern'] as const
 const oldRevisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']

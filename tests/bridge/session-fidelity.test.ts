@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Remote } from '../remote/remote.ts'
-import { type BridgeChild, modernClaims, textOf } from './support/bridge-child.ts'
-import { echoedBy, startEchoServer } from './support/echo-server.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import type { Remote } from '../support/remote/remote.ts'
+import { type BridgeChild, modernClaims, textOf } from '../support/bridge/process/bridge-child.ts'
+import { echoedBy, startEchoServer } from '../support/bridge/process/echo-server.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 const eras = ['legacy', 'modern'] as const
 const pairs = eras.flatMap((client) => eras.map((server) => [client, server] as const))

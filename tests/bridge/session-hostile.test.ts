@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { readText, sendJson } from '../remote/exchange-parts.ts'
-import { type BridgeChild, errorOf, peakMegabytes, textOf } from './support/bridge-child.ts'
-import { listenOn } from './support/socket-server.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import { readText, sendJson } from '../support/remote/exchange-parts.ts'
+import { type BridgeChild, errorOf, peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
+import { listenOn } from '../support/bridge/process/socket-server.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 /** One call of the client, and the response that a crook makes of it. */
 interface Call {

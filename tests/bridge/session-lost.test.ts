@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Remote } from '../remote/remote.ts'
-import { underLoad } from '../under-load.ts'
-import { type BridgeChild, errorOf, textOf } from './support/bridge-child.ts'
-import { muteServer } from './support/socket-server.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import type { Remote } from '../support/remote/remote.ts'
+import { underLoad } from '../support/under-load.ts'
+import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
+import { muteServer } from '../support/bridge/process/socket-server.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 const ten = Array.from({ length: 10 }, (_, index) => index)
 

@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { readText, sendJson } from '../remote/exchange-parts.ts'
-import { type BridgeChild, peakMegabytes, textOf } from './support/bridge-child.ts'
-import { echoedBy, startEchoServer } from './support/echo-server.ts'
-import { listenOn } from './support/socket-server.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import { readText, sendJson } from '../support/remote/exchange-parts.ts'
+import { type BridgeChild, peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
+import { echoedBy, startEchoServer } from '../support/bridge/process/echo-server.ts'
+import { listenOn } from '../support/bridge/process/socket-server.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 const megabyte = 1024 * 1024
 

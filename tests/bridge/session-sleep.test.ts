@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Remote, RemoteOptions } from '../remote/remote.ts'
-import { type BridgeChild, errorOf, textOf } from './support/bridge-child.ts'
-import { type Stage, staged, until } from './support/stage.ts'
+import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
+import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
-const computer = new URL('testing/sleeping-computer.ts', import.meta.url).href
+const computer = new URL('../support/bridge/sign-in/sleeping-computer.ts', import.meta.url).href
 
 interface Scene {
   remote: Remote

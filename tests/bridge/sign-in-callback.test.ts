@@ -1,8 +1,16 @@
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import type { RemoteOptions } from '../remote/remote.ts'
-import { type AuthScene, burst, call, echoes, inAuthScene, textOf, visit } from './testing/auth-scene.ts'
+import type { RemoteOptions } from '../support/remote/remote.ts'
+import {
+  type AuthScene,
+  burst,
+  call,
+  echoes,
+  inAuthScene,
+  textOf,
+  visit,
+} from '../support/bridge/sign-in/auth-scene.ts'
 
 interface Waiting {
   bridge: BridgeProcess

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import { underLoad } from '../under-load.ts'
+import { underLoad } from '../support/under-load.ts'
 import {
   type AuthScene,
   burst,
@@ -10,8 +10,8 @@ import {
   textOf,
   until,
   visit,
-} from './testing/auth-scene.ts'
-import { type Browser, createBrowser } from './testing/browser.ts'
+} from '../support/bridge/sign-in/auth-scene.ts'
+import { type Browser, createBrowser } from '../support/bridge/sign-in/browser.ts'
 
 async function withBrowser(
   pauseMs: number | 'never',

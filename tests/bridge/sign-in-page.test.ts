@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { Remote } from '../remote/remote.ts'
-import { type Stage, staged, until } from './support/stage.ts'
-import { createBrowser } from './testing/browser.ts'
+import type { Remote } from '../support/remote/remote.ts'
+import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { createBrowser } from '../support/bridge/sign-in/browser.ts'
 
 /** A host with the login page of somebody else: it knows no code of its own, and sends browsers on to where they are given out. */
 async function startPageHost(stage: Stage, remote: () => Remote, publishes: boolean): Promise<string> {

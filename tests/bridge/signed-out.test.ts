@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
 import type { Answer } from '../conformance/client/local-client.ts'
-import { type AuthScene, inAuthScene } from './testing/auth-scene.ts'
+import { type AuthScene, inAuthScene } from '../support/bridge/sign-in/auth-scene.ts'
 
 const eras = ['legacy', 'modern'] as const
 const remotes = ['legacy', 'modern', 'both'] as const

@@ -29,7 +29,7 @@ export const deviations: readonly Deviation[] = [
     what: '`localhost` counts as loopback, so its port is free as that of 127.0.0.1 and [::1] is.',
     why: 'Clients in the field register that name. It is another host than 127.0.0.1 all the same, and the page warns of programs on this computer.',
     off: 'Cannot be switched off.',
-    test: ['shared/redirect-uri.test.ts', 'another port on localhost'],
+    test: ['shared/oauth/redirect-uri.test.ts', 'another port on localhost'],
   },
   {
     sections: 'RFC 9700 2.1, CIMD 4.5',
@@ -122,7 +122,7 @@ export const deviations: readonly Deviation[] = [
     why: 'It would be a place where anybody puts pages. A server on loopback fetches documents from loopback, and the operator can keep copies.',
     off: '`CLIENT_DOCUMENT_FILE` has the copies.',
     test: [
-      'server/open-clients.test.ts',
+      'server/startup/open-clients.test.ts',
       'CLIENT_DOCUMENT_FILE: a client whose host cannot be reached signs in',
     ],
   },
@@ -131,7 +131,7 @@ export const deviations: readonly Deviation[] = [
     what: 'On loopback everything works by http, documents of clients on loopback among it.',
     why: 'To try it out and to develop. Under any other address the server does not start without https, and nothing on loopback is fetched.',
     off: 'An https `BASE_URL`.',
-    test: ['server/open-clients.test.ts', 'in production nothing on loopback is fetched'],
+    test: ['server/startup/open-clients.test.ts', 'in production nothing on loopback is fetched'],
   },
   {
     sections: 'RFC 6750 3.1',

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { baseUrl, type DrawbridgeFixture } from '../../server/testing/drawbridge-fixture.ts'
+import { baseUrl, type DrawbridgeFixture } from '../support/server/drawbridge-fixture.ts'
 import { createStage, type Stage } from './negative-stage.ts'
 import { readTitle } from './section.ts'
 

@@ -5,8 +5,8 @@ import {
   type DrawbridgeFixture,
   redirectUri,
   type Tokens,
-} from '../../server/testing/drawbridge-fixture.ts'
-import { sessionCookieHeader, signInToWebApp } from '../../server/testing/web-app-session.ts'
+} from '../support/server/drawbridge-fixture.ts'
+import { sessionCookieHeader, signInToWebApp } from '../support/server/web-app-session.ts'
 
 /** What a row of a table may name in braces, as in `{refresh_token}`. Each is made when a row first asks for it. */
 export interface Stage {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { type DrawbridgeFixture, startDrawbridge } from '../../server/testing/drawbridge-fixture.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../support/server/drawbridge-fixture.ts'
 import { type NegativeCase, playCase } from './negative-case.ts'
 
 /** Declares the rows of each table as tests, all against one Drawbridge that they do not wear out. */

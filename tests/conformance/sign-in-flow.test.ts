@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hashSecret } from '../../server/core/seal.ts'
-import type { Browser } from '../../server/testing/browser.ts'
+import type { Browser } from '../support/server/browser.ts'
 import {
   account,
   baseUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
-} from '../../server/testing/drawbridge-fixture.ts'
+} from '../support/server/drawbridge-fixture.ts'
 
 /** Nobody listens there, so that the copy of the operator is taken. */
 const documentId = 'http://localhost:9/client.json'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ToolModule } from '../../server/mcp/tool-module.ts'
-import { type DrawbridgeFixture, startDrawbridge } from '../../server/testing/drawbridge-fixture.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../support/server/drawbridge-fixture.ts'
 
 const route: ToolModule = {
   tools: [

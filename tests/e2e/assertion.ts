@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type KeySample, signWith } from '../../server/testing/key-sample.ts'
+import { type KeySample, signWith } from '../support/server/key-sample.ts'
 import type { ServerProcess } from './server-process.ts'
 
 /** Form fields by which a client proves itself with its key (RFC 7523 section 2.2). */

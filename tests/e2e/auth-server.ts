@@ -3,9 +3,9 @@ import { listen } from '../../server/http/listener.ts'
 import {
   createEmbeddedProvider,
   type EmbeddedAdmin,
-} from '../../server/provider/embedded/embedded-provider.ts'
-import { systemRuntime } from '../../server/system-runtime.ts'
-import { freePort } from '../../server/testing/free-port.ts'
+} from '../../server/sandbox/provider/embedded-provider.ts'
+import { systemRuntime } from '../../server/startup/system-runtime.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { noteServed } from './secret-ledger.ts'
 import type { ServerSettings } from './server-process.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { findChromium, startChromium } from '../../server/testing/headless-chromium.ts'
+import { findChromium, startChromium } from '../support/server/headless-chromium.ts'
 import type { Answer } from '../conformance/client/local-client.ts'
 import { type BridgeHome, type BridgeProcess, createBridgeHome, startBridge } from './bridge-process.ts'
 import { createPerson, type Person } from './person.ts'

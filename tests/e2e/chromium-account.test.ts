@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, type RunningChromium, startChromium } from '../../server/testing/headless-chromium.ts'
+import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
 import { createPerson, type Person } from './person.ts'
 import { openPhone, patienceMs, type Phone, phoneCases, signInOn, startServerAt } from './phone.ts'
 import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'

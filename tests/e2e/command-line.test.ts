@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { runServer } from './server-process.ts'
 
 const dist = fileURLToPath(new URL('../../server/dist', import.meta.url))

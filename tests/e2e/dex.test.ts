@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser, type Visit } from '../../server/testing/browser.ts'
+import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
 import { buildDex, dexClient, dexPassword, type DexServer, startDex } from '../peers/dex/dex-server.ts'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 import {
   callTool,
   type PlainClient,

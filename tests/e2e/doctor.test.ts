@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { runCommand } from './command-process.ts'
 import { createPerson } from './person.ts'
 import { runServer, type ServerProcess, type ServerSettings, startServer } from './server-process.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { keySample } from '../../server/testing/key-sample.ts'
-import { type PostgresServer, startPostgres } from '../../server/testing/postgres-server.ts'
+import { keySample } from '../support/server/key-sample.ts'
+import { type PostgresServer, startPostgres } from '../support/server/postgres-server.ts'
 import { assertionFields } from './assertion.ts'
 import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { allowDevice, registerDeviceClient } from './device.ts'

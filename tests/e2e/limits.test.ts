@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser, type Visit } from '../../server/testing/browser.ts'
+import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
 import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { createPerson, type Person } from './person.ts'

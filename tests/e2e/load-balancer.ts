@@ -1,5 +1,5 @@
 import { createServer, request, type Server } from 'node:http'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 
 /** A load balancer without any stickiness: each request goes to the next target. */
 export interface LoadBalancer {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { createPerson } from './person.ts'
 import { callTool, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { until } from './server-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

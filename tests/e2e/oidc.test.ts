@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser, type Visit } from '../../server/testing/browser.ts'
-import {
-  oidcAccount,
-  oidcClient,
-  type OidcServer,
-  startOidcServer,
-} from '../../server/testing/oidc-server.ts'
-import { freePort } from '../../server/testing/free-port.ts'
+import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
+import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
+import { freePort } from '../support/server/free-port.ts'
 import {
   callTool,
   type PlainClient,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Browser, createBrowser } from '../../server/testing/browser.ts'
+import { type Browser, createBrowser } from '../support/server/browser.ts'
 import type { ServerProcess } from './server-process.ts'
 
 /** Somebody with an account in the web app, and a browser. */

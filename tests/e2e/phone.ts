@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'puppeteer-core'
 import { type ServerProcess, startServer } from './server-process.ts'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 
 /** How a person comes to the server. */
 export interface PhoneCase {

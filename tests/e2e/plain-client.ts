@@ -1,4 +1,4 @@
-import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/pkce.ts'
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { randomBytes } from 'node:crypto'
 import type { Person } from './person.ts'
 import type { ServerProcess } from './server-process.ts'

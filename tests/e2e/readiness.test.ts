@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { startTcpProxy } from '../../server/testing/tcp-proxy.ts'
+import { startTcpProxy } from '../support/server/tcp-proxy.ts'
 import { startAuthServer } from './auth-server.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
 

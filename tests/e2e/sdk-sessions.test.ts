@@ -13,7 +13,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { underLoad } from '../under-load.ts'
+import { underLoad } from '../support/under-load.ts'
 import { createPerson } from './person.ts'
 import { callTool, type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'

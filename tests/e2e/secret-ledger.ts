@@ -1,4 +1,4 @@
-import { parseCookieHeader } from '@drawbridge/shared/cookie-header.ts'
+import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 
 /** Names of what is secret in JSON, forms, hidden fields and URLs, with the shortest value that is one and no word. */
 const secretMembers = new Map([

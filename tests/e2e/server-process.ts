@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../../server/testing/free-port.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))

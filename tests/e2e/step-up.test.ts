@@ -6,7 +6,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { keySample } from '../../server/testing/key-sample.ts'
+import { keySample } from '../support/server/key-sample.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
 import { postForm, postMcp, registerPlainClient } from './plain-client.ts'

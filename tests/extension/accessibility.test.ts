@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { settingsSamples } from '../../extension/ui/testing/settings-samples.ts'
-import { hostileSamples, viewSamples } from '../../extension/ui/testing/view-samples.ts'
-import { findViolations, loadAxe } from './testing/axe.ts'
-import { describeBrowsers } from './testing/describe-browsers.ts'
-import { launchBrowser } from './testing/launch-browser.ts'
-import { openPopupStage, openSettingsStage, type Stage } from './testing/stage.ts'
-import type { TestBrowser } from './testing/test-browser.ts'
+import { settingsSamples } from '../support/extension/ui/settings-samples.ts'
+import { hostileSamples, viewSamples } from '../support/extension/ui/view-samples.ts'
+import { findViolations, loadAxe } from '../support/browsers/axe.ts'
+import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
+import { launchBrowser } from '../support/browsers/launch-browser.ts'
+import { openPopupStage, openSettingsStage, type Stage } from '../support/browsers/stage.ts'
+import type { TestBrowser } from '../support/browsers/test-browser.ts'
 
 const now = 1_790_000_000
 

@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findBrowser } from './testing/find-browser.ts'
-import { launchBrowser } from './testing/launch-browser.ts'
-import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
-import { sessionSample, setCookies } from './testing/session-sample.ts'
-import type { RealPopup, TestBrowser } from './testing/test-browser.ts'
-import { hasVirtualDisplay, startVirtualDisplay, type VirtualDisplay } from './testing/virtual-display.ts'
+import { findBrowser } from '../support/browsers/find-browser.ts'
+import { launchBrowser } from '../support/browsers/launch-browser.ts'
+import { type SampleSite, startSampleSite } from '../support/browsers/sample-site.ts'
+import { sessionSample, setCookies } from '../support/browsers/session-sample.ts'
+import type { RealPopup, TestBrowser } from '../support/browsers/test-browser.ts'
+import {
+  hasVirtualDisplay,
+  startVirtualDisplay,
+  type VirtualDisplay,
+} from '../support/browsers/virtual-display.ts'
 
 const isPossible = findBrowser('chromium') !== undefined && hasVirtualDisplay()
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { until } from '../e2e/server-process.ts'
-import { describeBrowsers } from './testing/describe-browsers.ts'
-import { launchBrowser } from './testing/launch-browser.ts'
-import { press, shown, untilGone } from './testing/popup-page.ts'
-import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
-import { sessionSample, setCookies } from './testing/session-sample.ts'
-import type { RealPopup, TestBrowser } from './testing/test-browser.ts'
+import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
+import { launchBrowser } from '../support/browsers/launch-browser.ts'
+import { press, shown, untilGone } from '../support/browsers/popup-page.ts'
+import { type SampleSite, startSampleSite } from '../support/browsers/sample-site.ts'
+import { sessionSample, setCookies } from '../support/browsers/session-sample.ts'
+import type { RealPopup, TestBrowser } from '../support/browsers/test-browser.ts'
 
 const secret = { attributes: 'HttpOnly; Secure' }
 

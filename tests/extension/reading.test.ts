@@ -1,11 +1,11 @@
 import type { Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { describeBrowsers } from './testing/describe-browsers.ts'
-import { launchBrowser } from './testing/launch-browser.ts'
-import { copied, press, shown, untilGone, viewOf, waitForView } from './testing/popup-page.ts'
-import { type SampleSite, startSampleSite } from './testing/sample-site.ts'
-import { sessionSample, setCookies } from './testing/session-sample.ts'
-import type { TestBrowser } from './testing/test-browser.ts'
+import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
+import { launchBrowser } from '../support/browsers/launch-browser.ts'
+import { copied, press, shown, untilGone, viewOf, waitForView } from '../support/browsers/popup-page.ts'
+import { type SampleSite, startSampleSite } from '../support/browsers/sample-site.ts'
+import { sessionSample, setCookies } from '../support/browsers/session-sample.ts'
+import type { TestBrowser } from '../support/browsers/test-browser.ts'
 
 /** Clicks the session of that account. */
 async function choose(popup: Page, account: string): Promise<void> {

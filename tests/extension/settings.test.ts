@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import type { ElementHandle, Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { until } from '../e2e/server-process.ts'
-import { violations } from './testing/axe.ts'
-import { describeBrowsers } from './testing/describe-browsers.ts'
-import { launchBrowser } from './testing/launch-browser.ts'
-import { press, shown } from './testing/popup-page.ts'
-import type { TestBrowser } from './testing/test-browser.ts'
+import { violations } from '../support/browsers/axe.ts'
+import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
+import { launchBrowser } from '../support/browsers/launch-browser.ts'
+import { press, shown } from '../support/browsers/popup-page.ts'
+import type { TestBrowser } from '../support/browsers/test-browser.ts'
 
 describeBrowsers('the page of settings in %s', (kind) => {
   let browser: TestBrowser

@@ -4,12 +4,12 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPerson, type Person } from '../e2e/person.ts'
 import { type ServerProcess, startServer, until } from '../e2e/server-process.ts'
-import { violations } from './testing/axe.ts'
-import { describeBrowsers } from './testing/describe-browsers.ts'
-import { launchBrowser } from './testing/launch-browser.ts'
-import { copied, pasted, press, shown, untilGone, waitForView } from './testing/popup-page.ts'
-import { filesWith } from './testing/profile-search.ts'
-import type { RealPopup, Tab, TestBrowser } from './testing/test-browser.ts'
+import { violations } from '../support/browsers/axe.ts'
+import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
+import { launchBrowser } from '../support/browsers/launch-browser.ts'
+import { copied, pasted, press, shown, untilGone, waitForView } from '../support/browsers/popup-page.ts'
+import { filesWith } from '../support/browsers/profile-search.ts'
+import type { RealPopup, Tab, TestBrowser } from '../support/browsers/test-browser.ts'
 
 const run = promisify(execFile)
 

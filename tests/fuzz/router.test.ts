@@ -1,9 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type DrawbridgeFixture,
-  redirectUri,
-  startDrawbridge,
-} from '../../server/testing/drawbridge-fixture.ts'
+import { type DrawbridgeFixture, redirectUri, startDrawbridge } from '../support/server/drawbridge-fixture.ts'
 import type { Chance } from './chance.ts'
 import { fuzz } from './fuzz.ts'
 import { damaged, hostileHeader, hostileText } from './hostile-text.ts'

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { CredentialsConfig } from '../../bridge/credentials/credentials-config.ts'
-import { sampleCredential } from '../../bridge/credentials/testing/sample-credential.ts'
-import { type StoreChild, startStoreChild } from '../../bridge/credentials/testing/start-store-child.ts'
-import { underLoad } from '../under-load.ts'
+import { sampleCredential } from '../support/bridge/credentials/sample-credential.ts'
+import { type StoreChild, startStoreChild } from '../support/bridge/credentials/start-store-child.ts'
+import { underLoad } from '../support/under-load.ts'
 import { type KeyringSession, missingPackages, type SecretService, startKeyringSession } from './session.ts'
 
 const missing = missingPackages()

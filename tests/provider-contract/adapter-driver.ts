@@ -1,6 +1,6 @@
 import { ProviderError, type ProviderFailure, type SignInStep } from '../../server/core/session-provider.ts'
-import { createGotrueProvider } from '../../server/provider/gotrue/gotrue.ts'
-import { systemRuntime } from '../../server/system-runtime.ts'
+import { createGotrueProvider } from '../../server/providers/supabase/gotrue.ts'
+import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import type { ContractServer } from './contract-server.ts'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
 import type { CaseFetch } from './wire.ts'

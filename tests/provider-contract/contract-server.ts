@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { readJwt } from '@drawbridge/shared/jwt.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import type { OpenTarget, Target } from './target.ts'
 import { codeOf, createCaseFetch, createWire, textOf, type Wire } from './wire.ts'

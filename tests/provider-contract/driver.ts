@@ -1,4 +1,4 @@
-import { readJwt } from '@drawbridge/shared/jwt.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 
 /** A session as a driver knows it; `device` is the driver's own. */
 export interface ContractSession {

@@ -3,8 +3,8 @@ import {
   createEmbeddedProvider,
   type EmbeddedProvider,
   type EmbeddedProviderConfig,
-} from '../../server/provider/embedded/embedded-provider.ts'
-import { systemRuntime } from '../../server/system-runtime.ts'
+} from '../../server/sandbox/provider/embedded-provider.ts'
+import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
 
 /** Where the social provider sends the browser back to. Nobody listens there; a loopback address is always allowed. */

@@ -4,10 +4,10 @@ import { createRequire } from 'node:module'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SettingsAction, SettingsView } from '../../core/settings-view.ts'
-import { findChromium, openChromium } from '../testing/chromium.ts'
-import { settingsSamples as samples } from '../testing/settings-samples.ts'
-import { buildStagedPage, readMessages } from '../testing/staged-page.ts'
-import type { Message } from '../testing/translator.ts'
+import { findChromium, openChromium } from '../../../tests/support/extension/ui/chromium.ts'
+import { settingsSamples as samples } from '../../../tests/support/extension/ui/settings-samples.ts'
+import { buildStagedPage, readMessages } from '../../../tests/support/extension/ui/staged-page.ts'
+import type { Message } from '../../../tests/support/extension/ui/translator.ts'
 
 const chromium = findChromium()
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

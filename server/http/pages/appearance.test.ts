@@ -3,12 +3,12 @@
 import axe from 'axe-core'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findChromium, startChromium } from '../../testing/headless-chromium.ts'
-import type { RunningChromium } from '../../testing/headless-chromium.ts'
-import { pageSamples } from './testing/page-sample.ts'
-import { servePages } from './testing/page-server.ts'
-import type { PageServer } from './testing/page-server.ts'
-import { standInForCaptcha } from './testing/stand-in-captcha.ts'
+import { findChromium, startChromium } from '../../../tests/support/server/headless-chromium.ts'
+import type { RunningChromium } from '../../../tests/support/server/headless-chromium.ts'
+import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
+import { servePages } from '../../../tests/support/pages/page-server.ts'
+import type { PageServer } from '../../../tests/support/pages/page-server.ts'
+import { standInForCaptcha } from '../../../tests/support/pages/stand-in-captcha.ts'
 
 const chromium = findChromium()
 const runAxe = `axe.run().then((result) => result.violations.map((violation) =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { captchaFields, captchaPolicy, captchaWidget } from './captcha.ts'
 import { contentSecurityPolicy, pageContentSecurityPolicy } from './layout.ts'
-import { captchaSamples } from './testing/view-sample.ts'
+import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
 
 /** Directives of the policy with this captcha that the ordinary one does not have, or has otherwise. */
 function opened(kind: 'hcaptcha' | 'turnstile'): string[] {

@@ -1,8 +1,17 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import { claimedName } from './claimed-name.ts'
-import type { ConnectedClient } from './connections-page.ts'
 import { hostName } from './host-name.ts'
+
+/**
+ * A client as the list names it: what it calls itself, and the host of its metadata document: as `host` when that proves whose
+ * it is, as `describedBy` when any program or device can name it.
+ */
+export interface ConnectedClient {
+  name: string
+  host?: string
+  describedBy?: string
+}
 
 /** Where the forms of the list post to, and what ties them to the sign-in and the browser. */
 export interface ConnectionForm {

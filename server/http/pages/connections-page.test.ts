@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { connectionsPage, type ConnectionsView, type ConnectionView } from './connections-page.ts'
 import { messagePage } from './message-page.ts'
-import { connectionsSample, messageSample } from './testing/view-sample.ts'
+import { connectionsSample, messageSample } from '../../../tests/support/pages/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []

@@ -2,22 +2,12 @@ import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { AppView } from './app-view.ts'
 import { claimedName } from './claimed-name.ts'
-import { connectionHead, formInput } from './connection-head.ts'
+import { type ConnectedClient, connectionHead, formInput } from './connection-head.ts'
 import { alertGlyph, checkGlyph } from './glyph.ts'
 import { hostName } from './host-name.ts'
 import { layout } from './layout.ts'
 import { type WaitingConnectionView, waitingList } from './waiting-connections.ts'
 import { agoText, dateText, machineTime } from './when.ts'
-
-/**
- * A client as the list names it: what it calls itself, and the host of its metadata document: as `host` when that proves whose
- * it is, as `describedBy` when any program or device can name it.
- */
-export interface ConnectedClient {
-  name: string
-  host?: string
-  describedBy?: string
-}
 
 /** One connection of the list. Times are epoch seconds. */
 export interface ConnectionView {

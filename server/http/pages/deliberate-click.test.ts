@@ -1,9 +1,13 @@
 // What only a browser can tell: when a click counts.
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, type RunningChromium, startChromium } from '../../testing/headless-chromium.ts'
-import { pageSamples } from './testing/page-sample.ts'
-import { type PageServer, servePages } from './testing/page-server.ts'
+import {
+  findChromium,
+  type RunningChromium,
+  startChromium,
+} from '../../../tests/support/server/headless-chromium.ts'
+import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
+import { type PageServer, servePages } from '../../../tests/support/pages/page-server.ts'
 
 const chromium = findChromium()
 const social = 'button[name=provider]'

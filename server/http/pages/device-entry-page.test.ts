@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deviceEntryPage, type DeviceEntryView } from './device-entry-page.ts'
-import { deviceEntrySample } from './testing/view-sample.ts'
+import { deviceEntrySample } from '../../../tests/support/pages/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const fields: readonly [string, Partial<DeviceEntryView>][] = [

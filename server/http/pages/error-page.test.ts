@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorPage } from './error-page.ts'
 import type { ErrorView } from './error-page.ts'
-import { errorSample } from './testing/view-sample.ts'
+import { errorSample } from '../../../tests/support/pages/view-sample.ts'
 
 describe('errorPage', () => {
   test('says what happened, why, what to do, and last the request', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { finishedPage } from './finished-page.ts'
 import type { FinishedView } from './finished-page.ts'
-import { finishedSample } from './testing/view-sample.ts'
+import { finishedSample } from '../../../tests/support/pages/view-sample.ts'
 
 const escapedUrl = finishedSample.continueUrl.replaceAll('&', '&amp;')
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { html } from '@drawbridge/shared/html.ts'
 import { layout, pageContentSecurityPolicy } from './layout.ts'
-import { pageSamples } from './testing/page-sample.ts'
+import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
 
 describe('the policy', () => {
   test('allows nothing but the stylesheet and the icon', () => {

@@ -8,7 +8,7 @@ import {
   loginSample,
   loopbackSample,
   requestSample,
-} from './testing/view-sample.ts'
+} from '../../../tests/support/pages/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const asking = (part: Partial<RequestView>): Partial<LoginView> => ({

@@ -1,7 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { connectionHead, type ConnectionForm } from './connection-head.ts'
-import type { ConnectedClient } from './connections-page.ts'
+import { type ConnectedClient, connectionHead, type ConnectionForm } from './connection-head.ts'
 import { agoText, machineTime } from './when.ts'
 
 /** What a person allowed, and the app or device has not fetched yet. Times are epoch seconds. */

@@ -3,11 +3,11 @@ import { type AddressInfo, createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Store, StoreUnavailableError } from '../../core/store.ts'
-import { addGrant, grantSample, race, start } from '../../testing/grant-sample.ts'
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
-import { startTcpProxy, type TcpProxy } from '../../testing/tcp-proxy.ts'
+import { addGrant, grantSample, race, start } from '../../../tests/support/server/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import { startTcpProxy, type TcpProxy } from '../../../tests/support/server/tcp-proxy.ts'
 import { openPostgresStore } from './postgres.ts'
-import { clientSample } from '../contract/clients.ts'
+import { clientSample } from '../../../tests/support/store-contract/clients.ts'
 
 let server: PostgresServer
 let url: string

@@ -9,8 +9,8 @@ import {
   sessionSample,
   start,
   successorSample,
-} from '../../testing/grant-sample.ts'
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
+} from '../../../tests/support/server/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { openPostgresStore } from './postgres.ts'
 
 const chains = 24

@@ -8,12 +8,12 @@ import {
   secondFactorSample,
   start,
   successorSample,
-} from '../../testing/grant-sample.ts'
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
+} from '../../../tests/support/server/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { openPostgresStore } from './postgres.ts'
-import { clientSample } from '../contract/clients.ts'
-import { deviceSample } from '../contract/devices.ts'
-import { socialSignInSample } from '../contract/social-sign-ins.ts'
+import { clientSample } from '../../../tests/support/store-contract/clients.ts'
+import { deviceSample } from '../../../tests/support/store-contract/devices.ts'
+import { socialSignInSample } from '../../../tests/support/store-contract/social-sign-ins.ts'
 
 const many = 100_000
 const fewer = 10_000

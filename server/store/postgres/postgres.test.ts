@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { openPostgresStore } from './postgres.ts'
-import { describeStore } from '../contract/store-contract.ts'
+import { describeStore } from '../../../tests/support/store-contract/store-contract.ts'
 
 let server: PostgresServer
 let url: string

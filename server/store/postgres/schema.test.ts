@@ -1,8 +1,8 @@
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../core/store.ts'
-import { addGrant, grantSample, start } from '../../testing/grant-sample.ts'
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { migratePostgres, postgresMigrations } from './schema.ts'
 import { openPostgresStore } from './postgres.ts'
 

@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Store, StoreUnavailableError } from '../../core/store.ts'
-import { checkIntegrity, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
+import {
+  checkIntegrity,
+  inspectDatabase,
+  useDatabaseFiles,
+} from '../../../tests/support/server/database-file.ts'
 import {
   addGrant,
   grantSample,
@@ -13,7 +17,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../../testing/grant-sample.ts'
+} from '../../../tests/support/server/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 
 const newFile = useDatabaseFiles()

@@ -3,12 +3,17 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkIntegrity, useDatabaseFiles } from '../../testing/database-file.ts'
-import { grantSample, rotationTerms, start, successorSample } from '../../testing/grant-sample.ts'
+import { checkIntegrity, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
+import {
+  grantSample,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../../../tests/support/server/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 
 const rounds = 4
-const writer = fileURLToPath(new URL('../../testing/sqlite-writer.ts', import.meta.url))
+const writer = fileURLToPath(new URL('../../../tests/support/server/sqlite-writer.ts', import.meta.url))
 
 const newFile = useDatabaseFiles()
 const children: ChildProcess[] = []

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
+import { inspectDatabase, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import { openSqliteStore } from './sqlite.ts'
 
 const newFile = useDatabaseFiles()

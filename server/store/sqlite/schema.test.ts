@@ -2,7 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import type { GrantEndReason } from '../../core/grant.ts'
-import { checkIntegrity, countRows, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
+import {
+  checkIntegrity,
+  countRows,
+  inspectDatabase,
+  useDatabaseFiles,
+} from '../../../tests/support/server/database-file.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -12,10 +17,10 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../../testing/grant-sample.ts'
+} from '../../../tests/support/server/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 import { sqliteMigrations } from './migrations.ts'
-import { clientSample } from '../contract/clients.ts'
+import { clientSample } from '../../../tests/support/store-contract/clients.ts'
 
 const newFile = useDatabaseFiles()
 

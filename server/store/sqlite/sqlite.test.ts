@@ -7,8 +7,8 @@ import { createRefreshPace, rotateRefreshToken } from '../../core/refresh-token.
 import { createScopeCatalogue } from '../../core/scope.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { tokenKey } from '../../core/token-issue.ts'
-import { countRows, inspectDatabase, useDatabaseFiles } from '../../testing/database-file.ts'
-import { createFakeRuntime } from '../../testing/fake-runtime.ts'
+import { countRows, inspectDatabase, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
   addGrant,
   grantSample,
@@ -16,15 +16,15 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../../testing/grant-sample.ts'
+} from '../../../tests/support/server/grant-sample.ts'
 import {
   authorizationRequest,
   challengeVerifier,
   publicClient,
   signInSample,
-} from '../../testing/sign-in-sample.ts'
+} from '../../../tests/support/server/sign-in-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
-import { describeStore } from '../contract/store-contract.ts'
+import { describeStore } from '../../../tests/support/store-contract/store-contract.ts'
 
 const newFile = useDatabaseFiles()
 afterEach(() => void vi.restoreAllMocks())

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../../core/store.ts'
-import { useDatabaseFiles } from '../../testing/database-file.ts'
+import { useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import { createSqliteWork, type SqliteWork } from './work.ts'
 
 const newFile = useDatabaseFiles()

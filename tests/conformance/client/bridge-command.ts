@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { BridgeCommand } from './local-client.ts'
 
 /** What a scenario gives a client. */

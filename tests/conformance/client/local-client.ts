@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/json-rpc.ts'
-import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp-protocol.ts'
+import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
 /** In which era the local client speaks. */
 export type LocalEra = 'legacy' | 'modern'

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { NetworkError } from '../../http/http-client.ts'
+import { RemoteError } from '../../proxy/remote-leg.ts'
+import { CommandFailure } from '../command-failure.ts'
+import { failureTable } from '../failure-table.ts'
+import { failureFinding } from './failure-finding.ts'
+
+const context = { serverUrl: 'https://mcp.example.com/a.b/mcp?c=d' }
+
+describe('a failure as a finding', () => {
+  it('keeps its words, and what it means for the exit code', () => {
+    const message = 'mcp.example.com refused the connection.'
+    const error = new NetworkError('refused', 'https://mcp.example.com', message, { sent: false })
+    expect(failureFinding('connection', error, context)).toEqual({
+      name: 'connection',
+      state: 'fail',
+      message,
+      fix: 'Start the server, or correct the port in the URL.',
+      exit: 4,
+    })
+    expect(failureFinding('session', new RemoteError('not_found', 'nothing'), context)).toMatchObject({
+      fix: 'Check the path of the URL, often /mcp or /sse.',
+      exit: 1,
+    })
+  })
+
+  it.each(Object.entries(failureTable))(
+    'never advises to run doctor in doctor, for %s',
+    (_code, { nextStep, exit }) => {
+      const { fix } = failureFinding('endpoint', new CommandFailure('x', nextStep, { exit }), context)
+      expect(fix).not.toContain('drawbridge doctor')
+      expect(fix).toMatch(/^(?:[A-Z].*\.|.*drawbridge .*|Give .*)$/)
+    },
+  )
+})

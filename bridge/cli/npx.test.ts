@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loginId } from '../credentials/login-id.ts'
+import { runCommand } from '../../tests/support/bridge/cli/command-run.ts'
+import { storeLogin } from '../../tests/support/bridge/cli/stored-login.ts'
+
+const serverUrl = 'https://a.example/mcp'
+
+describe('in front of somebody who started the bridge by npx', () => {
+  let home: string
+  const launcher = process.argv[1] ?? ''
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-npx-'))
+    process.argv[1] = '/home/me/.npm/_npx/ab/node_modules/.bin/drawbridge'
+  })
+  afterEach(() => {
+    process.argv[1] = launcher
+    rmSync(home, { recursive: true })
+  })
+
+  it.each<[words: string[], command: string]>([
+    [['status'], 'login <url>'],
+    [['status', 'https://b.example/mcp'], 'login https://b.example/mcp'],
+    [['status', 'foo'], 'status --help'],
+    [['status', '--json'], 'login <url>'],
+    [['logout', 'foo'], 'logout --help'],
+    [['logout', serverUrl, '--all'], 'logout --all'],
+    [['login', 'foo'], 'login --help'],
+    [['login', '--reset-auth'], 'logout <url>'],
+    [['token', serverUrl], 'login https://a.example/mcp'],
+    [['token', 'set', serverUrl], 'token set https://a.example/mcp < token.txt'],
+    [['doctor', 'foo'], 'doctor --help'],
+    [['doctor', '--reset-auth'], 'logout <url>'],
+    [['statsu'], '--help'],
+    [['login', '--help'], 'login https://mcp.example.com/mcp --device-code'],
+    [['--help'], 'doctor https://mcp.example.com/mcp'],
+    [[], '<command> [flags]'],
+  ])('%j names commands as they can be typed', async (words, command) => {
+    const { stdout, stderr } = await runCommand(words, { home })
+    const text = `${stdout}\n${stderr}`
+    const isJson = words.includes('--json')
+    if (!isJson || stderr !== '') expect(text).toContain(`npx mcp-drawbridge ${command}`)
+    expect(text).not.toMatch(/(?<!mcp-)\bdrawbridge (?![a-z]+(?: set)? failed\.)/)
+  })
+
+  it.each(['status', 'doctor'])('%s says so of a stored login', async (command) => {
+    await storeLogin(home, serverUrl, { signInNeeded: 'invalid_grant' })
+    const words = command === 'status' ? [command] : [command, serverUrl, '--retry', 'off']
+    const { stdout } = await runCommand(words, { home })
+    expect(stdout).toContain('npx mcp-drawbridge login https://a.example/mcp')
+  })
+
+  it('status says so of a login that cannot be read', async () => {
+    await storeLogin(home, serverUrl)
+    const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
+    writeFileSync(join(home, '.drawbridge', 'credentials', 'records', `${id}.json`), 'x')
+    expect((await runCommand(['status'], { home })).stdout).toContain(`-> npx mcp-drawbridge logout ${id}`)
+  })
+})

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const output = fileURLToPath(new URL('./output.ts', import.meta.url))
+
+/** Runs a few lines against the real terminal of a child process. */
+function run(
+  lines: string,
+  options: { environment?: Record<string, string>; closeStdout?: boolean } = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const script = `import { endProcess, say, systemTerminal } from ${JSON.stringify(output)}\n${lines}`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    env: { PATH: process.env['PATH'], ...options.environment },
+  })
+  let [stdout, stderr] = ['', '']
+  if (options.closeStdout) child.stdout.destroy()
+  else child.stdout.on('data', (chunk) => (stdout += String(chunk)))
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+  child.stdin.end('typed')
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
+}
+
+describe('the terminal', () => {
+  it('has facts on stdout, everything else on stderr, and no colour or progress in a pipe', async () => {
+    const lines = `const t = systemTerminal()
+      t.print(t.colour('red', 'fact')); t.note('note'); t.overwrite('wait'); say('said'); t.print(String(t.isInteractive))`
+    expect(await run(lines)).toEqual({ code: 0, stdout: 'fact\nfalse\n', stderr: 'note\nsaid\n' })
+  })
+
+  it('has notes on lines of their own, whatever a person waits for', async () => {
+    const lines = `process.stderr.isTTY = process.stdin.isTTY = true
+      const t = systemTerminal()
+      t.note('a'); t.overwrite('wait'); t.overwrite('still'); t.note('b'); t.note('c'); t.overwrite('')`
+    const line = '\r\u001B[2K'
+    expect((await run(lines)).stderr).toBe(`a\n${line}wait${line}still${line}b\nc\n${line}`)
+  })
+
+  it('has colour where it is asked for', async () => {
+    const lines = `const t = systemTerminal(); t.print(t.colour('red', 'fact'))`
+    const { stdout } = await run(lines, { environment: { FORCE_COLOR: '1' } })
+    expect(stdout).toBe('\u001B[31mfact\u001B[39m\n')
+  })
+
+  it('does not fail when nobody reads on', async () => {
+    const lines = `const t = systemTerminal()
+      for (let n = 0; n < 2000; n += 1) t.print('x'.repeat(1000))
+      setTimeout(() => t.note('still here'), 50)`
+    expect(await run(lines, { closeStdout: true })).toMatchObject({ code: 0, stderr: 'still here\n' })
+  })
+
+  it('reads what is piped', async () => {
+    const lines = `const t = systemTerminal(); let all = ''
+      for await (const chunk of t.input) all += chunk
+      t.print(all)`
+    expect((await run(lines)).stdout).toBe('typed\n')
+  })
+
+  it('prints everything before the process ends, whatever still runs', async () => {
+    const lines = `setInterval(() => {}, 1000)
+      const t = systemTerminal(); for (let n = 0; n < 1000; n += 1) t.print('x'.repeat(999)); endProcess(3)`
+    const { code, stdout } = await run(lines)
+    expect(code).toBe(3)
+    expect(stdout).toHaveLength(1_000_000)
+  })
+
+  it('ends also when nobody takes what was printed', async () => {
+    const lines = `const t = systemTerminal(); for (let n = 0; n < 1000; n += 1) t.print('x'.repeat(999)); endProcess(3)`
+    expect((await run(lines, { closeStdout: true })).code).toBe(3)
+  })
+})

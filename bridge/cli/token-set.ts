@@ -1,0 +1,93 @@
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { parseToken } from '../config/config-value.ts'
+import type { BridgeConfig } from '../config/config.ts'
+import type { Credential } from '../credentials/credential.ts'
+import { durationText } from './terminal/duration-text.ts'
+import { type CommandInput, configOf } from './command.ts'
+import { CommandFailure } from './command-failure.ts'
+import { loginIdOf } from './connection-login.ts'
+import { type ExitCode, exitCode } from './exit-code.ts'
+
+const mostBytes = 64 * 1024
+const lockMs = 20_000
+
+/**
+ * Stores an access token that comes on stdin as the login of a server, in place of what was stored. Nothing is asked and
+ * nothing is checked but its form and its end, as far as the token says one; nobody can renew it.
+ */
+export async function setToken(input: CommandInput): Promise<ExitCode> {
+  const config = configOf(input)
+  const { json, terminal, runtime } = input
+  if (input.terminal.isInteractive) terminal.note('Paste the token, then press Enter and Ctrl-D.')
+  const token = await readToken(input)
+  const now = runtime.now()
+  const expiresAt = readJwt(token)?.expiresAt
+  if (expiresAt !== undefined && expiresAt <= now) {
+    throw new CommandFailure(
+      `The token ended ${durationText(now - expiresAt)} ago.`,
+      'Take a new one, and store it again: drawbridge token set {url}',
+    )
+  }
+  const { createCredentialStore } = await import('../credentials/sealed-store.ts')
+  const store = createCredentialStore(config.credentials, {
+    runtime,
+    announce: (line) => terminal.note(line),
+  })
+  const id = loginIdOf(config)
+  await store.exclusively(id, { waitMs: lockMs }, async () => {
+    const before = await store.read(id).catch(() => undefined)
+    const signInId = encodeBase64url(runtime.randomBytes(16))
+    await store.write(id, {
+      ...credentialOf(token, config, now),
+      generation: (before?.generation ?? -1) + 1,
+      signInId,
+    })
+  })
+  const expiresIn = expiresAt === undefined ? undefined : expiresAt - now
+  if (json) {
+    const facts = { ok: true, server: config.serverUrl, expires_at: expiresAt ?? null }
+    terminal.print(JSON.stringify({ ...facts, expires_in: expiresIn ?? null }))
+    return exitCode.ok
+  }
+  const life =
+    expiresIn === undefined ? 'it does not say when it ends' : `it ends in ${durationText(expiresIn)}`
+  terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and nobody can renew it.`)
+  return exitCode.ok
+}
+
+function credentialOf(token: string, { serverUrl, oauth }: BridgeConfig, now: number): Credential {
+  const jwt = readJwt(token)
+  const issuer = jwt?.claims['iss']
+  return {
+    generation: 0,
+    serverUrl,
+    profile: oauth.profile,
+    issuer: typeof issuer === 'string' ? issuer : new URL(serverUrl).origin,
+    tokenEndpoint: '',
+    client: { clientId: 'token set', tokenEndpointAuthMethod: 'none', origin: 'static' },
+    tokens: {
+      accessToken: token,
+      issuedAt: now,
+      ...(jwt?.expiresAt !== undefined && { expiresAt: jwt.expiresAt }),
+    },
+    signedInAt: now,
+  }
+}
+
+async function readToken({ terminal }: CommandInput): Promise<string> {
+  const nextStep = 'drawbridge token set {url} < token.txt'
+  let text = ''
+  for await (const chunk of terminal.input) {
+    text += String(chunk)
+    if (text.length > mostBytes) throw new CommandFailure('That is too long for a token.', nextStep)
+  }
+  try {
+    // People copy it as it stands in a header.
+    return parseToken(text.trim().replace(/^(?:authorization: *)?bearer +/i, ''))
+  } catch (error) {
+    throw new CommandFailure(`On stdin is no token: ${(error as Error).message}`, nextStep, {
+      exit: exitCode.usage,
+    })
+  }
+}

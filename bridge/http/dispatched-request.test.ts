@@ -1,0 +1,231 @@
+import type { Socket } from 'node:net'
+import { describe, expect, it, vi } from 'vitest'
+import type { HttpResponse } from './http-client.ts'
+import { readBody } from './read-body.ts'
+import {
+  exchange,
+  networkErrorOf,
+  onRequest,
+  serveHttp,
+  serveRaw,
+  testClient,
+} from '../../tests/support/bridge/http/server-fixture.ts'
+
+const secretPath = '/mcp/secret-path?token=secret-query'
+const head = 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'
+
+describe('a server that misbehaves', () => {
+  it.each<[name: string, onRequest: (socket: Socket) => void, fault: string]>([
+    ['resets before it answers', (socket) => socket.resetAndDestroy(), 'reset'],
+    ['closes before it answers', (socket) => socket.end(), 'reset'],
+    [
+      'resets within the head',
+      (socket) => socket.write('HTTP/1.1 2', () => socket.resetAndDestroy()),
+      'reset',
+    ],
+    ['closes within the head', (socket) => socket.end('HTTP/1.1 200 OK\r\nConte'), 'reset'],
+    [
+      'resets within the body',
+      (socket) => socket.write(`${head}12345`, () => socket.resetAndDestroy()),
+      'reset',
+    ],
+    ['closes within the body', (socket) => socket.end(`${head}12345`), 'reset'],
+    ['speaks no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH\r\n'), 'protocol'],
+    [
+      'breaks its chunks',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'),
+      'protocol',
+    ],
+    [
+      'gives two lengths',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'),
+      'protocol',
+    ],
+  ])('%s', async (_name, misbehave, fault) => {
+    const server = await serveRaw((socket) => onRequest(socket, () => misbehave(socket)))
+    const error = await networkErrorOf(
+      exchange(testClient(), `${server.origin}${secretPath}`, { headers: { X: 'secret-header' } }),
+    )
+    expect(error).toMatchObject({ fault, sent: true, origin: server.origin })
+    expect(error.message).toContain(`127.0.0.1:${server.port}`)
+    expect(error.message).not.toContain('secret')
+    // A new connection that breaks is no race: the request must not have come twice.
+    expect(server.sockets).toHaveLength(1)
+  })
+
+  it('may answer before it has read everything', async () => {
+    const server = await serveRaw((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno')),
+    )
+    const body = Buffer.alloc(20_000_000)
+    expect(await exchange(testClient(), server.origin, { body })).toMatchObject({ status: 413, text: 'no' })
+  })
+
+  it('refuses connections', async () => {
+    const server = await serveRaw((socket) => socket.resume())
+    await server.close()
+    const error = await networkErrorOf(exchange(testClient(), `${server.origin}${secretPath}`))
+    expect(error).toMatchObject({ fault: 'refused', sent: false, origin: server.origin })
+    expect(error.message).toBe(`127.0.0.1:${server.port} refused the connection (ECONNREFUSED)`)
+  })
+
+  it('has no address', async () => {
+    const error = await networkErrorOf(exchange(testClient(), 'https://no-such-host.invalid/mcp'))
+    expect(['dns']).toContain(error.fault)
+    expect(error).toMatchObject({ sent: false, origin: 'https://no-such-host.invalid' })
+    expect(error.message).toContain('no-such-host.invalid')
+  })
+})
+
+describe('limits of time', () => {
+  it('for the connection: TLS that never gets ready', async () => {
+    const server = await serveRaw((socket) => socket.resume())
+    const url = `https://127.0.0.1:${server.port}/`
+    const error = await networkErrorOf(exchange(testClient({ connectTimeoutMs: 60 }), url))
+    expect(error).toMatchObject({ fault: 'connect_timeout', sent: false })
+    expect(error.message).toContain('after 0.06 s')
+    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
+  })
+
+  it('for the head', async () => {
+    const server = await serveRaw((socket) => socket.resume().write('HTTP/1.1 200 OK\r\n'))
+    const error = await networkErrorOf(exchange(testClient({ headersTimeoutMs: 60 }), server.origin))
+    expect(error).toMatchObject({ fault: 'headers_timeout', sent: true })
+    const own = exchange(testClient(), server.origin, { headersTimeoutMs: 61 })
+    expect((await networkErrorOf(own)).message).toContain('after 0.061 s')
+    await vi.waitFor(() => expect(server.sockets.every(({ closed }) => closed)).toBe(true))
+  })
+
+  it('for silence within the body, on a new and on a kept connection', async () => {
+    const server = await serveHttp((request, response) => {
+      if (request.url === '/half') response.write('half')
+      else response.end('whole')
+    })
+    const client = testClient({ bodyTimeoutMs: 60 })
+    expect(await networkErrorOf(exchange(client, `${server.origin}/half`))).toMatchObject({
+      fault: 'body_timeout',
+      sent: true,
+    })
+    await exchange(client, server.origin)
+    expect(await networkErrorOf(exchange(client, `${server.origin}/half`))).toMatchObject({
+      fault: 'body_timeout',
+    })
+    const own = exchange(testClient(), `${server.origin}/half`, { bodyTimeoutMs: 61 })
+    expect((await networkErrorOf(own)).message).toContain('after 0.061 s')
+  })
+
+  it('do not strike a body that is slow but alive, nor a reader who takes a long time', async () => {
+    const server = await serveHttp((request, response) => {
+      if (request.url === '/large') return void response.end(Buffer.alloc(5_000_000))
+      let left = 8
+      const timer = setInterval(() => {
+        if (left-- > 0) return void response.write('x')
+        clearInterval(timer)
+        response.end()
+      }, 100)
+    })
+    const client = testClient({ bodyTimeoutMs: 600 })
+    expect((await exchange(client, server.origin)).text).toBe('xxxxxxxx')
+    const large = await client.send({ method: 'GET', url: `${server.origin}/large`, headers: {} })
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect((await readBody(large, 10_000_000)).length).toBe(5_000_000)
+  })
+
+  it('count from the connection that is there already', async () => {
+    const server = await serveHttp((request, response) => {
+      if (request.url === '/hang') return
+      setTimeout(() => response.end('a'), request.url === '/slow' ? 300 : 0)
+    })
+    const client = testClient({ connectTimeoutMs: 150 })
+    await exchange(client, server.origin)
+    expect((await exchange(client, `${server.origin}/slow`)).text).toBe('a')
+    const silent = exchange(client, `${server.origin}/hang`, { headersTimeoutMs: 80 })
+    expect(await networkErrorOf(silent)).toMatchObject({ fault: 'headers_timeout', sent: true })
+    expect(server.sockets).toHaveLength(1)
+  })
+
+  it('are none for 0', async () => {
+    const server = await serveHttp((_request, response) => {
+      setTimeout(() => {
+        response.write('a')
+        setTimeout(() => response.end('b'), 80)
+      }, 80)
+    })
+    const client = testClient({ bodyTimeoutMs: 20, headersTimeoutMs: 20 })
+    expect((await exchange(client, server.origin, { headersTimeoutMs: 0, bodyTimeoutMs: 0 })).text).toBe('ab')
+  })
+})
+
+describe('an abort', () => {
+  it('before the start sends nothing', async () => {
+    const server = await serveHttp((_request, response) => response.end())
+    const error = await networkErrorOf(exchange(testClient(), server.origin, { signal: AbortSignal.abort() }))
+    expect(error).toMatchObject({ fault: 'aborted', sent: false })
+    expect(server.sockets).toHaveLength(0)
+  })
+
+  it('while the name is looked up, or the connection opened', async () => {
+    const server = await serveRaw((socket) => socket.resume())
+    const abort = new AbortController()
+    const sent = exchange(testClient(), `http://localhost:${server.port}`, { signal: abort.signal })
+    abort.abort()
+    expect(await networkErrorOf(sent)).toMatchObject({ fault: 'aborted', sent: false })
+  })
+
+  it('within the TLS handshake', async () => {
+    const abort = new AbortController()
+    const server = await serveRaw((socket) => {
+      socket.resume()
+      abort.abort()
+    })
+    const url = `https://127.0.0.1:${server.port}/`
+    expect(await networkErrorOf(exchange(testClient(), url, { signal: abort.signal }))).toMatchObject({
+      fault: 'aborted',
+      sent: false,
+    })
+  })
+
+  it('while the response is waited for', async () => {
+    const abort = new AbortController()
+    const server = await serveRaw((socket) => onRequest(socket, () => abort.abort()))
+    const error = await networkErrorOf(exchange(testClient(), server.origin, { signal: abort.signal }))
+    expect(error).toMatchObject({ fault: 'aborted', sent: true })
+    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
+  })
+
+  it('while the body is read', async () => {
+    const abort = new AbortController()
+    const server = await serveHttp((_request, response) => void response.write('half'))
+    const response = await testClient().send({
+      method: 'GET',
+      url: server.origin,
+      headers: {},
+      signal: abort.signal,
+    })
+    const reading = networkErrorOf(readBody(response, 100))
+    abort.abort()
+    expect(await reading).toMatchObject({ fault: 'aborted', sent: true })
+    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
+  })
+
+  it('after the end changes nothing, and the signal holds no listeners', async () => {
+    const server = await serveHttp((_request, response) => response.end('a'))
+    const client = testClient()
+    const abort = new AbortController()
+    const removed = vi.spyOn(abort.signal, 'removeEventListener')
+    const added = vi.spyOn(abort.signal, 'addEventListener')
+    expect((await exchange(client, server.origin, { signal: abort.signal })).text).toBe('a')
+    await vi.waitFor(() => expect(removed).toHaveBeenCalledTimes(1))
+    expect(added).toHaveBeenCalledTimes(1)
+    abort.abort()
+    await exchange(client, server.origin)
+    expect(server.sockets).toHaveLength(1)
+  })
+
+  it('of a body that is not read any more ends the connection', async () => {
+    const server = await serveHttp((_request, response) => void response.write('half'))
+    const response: HttpResponse = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
+    response.body.destroy()
+    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
+  })
+})

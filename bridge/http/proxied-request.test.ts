@@ -1,0 +1,344 @@
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import type { HttpClient } from './http-client.ts'
+import type { NetworkConfig } from './network-config.ts'
+import { readBody } from './read-body.ts'
+import { makeCertificates } from '../../tests/support/bridge/http/certificate-fixture.ts'
+import type { Certificates } from '../../tests/support/bridge/http/certificate-fixture.ts'
+import { serveProxy } from '../../tests/support/bridge/http/proxy-fixture.ts'
+import type { ProxyOptions, TestProxy } from '../../tests/support/bridge/http/proxy-fixture.ts'
+import {
+  exchange,
+  networkErrorOf,
+  onRequest,
+  serveHttp,
+  serveRaw,
+  serveTls,
+  testClient,
+} from '../../tests/support/bridge/http/server-fixture.ts'
+import type { TestServer } from '../../tests/support/bridge/http/server-fixture.ts'
+
+let certificates: Certificates
+beforeAll(() => {
+  certificates = makeCertificates()
+})
+
+interface Stage {
+  server: TestServer
+  proxy: TestProxy
+  client: HttpClient
+  /** Of the server, as it is known beyond the proxy. */
+  url: string
+}
+
+async function stage(
+  scheme: 'http' | 'https',
+  listener: Parameters<typeof serveHttp>[0],
+  options: Partial<ProxyOptions> = {},
+  config: Partial<NetworkConfig> = {},
+): Promise<Stage> {
+  const server = await (scheme === 'https' ? serveTls(certificates.valid, listener) : serveHttp(listener))
+  const proxy = await serveProxy({ targetPort: server.port, ...options })
+  const credentials = options.credentials === undefined ? '' : 'user:pass%40word@'
+  const kind = options.identity === undefined ? 'http' : 'https'
+  const proxyUrl = `${kind}://${credentials}127.0.0.1:${proxy.port}`
+  const client = testClient({
+    ca: certificates.authority,
+    allowHttp: true,
+    proxy: { http: proxyUrl, https: proxyUrl, noProxy: undefined },
+    ...config,
+  })
+  return { server, proxy, client, url: `${scheme}://mcp.test` }
+}
+
+describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
+  const lineOf = (path: string): string =>
+    scheme === 'https' ? 'CONNECT mcp.test:443' : `POST http://mcp.test${path}`
+
+  it('sends and receives, with user and password for the proxy alone', async () => {
+    const seen: unknown[] = []
+    const { url, client, proxy } = await stage(
+      scheme,
+      (request, response) => {
+        const chunks: Buffer[] = []
+        request.on('data', (chunk: Buffer) => chunks.push(chunk))
+        request.on('end', () => {
+          seen.push(request.method, request.url, Buffer.concat(chunks).toString(), request.headers)
+          response.writeHead(201, ['X-A', '1', 'X-A', '2', 'Set-Cookie', 'a=1']).end('hé')
+        })
+      },
+      { credentials: 'user:pass@word' },
+    )
+    const answer = await exchange(client, `${url}/mcp?a=b#c`, {
+      body: '{"é":1}',
+      headers: { 'Mcp-Method': 'ping' },
+    })
+    expect(answer).toMatchObject({
+      status: 201,
+      text: 'hé',
+      headers: { 'x-a': '1, 2', 'set-cookie': ['a=1'] },
+    })
+    const [method, path, body, headers] = seen as [string, string, string, Record<string, string>]
+    expect([method, path, body]).toEqual(['POST', '/mcp?a=b', '{"é":1}'])
+    expect(headers).toMatchObject({ host: 'mcp.test', 'mcp-method': 'ping', 'user-agent': 'drawbridge/test' })
+    if (scheme === 'https') expect(headers).not.toHaveProperty('proxy-authorization')
+    expect(headers).not.toHaveProperty('accept-encoding')
+    expect(proxy.lines).toEqual([lineOf('/mcp?a=b')])
+    await exchange(client, `${url}/mcp?a=b`)
+    if (scheme === 'http') return
+    // undici may open a second tunnel while it tidies the first up, but not one for each request.
+    for (let round = 0; round < 5; round++) await exchange(client, url)
+    expect(proxy.lines.length).toBeLessThan(4)
+  })
+
+  it('says what the proxy wants, without a secret', async () => {
+    const { url, client } = await stage(scheme, (_request, response) => response.end(), {
+      credentials: 'user:other',
+    })
+    const error = await networkErrorOf(exchange(client, `${url}/secret-path`))
+    expect(error).toMatchObject({ fault: 'proxy', sent: false, origin: url })
+    expect(error.message).toContain('(407)')
+    expect(inspect(error, { depth: 9 })).not.toMatch(/pass@word|pass%40word|cGFzc0B3b3Jk|secret-path/)
+  })
+
+  it('says that the proxy is not there', async () => {
+    const gone = await serveRaw(() => {})
+    await gone.close()
+    for (const proxyUrl of [`http://user:hunter2@127.0.0.1:${gone.port}`, `127.0.0.1:${gone.port}`]) {
+      const client = testClient({ allowHttp: true, proxy: { http: proxyUrl, https: proxyUrl, noProxy: '' } })
+      const error = await networkErrorOf(exchange(client, `${scheme}://mcp.test/`))
+      expect(error).toMatchObject({ fault: 'proxy', sent: false, origin: `${scheme}://mcp.test` })
+      expect(error.message).toContain(`127.0.0.1:${gone.port} refused the connection`)
+      expect(inspect(error, { depth: 9 })).not.toContain('hunter2')
+    }
+  })
+
+  it('does not go through it where NO_PROXY says so', async () => {
+    const { server, proxy, client } = await stage(scheme, (_request, response) => response.end('straight'))
+    expect((await exchange(client, server.origin)).text).toBe('straight')
+    expect(proxy.lines).toEqual([])
+  })
+
+  it('passes aborts on, at each moment', async () => {
+    const seen: (string | undefined)[] = []
+    const { url, client, server } = await stage(scheme, (request, response) => {
+      seen.push(request.url)
+      if (request.url === '/half') response.write('half')
+    })
+    const early = exchange(client, url, { signal: AbortSignal.abort() })
+    expect(await networkErrorOf(early)).toMatchObject({ fault: 'aborted', sent: false })
+    const connecting = new AbortController()
+    const first = networkErrorOf(exchange(client, `${url}/never`, { signal: connecting.signal }))
+    connecting.abort()
+    expect(await first).toMatchObject({ fault: 'aborted', sent: false })
+    const waiting = new AbortController()
+    const second = networkErrorOf(exchange(client, `${url}/hang`, { signal: waiting.signal }))
+    await vi.waitFor(() => expect(seen).toContain('/hang'))
+    waiting.abort()
+    expect(await second).toMatchObject({ fault: 'aborted', sent: true })
+    const reading = new AbortController()
+    const response = await client.send({
+      method: 'GET',
+      url: `${url}/half`,
+      headers: {},
+      signal: reading.signal,
+    })
+    const third = networkErrorOf(readBody(response, 100))
+    reading.abort()
+    expect(await third).toMatchObject({ fault: 'aborted', sent: true })
+    expect(seen).toEqual(['/hang', '/half'])
+    await vi.waitFor(() => expect(server.sockets.every(({ destroyed }) => destroyed)).toBe(true))
+  })
+
+  it('has limits of time for head and body', async () => {
+    const { url, client } = await stage(scheme, (request, response) => {
+      if (request.url === '/half') response.write('half')
+    })
+    const noHead = exchange(client, url, { headersTimeoutMs: 80 })
+    expect(await networkErrorOf(noHead)).toMatchObject({ fault: 'headers_timeout', sent: true })
+    const half = exchange(client, `${url}/half`, { bodyTimeoutMs: 80 })
+    expect(await networkErrorOf(half)).toMatchObject({ fault: 'body_timeout', sent: true })
+  })
+
+  it('ends everything at close, and starts again', async () => {
+    const seen: (string | undefined)[] = []
+    const { url, client, server } = await stage(scheme, (request, response) => {
+      seen.push(request.url)
+      if (request.url !== '/hang') response.end('a')
+    })
+    await exchange(client, url)
+    const hanging = networkErrorOf(exchange(client, `${url}/hang`))
+    await vi.waitFor(() => expect(seen).toContain('/hang'))
+    client.close()
+    expect(await hanging).toMatchObject({ fault: 'aborted', sent: true })
+    await vi.waitFor(() => expect(server.sockets.every(({ destroyed }) => destroyed)).toBe(true))
+    expect((await exchange(client, url)).text).toBe('a')
+  })
+
+  it('does not fill memory when nobody reads', async () => {
+    let written = 0
+    const chunk = Buffer.alloc(256 * 1024)
+    const { url, client } = await stage(scheme, (_request, response) => {
+      const write = (): void => {
+        while (written < 80 * chunk.length) {
+          written += chunk.length
+          if (!response.write(chunk)) return void response.once('drain', write)
+        }
+        response.end()
+      }
+      write()
+    })
+    const response = await client.send({ method: 'GET', url, headers: {} })
+    let settled = -1
+    await vi.waitFor(
+      () => {
+        const before = settled
+        settled = written
+        expect(written).toBe(before)
+      },
+      { interval: 100 },
+    )
+    expect(response.body.readableLength).toBeLessThan(500_000)
+    expect(written).toBeLessThan(80 * chunk.length)
+    expect((await readBody(response, 100_000_000)).length).toBe(80 * chunk.length)
+  })
+
+  it.each([
+    ['resets before it answers', 'reset', ''],
+    ['resets within the body', 'reset', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'],
+    ['speaks no HTTP', 'protocol', 'SSH-2.0-OpenSSH\r\n\r\n'],
+  ])('names what a server does that %s', async (_name, fault, text) => {
+    const end = (socket: Socket): void => void (fault === 'reset' ? socket.resetAndDestroy() : socket.end())
+    if (scheme === 'https') return
+    const server = await serveRaw((socket) => onRequest(socket, () => socket.write(text, () => end(socket))))
+    // As the proxy itself, for a raw answer.
+    const proxyUrl = `http://127.0.0.1:${server.port}`
+    const client = testClient({ allowHttp: true, proxy: { http: proxyUrl, https: undefined, noProxy: '' } })
+    expect(await networkErrorOf(exchange(client, 'http://mcp.test/secret'))).toMatchObject({
+      fault,
+      sent: true,
+    })
+    expect(server.sockets).toHaveLength(1)
+  })
+})
+
+describe('a tunnel', () => {
+  it.each([
+    { connectAnswer: 403, says: 'does not allow a connection to mcp.test (403)' },
+    { connectAnswer: 502, says: 'could not reach mcp.test (502)' },
+  ])('that is refused with $connectAnswer', async ({ connectAnswer, says }) => {
+    const { url, client } = await stage('https', () => {}, { connectAnswer })
+    const error = await networkErrorOf(exchange(client, url))
+    expect(error).toMatchObject({ fault: 'proxy', sent: false })
+    expect(error.message).toContain(says)
+  })
+
+  it('that never comes', async () => {
+    const { url, client } = await stage(
+      'https',
+      () => {},
+      { connectAnswer: 'hang' },
+      { connectTimeoutMs: 80 },
+    )
+    expect(await networkErrorOf(exchange(client, url))).toMatchObject({
+      fault: 'connect_timeout',
+      sent: false,
+    })
+  })
+
+  it('that comes after the abort is not used for that request', async () => {
+    const seen: (string | undefined)[] = []
+    let open!: () => void
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const { url, client, proxy } = await stage(
+      'https',
+      (request, response) => {
+        seen.push(request.url)
+        response.end('a')
+      },
+      { gate },
+    )
+    const abort = new AbortController()
+    const sent = networkErrorOf(exchange(client, `${url}/never`, { signal: abort.signal }))
+    await vi.waitFor(() => expect(proxy.lines).toHaveLength(1))
+    abort.abort()
+    expect(await sent).toMatchObject({ fault: 'aborted', sent: false })
+    open()
+    for (let round = 0; round < 3; round++) await exchange(client, `${url}/after`)
+    expect(seen).toEqual(['/after', '/after', '/after'])
+  })
+
+  it('that breaks off is not tried again', async () => {
+    const { url, client, proxy } = await stage('https', () => {}, { connectAnswer: 'close' })
+    expect(await networkErrorOf(exchange(client, url))).toMatchObject({ fault: 'proxy', sent: false })
+    await delay(50)
+    expect(proxy.lines).toHaveLength(1)
+  })
+
+  it('to a server whose certificate is not trusted', async () => {
+    const { url, client } = await stage('https', () => {}, {}, { ca: undefined })
+    const error = await networkErrorOf(exchange(client, url))
+    expect(error).toMatchObject({ fault: 'tls', sent: false })
+    expect(error.message).toContain('the certificate of mcp.test comes from an authority that is not trusted')
+  })
+
+  it('to a server whose certificate is for another name', async () => {
+    const server = await serveTls(certificates.misnamed, (_request, response) => response.end())
+    const proxy = await serveProxy({ targetPort: server.port })
+    const proxyUrl = `http://127.0.0.1:${proxy.port}`
+    const client = testClient({
+      ca: certificates.authority,
+      proxy: { http: undefined, https: proxyUrl, noProxy: undefined },
+    })
+    const error = await networkErrorOf(exchange(client, 'https://mcp.test/'))
+    expect(error).toMatchObject({ fault: 'tls', sent: false })
+    expect(error.message).toContain('the certificate of mcp.test is for another name')
+    expect(proxy.lines).toHaveLength(1)
+  })
+
+  it('that breaks within the handshake is tried once more, not for ever', async () => {
+    const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
+    const proxy = await serveProxy({ targetPort: server.port })
+    const proxyUrl = `http://127.0.0.1:${proxy.port}`
+    const client = testClient({ proxy: { http: undefined, https: proxyUrl, noProxy: undefined } })
+    const error = await networkErrorOf(exchange(client, 'https://mcp.test/'))
+    expect(error).toMatchObject({ fault: 'reset', sent: false })
+    await delay(50)
+    expect(proxy.lines).toHaveLength(2)
+  })
+
+  it('through a proxy that is reached over TLS', async () => {
+    const { url, client } = await stage('https', (_request, response) => response.end('a'), {
+      identity: certificates.valid,
+      credentials: 'user:pass@word',
+    })
+    expect((await exchange(client, url)).text).toBe('a')
+    const bad = await stage('https', () => {}, { identity: certificates.misnamed })
+    const error = await networkErrorOf(exchange(bad.client, bad.url))
+    expect(error).toMatchObject({ fault: 'proxy', sent: false })
+  })
+
+  it('that the server ends while idle is replaced for GET', async () => {
+    const seen: (string | undefined)[] = []
+    const { url, client } = await stage('https', (request, response) => {
+      seen.push(request.method)
+      if (seen.length === 2) response.socket?.destroy()
+      else response.end('a')
+    })
+    await exchange(client, url)
+    expect((await exchange(client, url, { method: 'GET', body: undefined as never })).text).toBe('a')
+    expect(seen).toEqual(['POST', 'GET', 'GET'])
+  })
+})
+
+describe('the choice', () => {
+  it.each(['socks5://127.0.0.1:1', 'http://', 'http://a b'])('refuses the proxy %s', async (proxyUrl) => {
+    const client = testClient({ proxy: { http: undefined, https: proxyUrl, noProxy: '' } })
+    expect(await networkErrorOf(exchange(client, 'https://mcp.test'))).toMatchObject({
+      fault: 'proxy',
+      sent: false,
+    })
+  })
+})

@@ -1,0 +1,407 @@
+import { defineConfig, type OxlintOverride } from 'oxlint'
+
+/**
+ * Which folders of a program each of its folders may import; of other programs it imports only `shared`. What is not listed is
+ * refused. The last of a program's folders connect the others.
+ */
+const folders: Record<'server' | 'bridge', Record<string, readonly string[]>> = {
+  server: {
+    core: [],
+    http: ['core'],
+    mcp: ['core'],
+    providers: ['core'],
+    store: ['core'],
+    fetch: ['core'],
+    config: ['core', 'providers', 'store'],
+    observability: ['core', 'http', 'config'],
+    sandbox: ['core', 'http', 'config'],
+    startup: ['core', 'http', 'mcp', 'providers', 'store', 'fetch', 'config', 'observability'],
+  },
+  bridge: {
+    http: [],
+    credentials: [],
+    install: [],
+    oauth: ['credentials', 'http'],
+    proxy: ['http'],
+    config: ['credentials', 'http', 'oauth', 'proxy'],
+  },
+}
+
+const allFolders: Record<'server' | 'bridge', readonly string[]> = {
+  server: [...Object.keys(folders.server), 'cli'],
+  bridge: [...Object.keys(folders.bridge), 'cli'],
+}
+
+const looseFiles = 'app|library|main'
+
+function importsOf(program: 'server' | 'bridge', folder: string, allowed: readonly string[]): OxlintOverride {
+  const refused = allFolders[program].filter((name) => name !== folder && !allowed.includes(name))
+  const patterns: object[] = [
+    {
+      regex: `^(\\.\\./)+(${refused.join('|')})/`,
+      message: `${program}/${folder} imports ${[...allowed, 'shared'].join(', ')} only.`,
+    },
+    {
+      regex: `^(\\.\\./)+(${looseFiles})\\.ts$`,
+      message: 'These files connect the folders and are imported by none.',
+    },
+    { regex: '^(\\.\\./)+tests/', message: 'Production code does not import test support.' },
+  ]
+  if (program === 'server' && folder === 'core') {
+    patterns.push({
+      group: [
+        'hono',
+        'hono/*',
+        '@hono/*',
+        '@modelcontextprotocol/*',
+        'node:fs*',
+        'node:http*',
+        'node:sqlite',
+      ],
+      message: 'server/core decides; it does no I/O.',
+    })
+  }
+  return {
+    files: [`${program}/${folder}/**`],
+    rules: { 'no-restricted-imports': ['error', { patterns }] },
+  }
+}
+
+const webExtension = {
+  group: ['webextension-polyfill', 'wxt/browser'],
+  allowTypeImports: true,
+  message: 'platform/web-extension.ts alone imports the API of the browser.',
+}
+
+export default defineConfig({
+  plugins: ['typescript', 'unicorn', 'import', 'oxc', 'promise'],
+  categories: {
+    correctness: 'error',
+    suspicious: 'error',
+    perf: 'error',
+  },
+  ignorePatterns: ['**/dist/**', '**/vectors/**'],
+  rules: {
+    'import/no-cycle': [
+      'error',
+      {
+        ignoreTypes: false,
+      },
+    ],
+    'import/no-default-export': 'error',
+    'import/no-unassigned-import': 'off',
+    'no-console': 'error',
+    'max-lines': [
+      'error',
+      {
+        max: 300,
+        skipComments: true,
+        skipBlankLines: true,
+      },
+    ],
+    complexity: [
+      'error',
+      {
+        max: 12,
+      },
+    ],
+    'unicorn/filename-case': [
+      'error',
+      {
+        case: 'kebabCase',
+      },
+    ],
+    'no-await-in-loop': 'off',
+    'no-shadow': 'off',
+    'no-underscore-dangle': 'off',
+    'unicorn/consistent-function-scoping': 'off',
+    'unicorn/no-array-sort': 'off',
+    'typescript/no-unsafe-type-assertion': 'off',
+    'typescript/consistent-return': 'off',
+    'typescript/unbound-method': 'off',
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/no-explicit-any': 'error',
+  },
+  overrides: [
+    {
+      files: ['*.config.ts', 'extension/entrypoints/**'],
+      rules: {
+        'import/no-default-export': 'off',
+      },
+    },
+    { files: ['oxlint.config.ts'], rules: { 'max-lines': 'off' } },
+    {
+      files: ['shared/**', 'server/core/**'],
+      excludeFiles: ['**/*.test.ts'],
+      rules: {
+        'no-restricted-globals': [
+          'error',
+          {
+            name: 'fetch',
+            message: 'Take Runtime.fetch as a parameter.',
+          },
+          {
+            name: 'process',
+            message: 'core and shared do not see the process.',
+          },
+          {
+            name: 'setTimeout',
+            message: 'Take Runtime.sleep as a parameter.',
+          },
+          {
+            name: 'setInterval',
+            message: 'Take Runtime.sleep as a parameter.',
+          },
+        ],
+        'no-restricted-properties': [
+          'error',
+          {
+            object: 'Date',
+            property: 'now',
+            message: 'Take Runtime.now as a parameter.',
+          },
+          {
+            object: 'Math',
+            property: 'random',
+            message: 'Take Runtime.randomBytes as a parameter.',
+          },
+        ],
+      },
+    },
+    {
+      files: ['shared/**'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                regex: '^(node:|(\\.\\./)+(server|bridge|extension|tests)/)',
+                message: 'shared is pure and runtime-neutral.',
+              },
+            ],
+          },
+        ],
+      },
+      excludeFiles: ['**/*.test.ts'],
+    },
+    {
+      files: ['bridge/**'],
+      excludeFiles: [
+        'bridge/cli/terminal/**',
+        'bridge/proxy/stdio.ts',
+        'bridge/credentials/keychain-helper.ts',
+      ],
+      rules: {
+        'no-restricted-properties': [
+          'error',
+          {
+            object: 'process',
+            property: 'stdout',
+            message: 'stdout belongs to JSON-RPC: cli/terminal and proxy/stdio.ts alone write to it.',
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/core/**'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                group: ['../**', 'node:*', 'wxt', 'wxt/**'],
+                message: 'extension/core decides; it imports only core and shared.',
+              },
+              webExtension,
+            ],
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/ui/**'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                group: ['**/platform/**', '**/background/**', '**/entrypoints/**', 'node:*', 'wxt', 'wxt/**'],
+                message: 'extension/ui draws; it imports only core and shared.',
+              },
+              {
+                group: ['**/core/session-reader.ts', '**/core/endpoint-*.ts'],
+                allowTypeImports: true,
+                message: 'extension/ui shows what core decided.',
+              },
+              webExtension,
+            ],
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/platform/**'],
+      excludeFiles: ['extension/platform/web-extension.ts'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                group: [
+                  '**/ui/**',
+                  '**/background/**',
+                  '**/entrypoints/**',
+                  '**/core/**',
+                  '!**/core/ports.ts',
+                  '!**/core/settings.ts',
+                  'node:*',
+                  'wxt',
+                  'wxt/**',
+                ],
+                message: 'extension/platform is the browser; of core it knows the ports and the settings.',
+              },
+              webExtension,
+            ],
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/background/**'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                group: ['**/ui/**', '**/entrypoints/**', 'node:*', 'wxt', 'wxt/**'],
+                message: 'extension/background imports platform, core and shared.',
+              },
+              webExtension,
+            ],
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/entrypoints/**'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                group: ['**/server/**', '**/bridge/**', 'node:*'],
+                message: 'extension/entrypoints connect; they import ui, platform, background and core.',
+              },
+              webExtension,
+            ],
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/**'],
+      excludeFiles: ['extension/platform/**', 'extension/*.ts', '**/*.test.ts', 'extension/build-test/**'],
+      rules: {
+        'no-restricted-globals': [
+          'error',
+          {
+            name: 'chrome',
+            message: 'Take the port Browser as a parameter.',
+          },
+          {
+            name: 'browser',
+            message: 'Take the port Browser as a parameter.',
+          },
+          {
+            name: 'fetch',
+            message: 'Take Browser.fetch as a parameter.',
+          },
+          {
+            name: 'process',
+            message: 'There is no process in a browser.',
+          },
+          {
+            name: 'setTimeout',
+            message: 'Take Browser.setTimer as a parameter.',
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/core/**'],
+      excludeFiles: ['**/*.test.ts'],
+      rules: {
+        'no-restricted-globals': [
+          'error',
+          'chrome',
+          'browser',
+          'fetch',
+          'process',
+          'setTimeout',
+          'setInterval',
+          'document',
+          'window',
+          'location',
+          'navigator',
+          'localStorage',
+        ],
+        'no-restricted-properties': [
+          'error',
+          {
+            object: 'Date',
+            property: 'now',
+            message: 'Take Browser.now as a parameter.',
+          },
+          {
+            object: 'Math',
+            property: 'random',
+            message: 'Core leaves nothing to chance.',
+          },
+        ],
+      },
+    },
+    {
+      files: ['extension/**'],
+      excludeFiles: ['extension/core/**', '**/*.test.ts', 'extension/build-test/**'],
+      rules: {
+        'no-restricted-properties': [
+          'error',
+          {
+            property: 'innerHTML',
+            message: 'What is read is text: textContent.',
+          },
+          {
+            property: 'outerHTML',
+            message: 'What is read is text: textContent.',
+          },
+          {
+            property: 'insertAdjacentHTML',
+            message: 'What is read is text: textContent.',
+          },
+        ],
+      },
+    },
+    ...Object.entries(folders).flatMap(([program, table]) =>
+      Object.entries(table).map(([folder, allowed]) =>
+        importsOf(program as keyof typeof folders, folder, allowed),
+      ),
+    ),
+    {
+      files: ['**/*.test.ts', 'tests/**', 'scripts/**', 'extension/build-test/**'],
+      rules: {
+        'max-lines': 'off',
+        'no-restricted-imports': 'off',
+        'no-console': 'off',
+        complexity: 'off',
+        'no-restricted-properties': 'off',
+      },
+    },
+  ],
+})

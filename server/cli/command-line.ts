@@ -1,0 +1,127 @@
+import { Command, CommanderError, Option } from 'commander'
+import { type CommandInput, type ExitCode, exitCode } from './command.ts'
+import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
+import { failureJson, failureText } from './failure-text.ts'
+import { systemTerminal } from './terminal.ts'
+import { flagOf, variablePrefix } from '../config/setting.ts'
+import { settings } from '../config/setting-table.ts'
+import { systemRuntime } from '../startup/system-runtime.ts'
+import { version } from '../config/version.ts'
+
+const program = 'drawbridge-server'
+
+const examples = `Examples:
+  ${program}                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
+  ${program} --listen 127.0.0.1:9000 --base-url http://localhost:9000
+  DRAWBRIDGE_STORE=memory: ${program} --json
+  ${program} doctor                          what is wrong, and what to do about it
+  ${program} keys rotate                     a new key, while the server runs
+
+Every flag has a variable: --base-url is ${variablePrefix}BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.
+`
+
+type Options = Record<string, string | string[] | boolean | undefined>
+
+/** Runs one command line and answers its exit code. A wrong configuration prints every fault and is 2. */
+export async function run(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  let code: ExitCode = exitCode.ok
+  const commandLine = createCommandLine(async (row, operands, options) => {
+    code = await runCommand(row, operands, options, environment)
+  })
+  try {
+    await commandLine.parseAsync(withDefaultCommand(argv), { from: 'user' })
+    return code
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? exitCode.ok : exitCode.usage
+  }
+}
+
+/** Without a command it is `serve`. Put in front here: as a default of the library it would swallow a misspelt command. */
+function withDefaultCommand(argv: readonly string[]): readonly string[] {
+  const [first] = argv
+  const isOfProgram = ['-h', '--help', '-V', '--version'].includes(first ?? '')
+  return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...argv] : argv
+}
+
+function createCommandLine(
+  start: (row: CommandRow, operands: readonly string[], options: Options) => Promise<void>,
+): Command {
+  const root = new Command(program)
+    .description('OAuth 2.1 authorization server and MCP endpoint in front of a session provider.')
+    .version(version)
+    .usage('[command] [options]')
+    .exitOverride()
+    .showHelpAfterError(`Run ${program} --help for every command and flag.`)
+    .addHelpText('before', examples)
+  const groups = new Map<string, Command>()
+  for (const row of commandTable) {
+    const [first = '', ...rest] = row.usage.split(' ')
+    const about = commandGroups[first]
+    const group = about === undefined ? root : (groups.get(first) ?? root.command(first).description(about))
+    groups.set(first, group)
+    const command = group.command(group === root ? row.usage : rest.join(' '))
+    describeCommand(command, row)
+    command.action((...given: unknown[]) => start(row, given.slice(0, -2).flat() as string[], command.opts()))
+  }
+  // The default command needs no name, so its flags are listed here as well.
+  const serve = root.commands.find((command) => command.name() === 'serve')
+  return root.addHelpText('after', () => `\n${serve?.helpInformation() ?? ''}`)
+}
+
+function describeCommand(command: Command, row: CommandRow): void {
+  command.description(row.description).option('--json', row.json)
+  for (const [flags, text] of Object.entries(row.switches ?? {})) command.option(flags, text)
+  for (const setting of settings.filter(({ secret }) => !secret)) {
+    const option = new Option(
+      `${flagOf(setting)} <value>`,
+      `${setting.doc} (default: ${setting.defaultText})`,
+    )
+    command.addOption(option.hideHelp(row.shown !== undefined && !row.shown.includes(setting.field)))
+  }
+  const lines = row.examples.map((example) => `  ${program} ${example}`.trimEnd())
+  command.addHelpText('before', `Examples:\n${lines.join('\n')}\n`)
+}
+
+/** Does the work of a command; a failure is told with its next step, and is an exit code. */
+async function runCommand(
+  row: CommandRow,
+  operands: readonly string[],
+  options: Options,
+  environment: CommandInput['environment'],
+): Promise<ExitCode> {
+  const value = (flag: string): string | string[] | boolean | undefined =>
+    options[new Option(flag).attributeName()]
+  const flags = settings.map((setting) => [setting.field, value(flagOf(setting))])
+  const json = value('--json') === true
+  const name = row.usage.replace(/ [<[].*/, '')
+  try {
+    const input = {
+      flags: Object.fromEntries(flags) as CommandInput['flags'],
+      environment,
+      json,
+      runtime: systemRuntime,
+      terminal: systemTerminal,
+    }
+    return await row.run(input, {
+      operands,
+      isOn: (flag) => value(flag) === true,
+      valueOf(flag) {
+        const given = value(flag)
+        return typeof given === 'string' ? given : undefined
+      },
+      valuesOf(flag) {
+        const given = value(flag)
+        return Array.isArray(given) ? given : []
+      },
+    })
+  } catch (error) {
+    const { text, code } = failureText(name, error)
+    systemTerminal.note(text)
+    if (json && name !== 'serve') systemTerminal.print(failureJson(error))
+    return code
+  }
+}

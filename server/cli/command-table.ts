@@ -1,0 +1,201 @@
+import type { Setting } from '../config/setting.ts'
+import type { CommandInput, ExitCode } from './command.ts'
+
+/** One command of the command line, with its help. */
+export interface CommandRow {
+  /** As it is called, with the operands it takes: `keys remove <kid...>`, `grants revoke [grant-id]`. */
+  usage: string
+  description: string
+  /** What `--json` does. */
+  json: string
+  /** Command lines without the name of the program. */
+  examples: readonly string[]
+  /** Flags of its own, each with its text: `--all` is on or off, `--user <sub>` takes a value. */
+  switches?: Readonly<Record<`--${string}`, string>>
+  /** The settings that its help lists; all of them are taken, as a configuration is only ever checked as a whole. */
+  shown?: readonly Setting['field'][]
+  /** Its code is loaded by the call: serving does not wait for that of the others. */
+  run(
+    input: CommandInput,
+    given: {
+      operands: readonly string[]
+      isOn: (name: `--${string}`) => boolean
+      valueOf: (name: `--${string}`) => string | undefined
+      /** Every value of a flag that may be repeated: `--redirect-uri <uri...>`. */
+      valuesOf: (name: `--${string}`) => readonly string[]
+    },
+  ): Promise<ExitCode>
+}
+
+const factsAsJson = 'print the facts as one JSON object on stdout'
+
+/** Every command there is; the first is the default. Help and dispatch come from here. */
+export const commandTable: readonly CommandRow[] = [
+  {
+    usage: 'serve',
+    description: 'Serve until SIGINT or SIGTERM (default).',
+    json: 'print the ready line as JSON on stdout',
+    examples: ['', 'serve --store sqlite:/var/lib/drawbridge/server.db'],
+    run: async (input) => (await import('./serve.ts')).serveUntilStopped(input),
+  },
+  {
+    usage: 'doctor',
+    description: 'Look at everything that serving depends on, and say what to do. Changes nothing.',
+    json: factsAsJson,
+    examples: ['doctor', 'doctor --json', 'doctor --token-stdin < token.txt'],
+    switches: { '--token-stdin': 'read a provider access token from stdin and say which rules it passes' },
+    async run(input, { isOn }) {
+      const { doctor } = await import('./doctor.ts')
+      const { readToken } = await import('./token-input.ts')
+      return doctor(input, isOn('--token-stdin') ? await readToken(input.terminal) : undefined)
+    },
+  },
+  {
+    usage: 'migrate',
+    description: 'Bring the schema of the store up to date, as the start of a server does.',
+    json: factsAsJson,
+    examples: ['migrate', 'migrate --store sqlite:/var/lib/drawbridge/server.db --json'],
+    shown: ['store'],
+    run: async (input) => (await import('./migrate.ts')).migrate(input),
+  },
+  {
+    usage: 'keys list',
+    description: 'Print the keys that seal what is stored, and what depends on each.',
+    json: factsAsJson,
+    examples: ['keys list', 'keys list --json'],
+    shown: ['store'],
+    run: async (input) => (await import('./keys-list.ts')).listKeys(input),
+  },
+  {
+    usage: 'keys generate',
+    description: 'Print one new entry for DRAWBRIDGE_SECRET_KEYS. It is a secret; nothing is changed.',
+    json: factsAsJson,
+    examples: ['keys generate', 'keys generate > secret-keys'],
+    shown: [],
+    run: async (input) => (await import('./keys-generate.ts')).generateKey(input),
+  },
+  {
+    usage: 'keys rotate',
+    description: 'Put a new key in front of the key file, and seal all sessions anew beside running servers.',
+    json: factsAsJson,
+    examples: ['keys rotate', 'keys rotate --reseal-only'],
+    switches: { '--reseal-only': 'add no key: go on with the first one' },
+    shown: ['store'],
+    async run(input, { isOn }) {
+      const { rotateKeys } = await import('./keys-rotate.ts')
+      let isStopped = false
+      process.once('SIGINT', () => (isStopped = true))
+      return rotateKeys(input, { resealOnly: isOn('--reseal-only'), isStopped: () => isStopped })
+    },
+  },
+  {
+    usage: 'keys remove <kid...>',
+    description: 'Take keys out of the key file that nothing needs any more.',
+    json: factsAsJson,
+    examples: ['keys remove k20260101-0a1b2c'],
+    switches: {
+      '--now': 'also within an hour of the last change: people with an open sign-in page start again',
+    },
+    shown: ['store'],
+    run: async (input, { operands, isOn }) =>
+      (await import('./keys-remove.ts')).removeKeys(input, operands, { now: isOn('--now') }),
+  },
+  {
+    usage: 'grants list',
+    description: 'Print who is connected with which client, since when, and when it was used last.',
+    json: factsAsJson,
+    examples: [
+      'grants list',
+      'grants list --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b',
+      'grants list --client mcpc_Zm9vYmFyYmF6cXV4 --all --json',
+    ],
+    switches: {
+      '--user <sub>': 'only of the person with that id at the session provider',
+      '--client <id>': 'only of that client',
+      '--all': 'also those that have ended',
+    },
+    shown: ['store', 'provider', 'providerUrl'],
+    run: async (input, { isOn, valueOf }) =>
+      (await import('./grants-list.ts')).listGrants(input, {
+        user: valueOf('--user'),
+        client: valueOf('--client'),
+        all: isOn('--all'),
+      }),
+  },
+  {
+    usage: 'grants revoke [grant-id]',
+    description:
+      'End grants: those people have to sign in again. Running servers refuse their tokens at once.',
+    json: factsAsJson,
+    examples: [
+      'grants revoke 6xHcP2uT0mVd8QkZr1yWbA',
+      'grants revoke --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b --yes',
+      'grants revoke --client mcpc_Zm9vYmFyYmF6cXV4 --yes',
+    ],
+    switches: {
+      '--user <sub>': 'all of the person with that id at the session provider',
+      '--client <id>': 'all of that client',
+      '--yes': 'also when it is more than one',
+    },
+    shown: ['store', 'provider', 'providerUrl'],
+    run: async (input, { operands, isOn, valueOf }) =>
+      (await import('./grants-revoke.ts')).revokeGrants(input, {
+        grantId: operands[0],
+        user: valueOf('--user'),
+        client: valueOf('--client'),
+        yes: isOn('--yes'),
+      }),
+  },
+  {
+    usage: 'clients list',
+    description: 'Print the clients that are known: of the file CLIENTS, and of the store.',
+    json: factsAsJson,
+    examples: ['clients list', 'clients list --all --json'],
+    switches: { '--all': 'also registrations that nobody has signed in with' },
+    shown: ['store', 'clients'],
+    run: async (input, { isOn }) =>
+      (await import('./clients-list.ts')).listClients(input, { all: isOn('--all') }),
+  },
+  {
+    usage: 'clients add',
+    description: 'Add a client that need not register itself. Prints its id, and its secret this once.',
+    json: factsAsJson,
+    examples: [
+      'clients add --name Reports --redirect-uri https://reports.example.com/callback --secret',
+      'clients add --name Terminal --grant-types urn:ietf:params:oauth:grant-type:device_code,refresh_token',
+      'clients add --name "Notes API" --introspects',
+    ],
+    switches: {
+      '--name <name>': 'what people see',
+      '--redirect-uri <uri...>': 'where people are sent back to; may be repeated',
+      '--grant-types <types>': 'comma-separated (default: authorization_code,refresh_token)',
+      '--secret': 'make a secret: the client has to prove itself with it',
+      '--introspects': 'a resource server: it may ask what tokens are worth, and gets a secret',
+    },
+    shown: ['store', 'privateUseRedirectUris'],
+    run: async (input, { isOn, valueOf, valuesOf }) =>
+      (await import('./clients-add.ts')).addClient(input, {
+        name: valueOf('--name'),
+        redirectUris: valuesOf('--redirect-uri'),
+        grantTypes: valueOf('--grant-types'),
+        secret: isOn('--secret'),
+        introspects: isOn('--introspects'),
+      }),
+  },
+  {
+    usage: 'clients remove <client-id>',
+    description: 'Remove a client, and end everything that people allowed to it.',
+    json: factsAsJson,
+    examples: ['clients remove mcpc_J0Qm1yXv3kq8Zt5oW2bL7g'],
+    shown: ['store'],
+    run: async (input, { operands }) =>
+      (await import('./clients-remove.ts')).removeClient(input, operands[0] ?? ''),
+  },
+]
+
+/** Names that hold several commands, with what they are about. */
+export const commandGroups: Readonly<Record<string, string>> = {
+  clients: 'List, add or remove clients.',
+  grants: 'List or end what people allowed clients.',
+  keys: 'List, generate, rotate or remove the keys that seal what is stored.',
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configSample } from '../../../tests/support/server/config-sample.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { askBaseUrl, type BaseUrlFacts, checkBaseUrl, checkTransport } from './base-url-check.ts'
+import type { Finding } from './finding.ts'
+
+const baseUrl = 'http://localhost:8787/base'
+const config = configSample({ baseUrl })
+let server: DrawbridgeFixture
+beforeAll(async () => {
+  server = await startDrawbridge({ baseUrl })
+})
+afterAll(() => server.close())
+
+/** The server as it is seen through a proxy that does something to requests and answers. */
+function through(
+  proxy: (request: Request, pass: () => Promise<Response>) => Response | Promise<Response>,
+): Promise<BaseUrlFacts> {
+  return askBaseUrl(config, { fetch: async (request) => proxy(request, () => server.app.fetch(request)) })
+}
+
+function failed(findings: readonly Finding[]): string[] {
+  return findings.filter(({ state }) => state !== 'ok').map(({ name, state }) => `${name} ${state}`)
+}
+
+describe('BASE_URL', () => {
+  it('of this server is sound', async () => {
+    const findings = checkBaseUrl(config, await through((_, pass) => pass()), true)
+    expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'base-url ok',
+      'challenge ok',
+      'long-headers ok',
+    ])
+  })
+
+  const refused = (): never => {
+    throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
+  }
+
+  it.each([
+    [true, 'fail'],
+    [false, 'warn'],
+    [undefined, 'warn'],
+  ])('where nobody answers while a server runs (%s): %s', async (isRunning, state) => {
+    expect(failed(checkBaseUrl(config, await through(refused), isRunning))).toEqual([`base-url ${state}`])
+  })
+
+  it('where something else answers is a failure', async () => {
+    const page = await through(() => new Response('<html>', { status: 200 }))
+    expect(failed(checkBaseUrl(config, page, true))).toEqual(['base-url fail'])
+    const missing = await through(() => Response.json({ error: 'not found' }, { status: 404 }))
+    expect(checkBaseUrl(config, missing, true)[0]?.message).toContain('answers 404')
+  })
+
+  it('where a server with another BASE_URL answers is a failure', async () => {
+    const findings = checkBaseUrl(
+      config,
+      await through(() => Response.json({ issuer: 'http://localhost:8787' })),
+      true,
+    )
+    expect(failed(findings)).toEqual(['base-url fail'])
+    expect(findings[0]?.message).toContain('calls itself "http://localhost:8787"')
+  })
+
+  it.each<
+    [
+      what: string,
+      proxy: (request: Request, pass: () => Promise<Response>) => Promise<Response>,
+      name: string,
+    ]
+  >([
+    [
+      'keeps the resource metadata to itself',
+      async (request, pass) =>
+        request.url.includes('protected-resource') ? new Response('', { status: 404 }) : pass(),
+      'resource-metadata fail',
+    ],
+    [
+      'takes the challenge away',
+      async (request, pass) =>
+        request.url.endsWith('/mcp') && request.method === 'POST'
+          ? new Response('', { status: 401 })
+          : pass(),
+      'challenge fail',
+    ],
+    [
+      'demands a sign-in of its own at /mcp',
+      async (request, pass) => (request.method === 'POST' ? new Response('', { status: 302 }) : pass()),
+      'challenge fail',
+    ],
+    [
+      'takes no long headers',
+      async (request, pass) =>
+        (request.headers.get('cookie') ?? '').length > 16_000 ? new Response('', { status: 431 }) : pass(),
+      'long-headers warn',
+    ],
+  ])('behind a proxy that %s', async (_, proxy, name) => {
+    expect(failed(checkBaseUrl(config, await through(proxy), true))).toEqual([name])
+  })
+
+  it('without session tokens long headers do not matter', async () => {
+    const facts = await through((request, pass) =>
+      request.headers.has('cookie') ? new Response('', { status: 431 }) : pass(),
+    )
+    expect(failed(checkBaseUrl({ ...config, sessionTokens: false }, facts, true))).toEqual([])
+  })
+})
+
+describe('transport', () => {
+  it.each([
+    ['http://localhost:8787', '127.0.0.1', 'ok'],
+    ['http://localhost:8787', '0.0.0.0', 'warn'],
+    ['https://mcp.example.com', '127.0.0.1', 'ok'],
+    ['https://mcp.example.com', '0.0.0.0', 'ok'],
+  ])('%s on %s: %s', (baseUrl, host, state) => {
+    expect(checkTransport({ baseUrl, listen: { host, port: 8787 } }).state).toBe(state)
+  })
+})

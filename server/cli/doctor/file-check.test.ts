@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { checkSettings } from '../../config/config.ts'
+import type { Settings } from '../../config/setting.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { checkFiles, fileFinding, findFileFaults } from './file-check.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+async function findings(setting: keyof Settings, name: string, text: string | undefined): Promise<string[]> {
+  const path = join(folder, name)
+  if (text !== undefined) writeFileSync(path, text)
+  const checked = checkSettings({ [setting]: path }, { production: false })
+  const faults = await findFileFaults(checked, 0)
+  const faulty = new Set(faults.map(({ field }) => field))
+  const found = [
+    ...faults.map((fault) => fileFinding(fault, checked.nameOf)),
+    ...(await checkFiles(checked.config, createFakeRuntime(), faulty)),
+  ]
+  return found.map(({ state, message }) => `${state} ${message.replaceAll(folder, '')}`)
+}
+
+it('looks at nothing that no setting names', async () => {
+  const { config } = checkSettings({}, { production: false })
+  expect(await checkFiles(config, createFakeRuntime(), new Set())).toEqual([])
+})
+
+const client = {
+  client_id: 'crm',
+  redirect_uris: ['https://crm.example/callback'],
+  token_endpoint_auth_method: 'none',
+}
+const document = { ...client, client_id: 'https://crm.example/client.json', client_name: 'CRM' }
+
+it.each<[setting: keyof Settings, name: string, text: string | undefined, found: RegExp]>([
+  ['clients', 'clients.json', JSON.stringify([client]), /^ok .* holds 1 client\.$/],
+  ['clients', 'clients.json', JSON.stringify([{ ...client, redirect_uris: [] }]), /^fail clients: .*entry 1/],
+  ['clients', 'clients.json', '{', /^fail clients: .* is not valid JSON/],
+  ['clients', 'clients.json', undefined, /^fail clients: there is no file /],
+  [
+    'clientDocumentFile',
+    'documents.json',
+    JSON.stringify([document]),
+    /^ok .* 1 client metadata document\.$/,
+  ],
+  ['clientDocumentFile', 'documents.json', JSON.stringify([client]), /^fail clientDocumentFile: /],
+  [
+    'tools',
+    'one.mjs',
+    "export const tools = [{ name: 'one', description: 'One.', inputSchema: { type: 'object' }, call: async () => 'one' }]",
+    /^ok .* offers 1 plain tool\.$/,
+  ],
+  ['tools', 'empty.mjs', 'export const nothing = 1', /^fail tools: .*exports only nothing/],
+  ['tools', 'missing.mjs', undefined, /^fail tools: there is no file /],
+])('%s, %s', async (setting, name, text, found) => {
+  expect(await findings(setting, name, text)).toEqual([expect.stringMatching(found)])
+})

@@ -1,0 +1,63 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readConfiguredClients, readDocumentCopies } from '../../config/client-file.ts'
+import type { CheckedSettings } from '../../config/config.ts'
+import { reservedScopes } from '../../core/scope.ts'
+import type { ServerConfig } from '../../config/setting.ts'
+import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
+import { readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
+import { type Finding, fail, ok } from './finding.ts'
+
+const findingNames: Readonly<Record<FileFault['field'], string>> = {
+  store: 'store',
+  secretKeys: 'key-ring',
+  clients: 'clients',
+  clientDocumentFile: 'client-documents',
+  tools: 'tools',
+}
+
+/**
+ * Every fault of the files that settings name. The tools module is loaded, so what stands at its top level runs; it is not
+ * started, and none of its tools is called.
+ */
+export async function findFileFaults(checked: CheckedSettings, now: number): Promise<FileFault[]> {
+  const { tools } = checked.config
+  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
+  return [...fileFaults(checked, fileFields, now), ...toolModuleFaults(reading)]
+}
+
+/** The finding that a {@link FileFault} is, with the setting that names the file. */
+export function fileFinding(
+  { field, problem, nextStep }: FileFault,
+  nameOf: (field: keyof ServerConfig) => string,
+): Finding {
+  return fail(findingNames[field], `${nameOf(field)}: ${problem}`, nextStep)
+}
+
+/** What is in the files that settings name: clients, client metadata documents and tools. Those in `faulty` are left out. */
+export async function checkFiles(
+  config: ServerConfig,
+  runtime: Pick<Runtime, 'now'>,
+  faulty: ReadonlySet<FileFault['field']>,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const { clients, clientDocumentFile, tools } = config
+  if (clients !== undefined && !faulty.has('clients')) {
+    const count = readConfiguredClients(config, runtime.now()).size
+    findings.push(ok('clients', `${clients} holds ${plural(count, 'client')}.`))
+  }
+  if (clientDocumentFile !== undefined && !faulty.has('clientDocumentFile')) {
+    const count = readDocumentCopies(config).size
+    findings.push(
+      ok('client-documents', `${clientDocumentFile} holds ${plural(count, 'client metadata document')}.`),
+    )
+  }
+  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
+  if (reading?.kind === 'module') {
+    findings.push(ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`))
+  }
+  return findings
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

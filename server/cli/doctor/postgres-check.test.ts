@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postgresMigrations } from '../../store/postgres/schema.ts'
+import { openPostgresStore } from '../../store/postgres/postgres.ts'
+import { addGrant, grantSample } from '../../../tests/support/server/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import type { Finding } from './finding.ts'
+import { askPostgres, checkPostgres, type PostgresFacts } from './postgres-check.ts'
+import { checkStore } from './store-check.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server.close())
+
+function states(findings: readonly Finding[]): Record<string, string> {
+  return Object.fromEntries(findings.map(({ name, state }) => [name, state]))
+}
+
+describe('a Postgres', () => {
+  it('without our schema is looked at and left as it is', async () => {
+    const url = await server.createDatabase()
+    const { findings, isRunning } = await checkStore({ store: { kind: 'postgres', url } }, ['k'])
+    expect(states(findings)).toEqual({
+      store: 'ok',
+      'store-schema': 'ok',
+      'store-durability': 'ok',
+      'store-connections': 'ok',
+    })
+    expect(isRunning).toBeUndefined()
+    expect(await server.query(url, `SELECT to_regclass('drawbridge_schema')::text AS made`)).toEqual([
+      { made: null },
+    ])
+  })
+
+  it('with our schema says which keys it needs', async () => {
+    const url = await server.createDatabase()
+    const store = openPostgresStore(url)
+    const sample = grantSample('a')
+    await addGrant(store, { ...sample, session: { ...sample.session, sealed: 'lost.sealed' } })
+    await store.close()
+    const { findings } = await checkStore({ store: { kind: 'postgres', url } }, ['k'])
+    expect(states(findings)).toMatchObject({ 'store-schema': 'ok', 'sealing-keys': 'fail' })
+  })
+
+  it('that cannot be used is a failure that holds no password', async () => {
+    for (const url of [
+      server.url('nothing'),
+      server.url('postgres').replace(/:\d+\//, ':1/'),
+      server.url('postgres').replace('drawbridge:', 'nobody:'),
+    ]) {
+      const { findings } = await checkStore({ store: { kind: 'postgres', url } }, [])
+      expect(states(findings)).toEqual({ store: 'fail' })
+      expect(JSON.stringify(findings)).not.toMatch(/sesame/)
+    }
+  })
+
+  it('answers what it says about itself', async () => {
+    const facts = await askPostgres(server.url('postgres'))
+    expect(facts).toMatchObject({ encoding: 'UTF8', synchronousCommit: 'on', isStandby: false, schema: 0 })
+    expect(facts.connections.most).toBe(300)
+    expect(facts.connections.used).toBeGreaterThan(0)
+  })
+})
+
+describe('what a Postgres says about itself', () => {
+  const sound: PostgresFacts = {
+    server: '18.1',
+    serverNumber: 180_001,
+    encoding: 'UTF8',
+    synchronousCommit: 'on',
+    isStandby: false,
+    connections: { used: 5, most: 100 },
+    schema: postgresMigrations.length,
+  }
+  const url = 'postgres://user:password@db.example.com:5432/drawbridge'
+
+  it.each<[what: string, changes: Partial<PostgresFacts>, name: string, state: string]>([
+    ['sound', {}, 'store', 'ok'],
+    ['too old', { serverNumber: 140_019 }, 'store', 'fail'],
+    ['old enough', { serverNumber: 150_000 }, 'store', 'ok'],
+    ['of another encoding', { encoding: 'SQL_ASCII' }, 'store', 'fail'],
+    ['a standby', { isStandby: true }, 'store', 'fail'],
+    ['forgetful', { synchronousCommit: 'off' }, 'store-durability', 'fail'],
+    ['synchronous to a local disk', { synchronousCommit: 'local' }, 'store-durability', 'ok'],
+    ['nearly full', { connections: { used: 95, most: 100 } }, 'store-connections', 'warn'],
+    ['of a newer version', { schema: postgresMigrations.length + 1 }, 'store-schema', 'fail'],
+  ])('%s', (_, changes, name, state) => {
+    const findings = checkPostgres({ ...sound, ...changes }, url)
+    expect(states(findings)[name]).toBe(state)
+    expect(JSON.stringify(findings)).not.toContain('password')
+  })
+})

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import { storeName } from '../config/config-value.ts'
+import { askPostgres } from './doctor/postgres-check.ts'
+import { readSqliteSchema } from './doctor/sqlite-check.ts'
+import { openStore } from '../startup/open-store.ts'
+import type { ServerConfig } from '../config/setting.ts'
+import { postgresMigrations } from '../store/postgres/schema.ts'
+import { sqliteMigrations } from '../store/sqlite/migrations.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+
+/** Brings the schema of the store up to date, as the start of a server does. Says what it was before. */
+export async function migrate(input: CommandInput): Promise<ExitCode> {
+  const { store } = readConfig(input, ['store'])
+  const name = storeName(store)
+  const done = (from: number, to: number, text: string): ExitCode => {
+    input.terminal.print(input.json ? JSON.stringify({ ok: true, store: name, from, to }) : text)
+    return exitCode.ok
+  }
+  if (store.kind === 'memory') return done(0, 0, 'A store in memory has nothing to migrate.')
+  const to = (store.kind === 'sqlite' ? sqliteMigrations : postgresMigrations).length
+  const from = await attempt(name, () => readSchema(store))
+  if (from === to) return done(from, to, `${name} has schema ${to}, the newest. There is nothing to do.`)
+  await attempt(name, () => prepare(store))
+  return done(
+    from,
+    to,
+    from === 0 ? `Made schema ${to} in ${name}.` : `Brought ${name} from schema ${from} to ${to}.`,
+  )
+}
+
+type KeptStore = Exclude<ServerConfig['store'], { kind: 'memory' }>
+
+async function readSchema(store: KeptStore): Promise<number> {
+  if (store.kind === 'postgres') return (await askPostgres(store.url)).schema
+  return existsSync(store.path) ? readSqliteSchema(store.path) : 0
+}
+
+async function prepare(address: KeptStore): Promise<void> {
+  const store = openStore(address)
+  try {
+    await store.prepare()
+  } finally {
+    await store.close()
+  }
+}
+
+async function attempt<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : 'unknown'
+    throw new CommandFailure(`${name} was not migrated: ${message}`, 'drawbridge-server doctor says more.', {
+      cause,
+    })
+  }
+}

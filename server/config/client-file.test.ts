@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readClientFile, readDocumentFile } from './client-file.ts'
+import { hashSecret } from '../core/seal.ts'
+import { start } from '../../tests/support/server/grant-sample.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const policy = { privateUseRedirectUris: [], allowLoopback: false }
+const redirect_uris = ['https://app.example/callback']
+const secret = 'a-secret-of-some-length'
+const jwks = { keys: [{ kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'BBBB' }] }
+
+function write(content: unknown): string {
+  const path = join(folder, 'clients.json')
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+const read = (...entries: unknown[]) => readClientFile(write(entries), policy, start)
+
+describe('readClientFile', () => {
+  it('reads a public client', () => {
+    const clients = read({ client_id: 'reports', client_name: 'Reports', redirect_uris })
+    expect([...clients.entries]).toEqual([
+      [
+        'reports',
+        {
+          id: 'reports',
+          kind: 'configured',
+          name: 'Reports',
+          uri: undefined,
+          redirectUris: redirect_uris,
+          grantTypes: ['authorization_code', 'refresh_token'],
+          scope: undefined,
+          authMethod: 'none',
+          secretHash: undefined,
+          keys: undefined,
+          managementHash: undefined,
+          document: undefined,
+          introspects: false,
+          createdAt: start,
+          expiresAt: undefined,
+        },
+      ],
+    ])
+  })
+
+  it.each<[rule: string, members: object, expected: object]>([
+    [
+      'a secret makes it confidential, and only its hash is kept',
+      { client_secret: secret },
+      { authMethod: 'client_secret_basic', secretHash: hashSecret(secret) },
+    ],
+    [
+      'the hash of a secret',
+      { client_secret_sha256: createHash('sha256').update(secret).digest('hex').toUpperCase() },
+      { authMethod: 'client_secret_basic', secretHash: hashSecret(secret) },
+    ],
+    [
+      'a secret sent in the body',
+      { client_secret: secret, token_endpoint_auth_method: 'client_secret_post' },
+      { authMethod: 'client_secret_post' },
+    ],
+    [
+      'keys make it sign',
+      { jwks },
+      { authMethod: 'private_key_jwt', keys: { kind: 'jwks', keys: jwks.keys } },
+    ],
+    ['keys of a public client', { jwks, token_endpoint_auth_method: 'none' }, { authMethod: 'none' }],
+    [
+      'a device without redirect URIs',
+      { redirect_uris: undefined, grant_types: ['urn:ietf:params:oauth:grant-type:device_code'] },
+      { redirectUris: [] },
+    ],
+    [
+      'a resource server signs nobody in',
+      { redirect_uris: undefined, client_secret: secret, introspects: true },
+      { introspects: true, redirectUris: [], grantTypes: [] },
+    ],
+    [
+      'a client that signs people in and introspects',
+      { client_secret: secret, introspects: true },
+      { introspects: true, redirectUris: redirect_uris },
+    ],
+    ['registered members that nobody needs', { logo_uri: 'https://a.example/l', contacts: ['a'] }, {}],
+  ])('%s', (_rule, members, expected) => {
+    expect(read({ client_id: 'c', redirect_uris, ...members }).entries.get('c')).toMatchObject(expected)
+  })
+
+  it.each<[fault: string, members: object]>([
+    ['client_id', { client_id: undefined }],
+    ['client_id', { client_id: 7 }],
+    ['client_id', { client_id: '' }],
+    ['client_id', { client_id: 'with blank' }],
+    ['client_id', { client_id: 'c'.repeat(201) }],
+    ['redirect_uris', { redirect_uris: undefined }],
+    ['redirect_uris[0]', { redirect_uris: ['http://app.example/'] }],
+    ['client_secrets is not known', { client_secrets: secret }],
+    ['client_secret must be random', { client_secret: 'short' }],
+    ['client_secret must be random', { client_secret: null }],
+    ['not both', { client_secret: secret, client_secret_sha256: 'a'.repeat(64) }],
+    ['64 hexadecimal digits', { client_secret_sha256: secret }],
+    ['none has no client_secret', { client_secret: secret, token_endpoint_auth_method: 'none' }],
+    ['client_secret_post needs a client_secret', { token_endpoint_auth_method: 'client_secret_post' }],
+    [
+      'private_key_jwt has no client_secret',
+      { client_secret: secret, token_endpoint_auth_method: 'private_key_jwt' },
+    ],
+    ['private_key_jwt needs jwks', { token_endpoint_auth_method: 'private_key_jwt' }],
+    ['token_endpoint_auth_method', { token_endpoint_auth_method: 'password' }],
+    ['introspects must be', { introspects: 'yes' }],
+    ['introspects needs a client_secret', { introspects: true }],
+    ['introspects needs a client_secret', { introspects: true, redirect_uris: undefined }],
+  ])('fault: %s in %j', (fault, members) => {
+    const [problem, ...more] = read({ client_id: 'c', redirect_uris, ...members }).faults
+    expect(problem).toContain(fault)
+    expect(problem).toMatch(/clients\.json, entry 1: .*\.$/)
+    expect(more).toEqual([])
+    expect(problem).not.toContain(secret)
+  })
+
+  it('names all faults at once, each with its entry', () => {
+    const found = read(
+      { client_id: 'a', redirect_uris },
+      7,
+      { client_id: 'a', redirect_uris },
+      { client_id: 'b' },
+    ).faults
+    expect(found.map((text) => /entry (\d)/.exec(text)?.[1])).toEqual(['2', '3', '4'])
+  })
+
+  it.each<[rule: string, path: () => string, expected: RegExp]>([
+    ['is not there', () => join(folder, 'missing.json'), /^there is no file .*missing\.json\.$/],
+    ['is a folder', () => folder, /is a folder, not a file\.$/],
+    ['is no JSON', () => write(`[{"client_secret": "${secret}"`), /is not valid JSON\.$/],
+    ['is no array', () => write({ client_secret: secret }), /must hold a JSON array\.$/],
+  ])('fault: the file %s', (_rule, path, expected) => {
+    const found = readClientFile(path(), policy, start).faults
+    expect(found).toEqual([expect.stringMatching(expected)])
+    expect(found.join('')).not.toContain(secret)
+  })
+
+  it('an empty array is no fault', () => {
+    expect(read().entries.size).toBe(0)
+  })
+})
+
+describe('readDocumentFile', () => {
+  const url = 'https://client.example/client.json'
+  const document = { client_id: url, client_name: 'Quill', redirect_uris }
+
+  it('reads documents, each under its own client_id', () => {
+    const documents = readDocumentFile(write([document]), policy)
+    expect(documents.entries.get(url)).toMatchObject({ id: url, name: 'Quill', authMethod: 'none' })
+  })
+
+  it('names what is wrong with each', () => {
+    const found = readDocumentFile(
+      write([{ ...document, client_name: undefined }, null, document, document]),
+      policy,
+    ).faults
+    expect(found).toEqual([
+      expect.stringMatching(/clients\.json, entry 1: client_name is missing\.$/),
+      expect.stringMatching(/entry 2 must be a JSON object\.$/),
+      expect.stringMatching(/entry 4: client_id .* is there twice\.$/),
+    ])
+  })
+
+  it.each([
+    'HTTPS://client.example/client.json',
+    'https://client.example',
+    'https://client.example/a/../c',
+    'quill',
+    '',
+  ])('fault: %j would never be looked up', (client_id) => {
+    const found = readDocumentFile(write([{ ...document, client_id }]), policy).faults
+    expect(found).toEqual([expect.stringMatching(/entry 1: client_id must be .* URL/)])
+  })
+})

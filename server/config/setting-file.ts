@@ -1,0 +1,169 @@
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { clientPolicy, readClientFile, readDocumentFile } from './client-file.ts'
+import type { CheckedSettings } from './config.ts'
+import { parseSecretKeys } from './config-value.ts'
+import { embeddedDatabases } from './embedded-rule.ts'
+import { type KeySource, keySourceOf } from './key-source.ts'
+import type { ServerConfig } from './setting.ts'
+import { readSettingFile } from './setting-file-text.ts'
+import { keyFileEntries } from '../store/secret-key-file.ts'
+
+/** The settings that name a file which is read as data. TOOLS is code, which only loading it can check. */
+export type FileField = 'store' | 'secretKeys' | 'clients' | 'clientDocumentFile'
+
+/** Every {@link FileField}. */
+export const fileFields: readonly FileField[] = ['store', 'secretKeys', 'clients', 'clientDocumentFile']
+
+/** Something wrong with a file that a setting names, and what to do about it. Nothing secret is in either sentence. */
+export interface FileFault {
+  field: FileField | 'tools'
+  problem: string
+  nextStep: string
+}
+
+/**
+ * Every fault of the files that `fields` name, except for settings that are faulty themselves. Changes nothing. A file that
+ * passes may still fail later: its disk may be full, or another server may be using it.
+ */
+export function fileFaults(
+  { config, unusable }: Pick<CheckedSettings, 'config' | 'unusable'>,
+  fields: readonly FileField[],
+  now: number,
+): FileFault[] {
+  const checks: Readonly<Record<FileField, () => FileFault[]>> = {
+    store: () => storeFaults(config),
+    // Without a usable STORE it is not known where a generated key is.
+    secretKeys: () => (unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config))),
+    clients: () => clientFaults(config, now),
+    clientDocumentFile: () => documentFaults(config),
+  }
+  return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
+}
+
+/** Faults as sentences for a `ConfigError`. Several of one setting have their next step only once, behind the last. */
+export function faultTexts(
+  faults: readonly FileFault[],
+  nameOf: (field: keyof ServerConfig) => string,
+): string[] {
+  return faults.map(({ field, problem, nextStep }, index) => {
+    const next = faults[index + 1]
+    const isRepeated = next?.field === field && next.nextStep === nextStep
+    return `${nameOf(field)}: ${problem}${isRepeated ? '' : ` ${nextStep}`}`
+  })
+}
+
+function keyFaults(source: KeySource): FileFault[] {
+  if (source.kind !== 'file') return []
+  const { path, generated } = source
+  const fault = (problem: string, nextStep: string): FileFault[] => [
+    { field: 'secretKeys', problem, nextStep },
+  ]
+  const file = readSettingFile(path)
+  if (file.kind === 'unreadable') {
+    // Where it cannot be made, it is the store that cannot be made either.
+    if (generated && ['ENOENT', 'ENOTDIR'].includes(file.code)) return []
+    if (file.code === 'ENOENT') {
+      return fault(file.fault, `Make it with: umask 077; drawbridge-server keys generate > ${path}`)
+    }
+    return fault(file.fault, 'It must hold one entry a line, as drawbridge-server keys generate prints them.')
+  }
+  try {
+    parseSecretKeys(keyFileEntries(file.text).join(','))
+    return []
+  } catch (error) {
+    const { message } = error as Error
+    return fault(
+      `${path} holds no key ring: ${message}.`,
+      'Write one entry a line; drawbridge-server keys generate prints one.',
+    )
+  }
+}
+
+function clientFaults(config: ServerConfig, now: number): FileFault[] {
+  const { clients: path } = config
+  const faults = path === undefined ? [] : readClientFile(path, clientPolicy(config), now).faults
+  return faults.map((problem) => ({ field: 'clients', problem, nextStep: clientFileHelp }))
+}
+
+function documentFaults(config: ServerConfig): FileFault[] {
+  const { clientDocumentFile: path } = config
+  const faults = path === undefined ? [] : readDocumentFile(path, clientPolicy(config)).faults
+  return faults.map((problem) => ({ field: 'clientDocumentFile', problem, nextStep: clientFileHelp }))
+}
+
+const clientFileHelp = 'docs/clients.md says what it holds.'
+
+function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {
+  if (store.kind !== 'sqlite') return []
+  const { path } = store
+  const faults: FileFault[] = []
+  const found = existsSync(path) ? databaseFault(path) : newDatabaseFault(path)
+  if (found) faults.push({ field: 'store', ...found })
+  for (const name of provider === 'embedded' ? Object.values(embeddedDatabases) : []) {
+    const beside = join(dirname(path), name)
+    const fault = existsSync(beside) ? databaseFault(beside) : undefined
+    const nextStep = 'Move it away, or name a store in another folder.'
+    if (fault) faults.push({ field: 'store', problem: fault.problem, nextStep })
+  }
+  return faults
+}
+
+type StoreFault = Omit<FileFault, 'field'> | undefined
+
+function databaseFault(path: string): StoreFault {
+  if (statSync(path).isDirectory()) {
+    return {
+      problem: `${path} is a folder, not a file.`,
+      nextStep: `Name a file in it: sqlite:${join(path, 'server.db')}`,
+    }
+  }
+  if (!mayWrite(path) || !mayWrite(dirname(path))) {
+    return {
+      problem: `this user may not read and write ${path} and its folder.`,
+      nextStep: 'Run this as the user that runs the server, or give the folder to that user.',
+    }
+  }
+  if (isSqlite(path)) return undefined
+  return {
+    problem: `${path} is not a SQLite database.`,
+    nextStep: 'Name another file; one that does not exist yet is created.',
+  }
+}
+
+function newDatabaseFault(path: string): StoreFault {
+  const folder = nearestExisting(dirname(path))
+  if (!statSync(folder).isDirectory()) {
+    return { problem: `${path} cannot be made: ${folder} is not a folder.`, nextStep: 'Name another file.' }
+  }
+  if (mayWrite(folder)) return undefined
+  return {
+    problem: `${path} cannot be made: this user may not write ${folder}.`,
+    nextStep: 'Let the user that runs the server write it, or name another file.',
+  }
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** By its first bytes. An empty file is one: a server that was killed as it started leaves that. */
+function isSqlite(path: string): boolean {
+  const mark = Buffer.from('SQLite format 3\0')
+  const head = Buffer.alloc(mark.length)
+  const file = openSync(path, 'r')
+  try {
+    return readSync(file, head) === 0 || head.equals(mark)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,93 @@
+import type { SecondFactorPolicy } from '../providers/supabase/gotrue.ts'
+import type { Captcha } from '../core/session-provider.ts'
+import type { ListenAddress, SecretKeySource, StoreAddress, ValueParser } from './config-value.ts'
+
+/** Prefix of every environment variable of the server. */
+export const variablePrefix = 'DRAWBRIDGE_'
+
+/** What the server runs with, complete and checked. Durations are seconds. */
+export interface ServerConfig {
+  baseUrl: string
+  listen: ListenAddress
+  appUrl: string
+  provider: 'embedded' | 'supabase' | 'oidc'
+  providerUrl: string
+  providerKey: string | undefined
+  providerIssuer: string
+  /** Undefined: provider tokens are not accepted as bearers, which only `oidc` allows. */
+  providerAudience: string | undefined
+  providerJwtSecret: string | undefined
+  providerClientId: string | undefined
+  providerClientSecret: string | undefined
+  providerName: string
+  providerScope: string
+  providerSessions: 'many' | 'one'
+  providerParameters: Readonly<Record<string, string>>
+  social: readonly string[] | undefined
+  captcha: Captcha | undefined
+  secondFactor: SecondFactorPolicy
+  /** Undefined: the provider is never asked whether a session still lives. */
+  sessionCheck: number | undefined
+  /** Per minute, all instances together. */
+  signInLimit: number
+  cookieName: string
+  sessionTokens: boolean
+  allowedOrigins: readonly string[]
+  sessionTtl: number
+  accessTokenTtl: number
+  store: StoreAddress
+  /** Undefined: generated beside the store, which only the embedded provider allows. */
+  secretKeys: SecretKeySource | undefined
+  privateUseRedirectUris: readonly string[]
+  /** Path of the ES module with the tools; undefined: the ones of the demo web app, or whoami alone. */
+  tools: string | undefined
+  /** Path of the JSON file with clients that need no registration. */
+  clients: string | undefined
+  /** Whether clients may register themselves (RFC 7591). */
+  registration: boolean
+  /** Registrations an hour that one address may make. */
+  registrationLimit: number
+  /** Whether a client id may be the URL of a metadata document. */
+  clientDocuments: boolean
+  /** Hosts whose metadata documents are taken, with `*.` in front for all below it, `!` for the ones that are not; empty: every host. */
+  clientDocumentHosts: readonly string[]
+  /** Path of the JSON file with metadata documents that are used when theirs cannot be fetched. */
+  clientDocumentFile: string | undefined
+  /** Life of access tokens of clients that never refresh; undefined: the same as of others. */
+  longTokenTtl: number | undefined
+  /** Ids of clients that are known not to refresh, beside those that registered without `refresh_token`. */
+  longTokenClients: readonly string[]
+  /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
+  trustedProxies: readonly string[]
+  /** Further host names that requests may be for, with their port. */
+  allowedHosts: readonly string[]
+  metricsListen: ListenAddress | undefined
+  /** What pages call the web app. */
+  appName: string
+  embeddedTokenTtl: number
+  log: LogLevel
+}
+
+/** How much is logged; `silent` logs nothing. */
+export type LogLevel = 'silent' | 'error' | 'info' | 'debug'
+
+/** Settings by field name, as text: what a flag or variable would say. Everything left out has its default. */
+export type Settings = Partial<Record<keyof ServerConfig, string>>
+
+/** One row of the table of settings. */
+export interface Setting {
+  field: keyof ServerConfig
+  /** Environment variable without the prefix; the flag is its lower-case form with dashes. */
+  variable: string
+  parse: ValueParser<unknown>
+  /** Text of the default, or what decides it, for help and documentation. */
+  defaultText: string
+  doc: string
+  /** Has no flag, because a command line is visible to every user of the machine; never repeated in a message. */
+  secret?: boolean
+}
+
+/** The flag of a setting, such as `--base-url`. */
+export function flagOf(setting: Pick<Setting, 'variable'>): string {
+  return `--${setting.variable.toLowerCase().replaceAll('_', '-')}`
+}

@@ -1,0 +1,157 @@
+import { request as requestPlain, type IncomingMessage } from 'node:http'
+import { request as requestSecure } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { FetchOutcome, FetchQuery, GuardedFetch } from '../core/client-fetch.ts'
+import { isLoopbackAddress, isPublicAddress } from './guarded-fetch-address.ts'
+import { createHostResolver, type ResolveHost } from './guarded-fetch-resolver.ts'
+import { FetchError, readResponse } from './guarded-fetch-response.ts'
+
+/** How documents of clients are fetched. */
+export interface GuardedFetchConfig {
+  userAgent: string
+  /** In development, when this server itself is on loopback: loopback may be reached too, also by http, and any port. */
+  allowLoopback: boolean
+  /** Base URL of this server, without a slash at its end: it has no documents for itself, and would ask itself again. */
+  ownUrl?: string
+  /** Name resolution, connection and body together. */
+  timeLimitMs?: number
+  resolve?: ResolveHost
+  /** The one certificate authority that is believed, PEM, instead of the public ones. */
+  certificateAuthority?: string | undefined
+}
+
+/**
+ * {@link GuardedFetch} over sockets of its own. A client names the URL, so it may name anything: the router at home, the
+ * metadata service of the cloud, this very host.
+ *
+ * The name is resolved once, every address of the answer must be public, and the connection goes to one of exactly those
+ * addresses, so that a second answer of the name server changes nothing (DNS rebinding). Only the port of https is asked:
+ * others may believe this server more than they believe the stranger. Redirects are not followed, nothing is
+ * decompressed, no cookie or credential is sent, and the body is cut off at its limit.
+ */
+export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
+  const { timeLimitMs = 5000, resolve = createHostResolver(), allowLoopback } = config
+
+  async function findAddresses(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
+    const addresses = await addressesOf(hostname, signal)
+    if (addresses.length === 0) throw new FetchError('unknown_host')
+    const isAllowed = (address: string): boolean =>
+      isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address))
+    if (!addresses.every(isAllowed)) throw new FetchError('forbidden_address')
+    return addresses
+  }
+
+  async function addressesOf(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
+    if (isIP(hostname) !== 0) return [hostname]
+    // RFC 6761 section 6.3: no name server decides what localhost means.
+    if (/^(?:.*\.)?localhost\.?$/i.test(hostname)) return ['127.0.0.1', '::1']
+    try {
+      return await within(resolve(hostname, signal), signal)
+    } catch (cause) {
+      throw signal.aborted ? cause : new FetchError('unknown_host')
+    }
+  }
+
+  async function fetchOnce(query: FetchQuery, signal: AbortSignal): Promise<FetchOutcome> {
+    const url = readUrl(query.url, config)
+    const hostname = url.hostname.replaceAll(/^\[|\]$/g, '')
+    const addresses = await findAddresses(hostname, signal)
+    const response = await send(url, addresses, query, signal, config)
+    try {
+      return await readResponse(response, query)
+    } finally {
+      response.destroy()
+    }
+  }
+
+  return async (query) => {
+    const signal = AbortSignal.timeout(timeLimitMs)
+    try {
+      return await fetchOnce(query, signal)
+    } catch (error) {
+      if (error instanceof FetchError) return { kind: 'failed', reason: error.reason }
+      return { kind: 'failed', reason: signal.aborted ? 'too_slow' : 'unreachable' }
+    }
+  }
+}
+
+function readUrl(text: string, { allowLoopback, ownUrl }: GuardedFetchConfig): URL {
+  if (!URL.canParse(text)) throw new FetchError('forbidden_url')
+  const url = new URL(text)
+  const plainAllowed = allowLoopback && url.protocol === 'http:' && isLoopbackHostname(url.hostname)
+  const isAllowed =
+    (url.protocol === 'https:' || plainAllowed) &&
+    (url.port === '' || allowLoopback) &&
+    url.username === '' &&
+    url.password === '' &&
+    !(ownUrl !== undefined && isBelow(url, ownUrl))
+  if (!isAllowed) throw new FetchError('forbidden_url')
+  return url
+}
+
+function isBelow({ href }: URL, base: string): boolean {
+  return href.startsWith(base) && /^(?:$|[/?#])/.test(href.slice(base.length))
+}
+
+function send(
+  url: URL,
+  addresses: readonly string[],
+  { etag }: FetchQuery,
+  signal: AbortSignal,
+  { userAgent, certificateAuthority }: GuardedFetchConfig,
+): Promise<IncomingMessage> {
+  const secure = url.protocol === 'https:'
+  return new Promise((resolve, reject) => {
+    const request = (secure ? requestSecure : requestPlain)(url, {
+      // An agent of its own: no connection of another fetch is used again, and no proxy comes between.
+      agent: false,
+      signal,
+      lookup: pinnedLookup(addresses),
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says, for the sake of a provider perhaps: the host is all that is proven here.
+      rejectUnauthorized: true,
+      ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': userAgent,
+        connection: 'close',
+        ...(etag !== undefined && { 'if-none-match': etag }),
+      },
+    })
+    request.once('response', (response) => {
+      // Whoever reads it sees the failure; one that nobody reads any more must not end the process.
+      response.on('error', () => {})
+      resolve(response)
+    })
+    request.on('error', reject)
+    // A server that wants to speak another protocol has nothing to say here.
+    request.once('upgrade', (response) => {
+      response.destroy()
+      reject(new FetchError('refused'))
+    })
+    request.end()
+  })
+}
+
+/** Answers every question for an address with the ones that were checked. */
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_hostname, options, callback) => {
+    const [first] = all
+    // Later, as the socket is not ready for an answer while it asks.
+    process.nextTick(() => {
+      if (options.all) callback(null, all)
+      else callback(null, first?.address ?? '', first?.family)
+    })
+  }
+}
+
+function within<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new FetchError('too_slow'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,131 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { logEvents } from './log-event.ts'
+import { metricTable } from './metrics.ts'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+
+/** The sources of the server without tests, dist and what others wrote. */
+const sources = globSync('**/*.ts', {
+  cwd: folder,
+  exclude: (path) => /^(?:node_modules|dist|testing)$/.test(path),
+})
+  .filter((path) => !/\.test\.ts$|log-event\.ts$/.test(path))
+  .map((path) => ({ path, text: readFileSync(join(folder, path), 'utf8') }))
+
+/** What is reported in `text`: in calls of a report function, and in the unions of names that such a function takes. */
+function reportedIn(text: string): { name: string; fields: string[] }[] {
+  // Up to the comma after the name; a condition may choose between two.
+  const calls = [
+    ...text.matchAll(/\breport(?:To\([^()]*\))?(?:\?\.)?\(\s*([^,()]*'[^,()]*)(?:,\s*\{([^{}]*)\})?/g),
+  ]
+  const renamed = [...text.matchAll(/\breport\(\w+ \? ('\w+') : event, fields\)/g)]
+  const unions = [...text.matchAll(/type \w*Event =((?:\s*\|?\s*'\w+'(?:\s*\/\/[^\n]*)?)+)/g)]
+  return [...calls, ...renamed, ...unions].flatMap(([, names = '', fields = '']) =>
+    [...names.replaceAll(/\/\/[^\n]*/g, '').matchAll(/'(\w+)'/g)].map(([, name = '']) => ({
+      name,
+      fields: fieldsIn(fields),
+    })),
+  )
+}
+
+function fieldsIn(literal: string): string[] {
+  return literal
+    .split(',')
+    .map((member) => /^\s*(?:\.\.\.)?(\w+)/.exec(member)?.[1] ?? '')
+    .filter((field) => field !== '')
+    .map((field) => (field === 'error' ? 'err' : field))
+}
+
+const reported = sources.flatMap(({ path, text }) =>
+  reportedIn(text).map(({ name, fields }) => ({ path, name, fields })),
+)
+
+describe('the table of events', () => {
+  it('has every event that the code reports', () => {
+    expect(reported.length).toBeGreaterThan(40)
+    const strangers = reported.filter(({ name }) => !Object.hasOwn(logEvents, name))
+    expect(strangers.map(({ path, name }) => `${path}: ${name}`)).toEqual([])
+  })
+
+  it('has none that nothing reports', () => {
+    const names = new Set(reported.map(({ name }) => name))
+    expect(Object.keys(logEvents).filter((name) => !names.has(name))).toEqual([])
+  })
+
+  it('has every field that the code gives to its event', () => {
+    const strangers = reported.flatMap(({ path, name, fields }) =>
+      fields
+        .filter((field) => !logEvents[name]?.fields.includes(field))
+        .map((field) => `${path}: ${name}.${field}`),
+    )
+    expect(strangers).toEqual([])
+  })
+
+  it.each(Object.entries(logEvents))(
+    '%s: its detail is one of its fields, its meaning a sentence',
+    (_, row) => {
+      if (row.detail !== undefined) expect(row.fields).toContain(row.detail)
+      expect(row.meaning).toMatch(/^[A-Z].*\.$/)
+      // What people look for by time and client must be there at the default level.
+      if (row.audit) expect(row.level).not.toBe('debug')
+    },
+  )
+})
+
+describe('docs/observability.md', () => {
+  const document = readFileSync(join(folder, '../../docs/observability.md'), 'utf8')
+
+  it('has every event and metric; npm run docs writes them', () => {
+    const names = [...Object.keys(logEvents), ...Object.keys(metricTable)]
+    expect(names.filter((name) => !document.includes(`| \`${name}\` |`))).toEqual([])
+  })
+
+  it('alerts on events and metrics that exist', () => {
+    const selected = [...document.matchAll(/event=~?"([\w|]+)"/g)].flatMap(([, names = '']) =>
+      names.split('|'),
+    )
+    expect(selected.length).toBeGreaterThan(5)
+    expect(selected.filter((name) => !Object.hasOwn(logEvents, name))).toEqual([])
+    const metrics = [...document.matchAll(/\b(drawbridge_\w+?)(?:_count|_bucket)?[{ ]/g)].map(
+      ([, name]) => name,
+    )
+    expect(metrics.filter((name) => !Object.hasOwn(metricTable, name ?? ''))).toEqual([])
+  })
+})
+
+describe('the search for events', () => {
+  it.each<[source: string, found: unknown]>([
+    ["context.report('a_b')", [{ name: 'a_b', fields: [] }]],
+    [
+      "report('a', { client_id: id, reason, error })",
+      [{ name: 'a', fields: ['client_id', 'reason', 'err'] }],
+    ],
+    ["report?.(\n  'a',\n  { path },\n)", [{ name: 'a', fields: ['path'] }]],
+    [
+      "report(many > 1 ? 'a' : 'b', grantId, error)",
+      [
+        { name: 'a', fields: [] },
+        { name: 'b', fields: [] },
+      ],
+    ],
+    ["reportTo(log)('stopping', { signal })", [{ name: 'stopping', fields: ['signal'] }]],
+    [
+      "type KeyEvent = 'a' | 'b'",
+      [
+        { name: 'a', fields: [] },
+        { name: 'b', fields: [] },
+      ],
+    ],
+    [
+      "type KeyEvent =\n  | 'a' // it's so\n  | 'b'",
+      [
+        { name: 'a', fields: [] },
+        { name: 'b', fields: [] },
+      ],
+    ],
+    ['report(event, { error })', []],
+  ])('in %s', (source, found) => expect(reportedIn(source)).toEqual(found))
+})

@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createLog, nameTokenRefusals, reportTo } from './log.ts'
+import type { LogLevel } from '../config/setting.ts'
+
+let lines: string[]
+beforeEach(() => {
+  lines = []
+})
+
+const log = (level: LogLevel = 'debug', metrics?: Parameters<typeof createLog>[2]) =>
+  createLog(level, { write: (line) => void lines.push(line) }, metrics)
+
+function logged(): Record<string, unknown>[] {
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+describe('a line', () => {
+  it('has time, level, event, the id of its request and the fields of the event', () => {
+    reportTo(log(), { request_id: 'r-1' })('request_refused', { code: 'invalid_grant' })
+    expect(logged()).toEqual([
+      {
+        level: 20,
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        event: 'request_refused',
+        request_id: 'r-1',
+        code: 'invalid_grant',
+      },
+    ])
+  })
+
+  it('about access carries "audit": true and the address of the client', () => {
+    const report = reportTo(log(), { request_id: 'r-1', address: '192.0.2.7' })
+    report('signed_in', { client_id: 'c', sub: 'ada' })
+    expect(logged()[0]).toMatchObject({ audit: true, address: '192.0.2.7', sub: 'ada' })
+  })
+
+  it('about anything else carries neither', () => {
+    reportTo(log(), { address: '192.0.2.7' })('sign_in_stranded', { reason: 'client_unknown' })
+    expect(Object.keys(logged()[0] ?? {}).sort()).toEqual(['event', 'level', 'reason', 'time'])
+  })
+
+  it('is not written below the level', () => {
+    const report = reportTo(log('info'))
+    report('mcp_request', { credential: 'access_token' })
+    report('stopping')
+    expect(logged().map(({ event }) => event)).toEqual(['stopping'])
+  })
+
+  it('loses what looks like a secret, in messages, stacks and causes of errors as well', () => {
+    const cause = new TypeError('refused: Bearer opaque-token-of-somebody')
+    const error = new Error('The store said mcpa_0mq1x2c3Ab9d8e7f6', { cause })
+    reportTo(log())('request_failed', { error, nested: { list: ['?code=abc123'] } })
+    const text = lines.join('')
+    for (const secret of ['mcpa_0mq1', 'opaque-token', 'abc123']) expect(text).not.toContain(secret)
+    expect(text).toContain('The store said [redacted]')
+    expect(text).toContain('refused: Bearer [redacted]')
+  })
+})
+
+describe('a refusal', () => {
+  it.each([
+    ['/base/oauth/token', 'token_refused', true],
+    ['/base/oauth/token?a=1', 'token_refused', true],
+    ['/base/oauth/register', 'request_refused', undefined],
+    ['/oauth/token', 'request_refused', undefined],
+  ])('at %s is %s', (path, event, audit) => {
+    const url = `https://mcp.example.com${path}`
+    const report = nameTokenRefusals(reportTo(log()), url, ['/base/oauth/token'])
+    report('request_refused', { code: 'invalid_grant' })
+    expect(logged()).toMatchObject([{ event, code: 'invalid_grant' }])
+    expect(logged()[0]?.['audit']).toBe(audit)
+  })
+
+  it('does not rename anything else', () => {
+    const url = 'https://mcp.example.com/oauth/token'
+    nameTokenRefusals(reportTo(log()), url, ['/oauth/token'])('token_issued', { client_id: 'c' })
+    expect(logged()).toMatchObject([{ event: 'token_issued', client_id: 'c' }])
+  })
+})
+
+describe('metrics', () => {
+  it('hear of every event, whatever the level of the log is', () => {
+    const heard: unknown[] = []
+    const metrics = { event: (...event: unknown[]) => void heard.push(event) }
+    const report = reportTo(log('silent', metrics as unknown as Parameters<typeof createLog>[2]))
+    report('mcp_request', { credential: 'access_token' })
+    expect([heard, lines]).toEqual([[['mcp_request', { credential: 'access_token' }]], []])
+  })
+})

@@ -1,0 +1,60 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Store } from '../core/store.ts'
+import type { Metrics } from './metrics.ts'
+
+/** `store`, with `metrics` told how long each operation took. Without metrics it is `store` itself. */
+export function observeStore(store: Store, metrics: Pick<Metrics, 'storeCall'> | undefined): Store {
+  if (!metrics) return store
+  const timed = ([operation, call]: [string, unknown]): [string, unknown] => [
+    operation,
+    typeof call === 'function' ? timedCall(operation, call as Call, metrics) : call,
+  ]
+  return Object.fromEntries(Object.entries(store).map(timed)) as unknown as Store
+}
+
+type Call = (...given: unknown[]) => Promise<unknown>
+
+function timedCall(operation: string, call: Call, metrics: Pick<Metrics, 'storeCall'>): Call {
+  return async (...given) => {
+    const began = performance.now()
+    let outcome: 'ok' | 'failed' = 'failed'
+    try {
+      const result = await call(...given)
+      outcome = 'ok'
+      return result
+    } finally {
+      metrics.storeCall(operation, outcome, secondsSince(began))
+    }
+  }
+}
+
+/**
+ * `runtime`, with `metrics` told how long each request that it sends took until the answer began. Origins get the names
+ * in `targets`, all others are `other`. Without metrics it is `runtime` itself.
+ */
+export function observeFetch(
+  runtime: Runtime,
+  targets: Readonly<Record<string, string>>,
+  metrics: Pick<Metrics, 'outgoingCall'> | undefined,
+): Runtime {
+  if (!metrics) return runtime
+  return {
+    ...runtime,
+    async fetch(request, options) {
+      const target = targets[new URL(request.url).origin] ?? 'other'
+      const began = performance.now()
+      let status: number | undefined
+      try {
+        const response = await runtime.fetch(request, options)
+        status = response.status
+        return response
+      } finally {
+        metrics.outgoingCall(target, status, secondsSince(began))
+      }
+    },
+  }
+}
+
+function secondsSince(began: number): number {
+  return (performance.now() - began) / 1000
+}

@@ -1,0 +1,127 @@
+import { logEvents } from './log-event.ts'
+import { version } from '../config/version.ts'
+
+/** Where the server counts and times what it does, while somebody collects it. */
+export interface Metrics {
+  /** An event of the log, whatever the level of the log is. */
+  event(name: string, fields: Readonly<Record<string, unknown>>): void
+  requestStarted(): void
+  /** `endpoint` is one of a closed set of paths. */
+  requestEnded(endpoint: string, status: number, seconds: number): void
+  storeCall(operation: string, outcome: 'ok' | 'failed', seconds: number): void
+  /** `status` is undefined when there was no answer. */
+  outgoingCall(target: string, status: number | undefined, seconds: number): void
+  /** What `GET /metrics` answers: the text format of Prometheus. */
+  render(): Promise<{ contentType: string; text: string }>
+}
+
+/** One row of the documentation: a metric, its labels, and what it says. */
+export interface MetricRow {
+  type: 'counter' | 'gauge' | 'histogram'
+  labels: readonly string[]
+  help: string
+}
+
+/** Names of {@link metricTable}. */
+export type MetricName =
+  | 'drawbridge_http_request_duration_seconds'
+  | 'drawbridge_http_requests_in_flight'
+  | 'drawbridge_events_total'
+  | 'drawbridge_store_operation_duration_seconds'
+  | 'drawbridge_outgoing_request_duration_seconds'
+  | 'drawbridge_build_info'
+
+/** Every metric of our own, by name. Those of the process and of Node come beside them. */
+export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
+  drawbridge_http_request_duration_seconds: {
+    type: 'histogram',
+    labels: ['endpoint', 'status'],
+    help: 'Requests by endpoint and status class, until their answer begins; unknown paths are other.',
+  },
+  drawbridge_http_requests_in_flight: {
+    type: 'gauge',
+    labels: [],
+    help: 'Requests whose answer has not begun.',
+  },
+  drawbridge_events_total: {
+    type: 'counter',
+    labels: ['event', 'detail'],
+    help: 'Events of the table above, logged or not.',
+  },
+  drawbridge_store_operation_duration_seconds: {
+    type: 'histogram',
+    labels: ['operation', 'outcome'],
+    help: 'Operations of the store, waiting for a connection included; outcome is ok or failed.',
+  },
+  drawbridge_outgoing_request_duration_seconds: {
+    type: 'histogram',
+    labels: ['target', 'status'],
+    help: 'Requests of this server to provider, app or other, by status class; failed is without an answer.',
+  },
+  drawbridge_build_info: { type: 'gauge', labels: ['version', 'node'], help: 'Always 1.' },
+}
+
+const mostDetails = 50
+const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/**
+ * Creates the {@link Metrics}. The library for them is loaded by this call, so that a server without metrics neither
+ * waits nor pays for it. Every label has a bounded number of values, whatever is requested.
+ */
+export async function createMetrics(): Promise<Metrics> {
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client')
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const options = (name: MetricName) => ({
+    name,
+    help: metricTable[name].help,
+    labelNames: [...metricTable[name].labels],
+    registers: [registry],
+  })
+  const requests = new Histogram({ ...options('drawbridge_http_request_duration_seconds'), buckets })
+  const inFlight = new Gauge(options('drawbridge_http_requests_in_flight'))
+  const events = new Counter(options('drawbridge_events_total'))
+  const storeCalls = new Histogram({ ...options('drawbridge_store_operation_duration_seconds'), buckets })
+  const outgoing = new Histogram({ ...options('drawbridge_outgoing_request_duration_seconds'), buckets })
+  new Gauge(options('drawbridge_build_info')).set({ version, node: process.versions.node }, 1)
+  const detailOf = createDetails()
+  // A rate can be computed only of what was there before the first time.
+  for (const [event, { detail }] of Object.entries(logEvents)) {
+    if (detail === undefined) events.inc({ event, detail: '' }, 0)
+  }
+  return {
+    event: (name, fields) => events.inc(detailOf(name, fields)),
+    requestStarted: () => inFlight.inc(),
+    requestEnded(endpoint, status, seconds) {
+      inFlight.dec()
+      requests.observe({ endpoint, status: statusClass(status) }, seconds)
+    },
+    storeCall: (operation, outcome, seconds) => storeCalls.observe({ operation, outcome }, seconds),
+    outgoingCall: (target, status, seconds) =>
+      outgoing.observe({ target, status: status === undefined ? 'failed' : statusClass(status) }, seconds),
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}
+
+/** The labels of an event. An event that is not in the table, and a detail beyond the fiftieth, is `other`. */
+function createDetails(): (
+  name: string,
+  fields: Readonly<Record<string, unknown>>,
+) => { event: string; detail: string } {
+  const known = new Map<string, Set<string>>()
+  return (name, fields) => {
+    const row = logEvents[name]
+    if (!row) return { event: 'other', detail: '' }
+    if (row.detail === undefined) return { event: name, detail: '' }
+    const value = fields[row.detail]
+    if (typeof value !== 'string') return { event: name, detail: '' }
+    const values = known.get(name) ?? new Set()
+    known.set(name, values)
+    if (values.size < mostDetails) values.add(value)
+    return { event: name, detail: values.has(value) ? value : 'other' }
+  }
+}
+
+function statusClass(status: number): string {
+  return `${Math.floor(status / 100)}xx`
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  callbackUrl,
+  type OidcFixture,
+  replacing,
+  startOidcFixture,
+} from '../../../tests/support/server/oidc-fixture.ts'
+
+const metadataPath = '/.well-known/openid-configuration'
+
+let fixture: OidcFixture
+beforeAll(async () => {
+  fixture = await startOidcFixture()
+})
+beforeEach(() => {
+  fixture.server.requests.length = 0
+})
+afterAll(() => fixture.server.close())
+
+const offered = { password: false, social: [{ id: 'oidc', label: 'Example ID' }], captcha: undefined }
+
+/** How often the provider has received a request for its metadata. */
+function discoveries(): number {
+  return fixture.server.requests.filter((request) => request === `GET ${metadataPath}`).length
+}
+
+/** Resolves when what runs beside, and waits for no socket, has come to rest. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+function failNext(): void {
+  fixture.intercept(metadataPath, () => Promise.reject(new TypeError('fetch failed')))
+}
+
+describe('capabilities', () => {
+  test('offers one button and nothing else', async () => {
+    await expect(fixture.providerWith({}).capabilities()).resolves.toEqual(offered)
+  })
+
+  test('notices a provider that was never reached, and asks again at once', async () => {
+    const provider = fixture.providerWith({})
+    failNext()
+    await expect(provider.capabilities()).rejects.toMatchObject({ failure: 'transient' })
+    await expect(provider.capabilities()).resolves.toEqual(offered)
+  })
+
+  test('asks once for all who ask at the same time, and then for an hour not again', async () => {
+    const provider = fixture.providerWith({})
+    await Promise.all([provider.capabilities(), provider.capabilities(), provider.capabilities()])
+    fixture.runtime.advance(3599)
+    await provider.capabilities()
+    expect(discoveries()).toBe(1)
+  })
+
+  test('asks again after an hour without making anybody wait, and after a failure every minute', async () => {
+    const provider = fixture.providerWith({})
+    await provider.capabilities()
+    let attempts = 0
+    const fail = (): void =>
+      fixture.intercept(metadataPath, () => {
+        attempts += 1
+        return Promise.reject(new TypeError('fetch failed'))
+      })
+    const attemptsAfter = async (seconds: number): Promise<number> => {
+      fixture.runtime.advance(seconds)
+      await expect(provider.capabilities()).resolves.toEqual(offered)
+      await settled()
+      return attempts
+    }
+    fail()
+    fail()
+    expect(await attemptsAfter(3600)).toBe(1)
+    expect(await attemptsAfter(59)).toBe(1)
+    expect(await attemptsAfter(1)).toBe(2)
+    fixture.runtime.advance(60)
+    await provider.capabilities()
+    await expect.poll(() => discoveries(), { interval: 5 }).toBe(2)
+  })
+})
+
+describe('discovery', () => {
+  test('uses what the metadata says now', async () => {
+    const provider = fixture.providerWith({})
+    await provider.capabilities()
+    fixture.runtime.advance(3600)
+    fixture.intercept(metadataPath, replacing({ authorization_endpoint: 'http://127.0.0.1:1/moved' }))
+    await provider.capabilities()
+    await expect
+      .poll(async () => (await provider.socialStart({ method: 'oidc', callbackUrl })).url, { interval: 5 })
+      .toMatch(/^http:\/\/127\.0\.0\.1:1\/moved\?/)
+  })
+
+  test.each([
+    ['another issuer', 'https://other.example'],
+    ['the issuer with a slash at its end', undefined],
+    ['a template of Entra ID', 'https://login.microsoftonline.com/{tenantid}/v2.0'],
+  ])('refuses %s, naming both', async (_what, issuer = `${fixture.server.issuer}/`) => {
+    fixture.intercept(metadataPath, replacing({ issuer }))
+    const error: unknown = await fixture
+      .providerWith({})
+      .capabilities()
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ failure: 'protocol' })
+    expect((error as Error).message).toContain(` ${issuer}.`)
+    expect((error as Error).message).toContain(` ${fixture.server.issuer} `)
+  })
+
+  test('accepts an issuer that ends with a slash and is configured so', async () => {
+    const issuer = `${fixture.server.issuer}/`
+    fixture.intercept(metadataPath, replacing({ issuer }))
+    await expect(fixture.providerWith({ issuer }).capabilities()).resolves.toEqual(offered)
+  })
+
+  test.each<[string, () => Response, string]>([
+    ['a 404', () => new Response('', { status: 404 }), 'protocol'],
+    ['a page', () => new Response('<html>'), 'protocol'],
+    ['a redirect', () => Response.redirect('https://elsewhere.example', 302), 'protocol'],
+    ['no issuer', () => Response.json({}), 'protocol'],
+    ['a 503', () => new Response('', { status: 503 }), 'transient'],
+  ])('refuses %s', async (_what, answer, failure) => {
+    fixture.intercept(metadataPath, answer)
+    await expect(fixture.providerWith({}).capabilities()).rejects.toMatchObject({ failure })
+  })
+
+  test('never asks over http on another machine', async () => {
+    const provider = fixture.providerWith({ issuer: 'http://id.example.com' })
+    await expect(provider.capabilities()).rejects.toMatchObject({
+      failure: 'protocol',
+      message: expect.stringMatching(/HTTPS/) as string,
+    })
+  })
+
+  test('sends no secret over http that the metadata of an https issuer asks for', async () => {
+    const issuer = 'https://id.example.com'
+    const asked: string[] = []
+    const provider = fixture.providerWith({ issuer })
+    fixture.intercept(metadataPath, (request) => {
+      asked.push(request.url)
+      return Response.json({
+        issuer,
+        token_endpoint: 'http://id.example.com/token',
+        revocation_endpoint: 'http://id.example.com/revoke',
+        userinfo_endpoint: 'http://id.example.com/me',
+      })
+    })
+    const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: 0 }
+    for (const path of ['/token', '/revoke', '/me']) {
+      fixture.intercept(path, (request) => {
+        asked.push(request.url)
+        return Response.json({})
+      })
+    }
+    await expect(provider.refresh(session)).rejects.toMatchObject({ failure: 'transient' })
+    await expect(provider.signOut(session)).rejects.toMatchObject({ failure: 'protocol' })
+    await expect(provider.probe?.('access')).rejects.toMatchObject({ failure: 'protocol' })
+    expect(asked).toEqual([`${issuer}${metadataPath}`])
+  })
+})
+
+describe('a ping', () => {
+  test('asks each time, also once the metadata is known', async () => {
+    const provider = fixture.providerWith({})
+    await provider.ping()
+    await provider.ping()
+    expect(discoveries()).toBe(3)
+  })
+
+  test('finds a provider that is down, whatever is known of it, and one that is back', async () => {
+    const provider = fixture.providerWith({})
+    await provider.capabilities()
+    failNext()
+    await expect(provider.ping()).rejects.toMatchObject({ failure: 'transient' })
+    fixture.intercept(metadataPath, () => new Response('<html>', { status: 502 }))
+    await expect(provider.ping()).rejects.toMatchObject({ failure: 'transient' })
+    await expect(provider.ping()).resolves.toBeUndefined()
+  })
+})

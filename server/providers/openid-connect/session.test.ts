@@ -1,0 +1,390 @@
+import { inspect } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { ProviderFailure, ProviderSession, SessionLife } from '../../core/session-provider.ts'
+import {
+  type Interception,
+  type OidcFixture,
+  replacing,
+  startOidcFixture,
+} from '../../../tests/support/server/oidc-fixture.ts'
+import type { OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
+
+let fixture: OidcFixture
+beforeAll(async () => {
+  fixture = await startOidcFixture()
+})
+afterAll(() => fixture.server.close())
+afterEach(() => vi.restoreAllMocks())
+
+async function other(options: Partial<OidcServerOptions>): Promise<OidcFixture> {
+  const started = await startOidcFixture(options)
+  onTestFinished(() => started.server.close())
+  return started
+}
+
+async function signedIn(started: OidcFixture = fixture): Promise<ProviderSession> {
+  return (await started.signIn()).session
+}
+
+const isGone = { failure: 'terminal', outcomeKnown: true }
+const down: Interception = () => Promise.reject(new TypeError('fetch failed'))
+
+/** The provider answers, and the answer gets lost. */
+const lostReply: Interception = async (_request, send) => {
+  await send()
+  throw new TypeError('terminated')
+}
+
+describe('refresh', () => {
+  test('yields the tokens that a rotating provider issues in place of the old ones', async () => {
+    const before = await signedIn()
+    fixture.runtime.advance(60)
+    const after = await fixture.provider.refresh(before)
+    expect(after.accessToken).not.toBe(before.accessToken)
+    expect(after.refreshToken).not.toBe(before.refreshToken)
+    expect(after.expiresAt).toBe(fixture.runtime.now() + 3600)
+    await expect(fixture.provider.refresh(after)).resolves.toBeDefined()
+  })
+
+  test('keeps the refresh token and the ID token where neither is issued anew', async () => {
+    const { provider, intercept, signIn } = await other({ rotation: false })
+    const { session } = await signIn()
+    intercept('/token', replacing({ refresh_token: undefined, id_token: undefined }))
+    const after = await provider.refresh(session)
+    expect(after).toMatchObject({ refreshToken: session.refreshToken, idToken: session.idToken })
+    expect(after.accessToken).not.toBe(session.accessToken)
+    await expect(provider.refresh(after)).resolves.toBeDefined()
+  })
+
+  test.each([
+    ['without expires_in for five minutes', undefined, 300],
+    ['with expires_in 0 for five minutes', 0, 300],
+    ['with a fraction for whole seconds', 90.7, 90],
+    ['with a text for the number in it', '120', 120],
+  ])('takes an access token %s', async (_what, expiresIn, seconds) => {
+    const session = await signedIn()
+    fixture.intercept('/token', replacing({ expires_in: expiresIn }))
+    const { expiresAt } = await fixture.provider.refresh(session)
+    expect(expiresAt).toBe(fixture.runtime.now() + seconds)
+  })
+
+  test('is terminal when the session was ended at the provider', async () => {
+    const session = await signedIn()
+    await fixture.server.endSessions()
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
+  })
+
+  test('is terminal at dex for a token that is unknown, expired or replaced', async () => {
+    const session = await signedIn()
+    // As dex 2.13.0 answers.
+    const error_description = 'Refresh token is invalid or has already been claimed by another client.'
+    fixture.intercept('/token', () =>
+      Response.json({ error: 'invalid_request', error_description }, { status: 400 }),
+    )
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
+  })
+
+  test('of one-time tokens whose answer got lost is transient with unknown outcome, then terminal', async () => {
+    const session = await signedIn()
+    fixture.intercept('/token', lostReply)
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject({
+      failure: 'transient',
+      outcomeKnown: false,
+    })
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
+  })
+
+  test('of lasting tokens whose answer got lost succeeds when it is made again', async () => {
+    const lasting = await other({ rotation: false })
+    const session = await signedIn(lasting)
+    lasting.intercept('/token', lostReply)
+    await expect(lasting.provider.refresh(session)).rejects.toMatchObject({ failure: 'transient' })
+    await expect(lasting.provider.refresh(session)).resolves.toBeDefined()
+  })
+
+  test('at a provider that is down is transient, and known not to have happened', async () => {
+    const started = await other({})
+    const session = await signedIn(started)
+    await started.server.close()
+    // The first may meet a connection that is still open at our end, on which anything may have happened.
+    await expect(started.provider.refresh(session)).rejects.toMatchObject({ failure: 'transient' })
+    await expect(started.provider.refresh(session)).rejects.toMatchObject({
+      failure: 'transient',
+      outcomeKnown: true,
+    })
+  })
+
+  test('at a provider whose metadata was never had is transient, and known not to have happened', async () => {
+    fixture.intercept('/.well-known/openid-configuration', down)
+    await expect(fixture.providerWith({}).refresh(await signedIn())).rejects.toMatchObject({
+      failure: 'transient',
+      outcomeKnown: true,
+    })
+  })
+
+  test('with a wrong client secret never ends a session, and says what to check', async () => {
+    const session = await signedIn()
+    await expect(fixture.providerWith({ clientSecret: 'old' }).refresh(session)).rejects.toMatchObject({
+      failure: 'transient',
+      outcomeKnown: true,
+      message: expect.stringMatching(/401 invalid_client.*client id and secret/) as string,
+    })
+    await expect(fixture.provider.refresh(session)).resolves.toBeDefined()
+  })
+
+  test.each<[number, string | undefined, ProviderFailure, boolean]>([
+    [400, 'invalid_grant', 'terminal', true],
+    [401, 'invalid_grant', 'terminal', true],
+    [403, 'invalid_grant', 'terminal', true],
+    [400, 'interaction_required', 'terminal', true],
+    [400, 'login_required', 'terminal', true],
+    [400, 'consent_required', 'terminal', true],
+    [400, 'invalid_client', 'transient', true],
+    [401, 'invalid_client', 'transient', true],
+    [400, 'unauthorized_client', 'transient', true],
+    [400, 'invalid_request', 'terminal', true],
+    [400, 'invalid_scope', 'transient', true],
+    [400, 'invalid_scope', 'transient', true],
+    [400, 'unsupported_grant_type', 'transient', true],
+    [400, undefined, 'transient', true],
+    [403, undefined, 'transient', true],
+    [404, undefined, 'transient', true],
+    [302, undefined, 'transient', true],
+    [408, 'invalid_grant', 'transient', false],
+    [429, 'invalid_grant', 'transient', true],
+    [500, 'invalid_grant', 'transient', false],
+    [502, undefined, 'transient', false],
+    [503, 'temporarily_unavailable', 'transient', false],
+  ])('reads %i %s as %s, outcome known: %s', async (status, error, failure, outcomeKnown) => {
+    const session = await signedIn()
+    const headers = { 'content-type': 'application/json' }
+    fixture.intercept('/token', () => new Response(JSON.stringify({ error }), { status, headers }))
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ failure, outcomeKnown })
+  })
+
+  test('finds the error code beside a challenge too', async () => {
+    const session = await signedIn()
+    const headers = { 'www-authenticate': 'Bearer realm="id"' }
+    fixture.intercept('/token', () => Response.json({ error: 'invalid_grant' }, { status: 401, headers }))
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
+  })
+
+  test.each<[string, Interception]>([
+    ['is a page', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+    ['has no access token', replacing({ access_token: undefined })],
+    ['is of another token type', replacing({ token_type: 'mac' })],
+  ])(
+    'is transient with unknown outcome when the answer %s, of which nothing is kept',
+    async (_what, play) => {
+      const session = await signedIn()
+      fixture.intercept('/token', play)
+      const error: unknown = await fixture.provider.refresh(session).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ failure: 'transient', outcomeKnown: false })
+      expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/eyJ|refresh_token/)
+    },
+  )
+
+  test('keeps the new tokens when our clock is ahead', async () => {
+    const started = await other({})
+    const before = await signedIn(started)
+    started.runtime.advance(2 * 3600)
+    const provider = started.providerWith({})
+    const after = await provider.refresh(before)
+    expect(after.refreshToken).not.toBe(before.refreshToken)
+    await expect(provider.refresh(after)).resolves.toBeDefined()
+  })
+
+  test('keeps the new ID token beside them, although it seems to have expired', async () => {
+    const before = await signedIn()
+    const claims = { iss: fixture.server.issuer, aud: 'drawbridge', iat: 1, exp: 2 }
+    const idToken = await fixture.server.sign({ ...claims, sub: 'user-1' })
+    fixture.intercept('/token', replacing({ id_token: idToken }))
+    const after = await fixture.provider.refresh(before)
+    expect(after.idToken).toBe(idToken)
+    expect(after.refreshToken).not.toBe(before.refreshToken)
+  })
+
+  test.each([['not a jwt'], [''], [7], [null], [{}]])(
+    'keeps the new tokens, and the ID token of before, when the new one is %j',
+    async (idToken) => {
+      const before = await signedIn()
+      fixture.intercept('/token', replacing({ id_token: idToken }))
+      const after = await fixture.provider.refresh(before)
+      expect(after.refreshToken).not.toBe(before.refreshToken)
+      expect(after.idToken).toBe(before.idToken)
+      await expect(fixture.provider.refresh(after)).resolves.toBeDefined()
+    },
+  )
+
+  test('refuses a session that comes back as the session of somebody else', async () => {
+    const session = await signedIn()
+    const now = fixture.runtime.now()
+    const claims = { iss: fixture.server.issuer, aud: 'drawbridge', iat: now, exp: now + 3600 }
+    const idToken = await fixture.server.sign({ ...claims, sub: 'user-2' })
+    fixture.intercept('/token', replacing({ id_token: idToken }))
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ failure: 'protocol' })
+  })
+
+  test('says when to come back, if the provider did', async () => {
+    const session = await signedIn()
+    fixture.intercept('/token', () => new Response('', { status: 429, headers: { 'retry-after': '17' } }))
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ retryAfterSeconds: 17 })
+  })
+
+  test('gives up after 8 seconds, and after 5 on discovery, so that both end within a lease of 15', async () => {
+    const session = await signedIn()
+    const timeout = vi.spyOn(AbortSignal, 'timeout')
+    await fixture.providerWith({}).refresh(session)
+    expect(timeout.mock.calls).toEqual([[5000], [8000]])
+  })
+})
+
+describe('probe', () => {
+  test('is live until the session is ended at the provider, then token_refused', async () => {
+    const { accessToken } = await signedIn()
+    await expect(fixture.provider.probe?.(accessToken)).resolves.toBe('live')
+    await fixture.server.endSessions()
+    await expect(fixture.provider.probe?.(accessToken)).resolves.toBe('token_refused')
+  })
+
+  test.each<[number, Record<string, string>, SessionLife]>([
+    [200, {}, 'live'],
+    [401, {}, 'token_refused'],
+    [401, { 'www-authenticate': 'Bearer error="invalid_token"' }, 'token_refused'],
+    [401, { 'www-authenticate': 'Bearer error="invalid_request"' }, 'token_refused'],
+  ])('reads %i with %o as %s', async (status, headers, life) => {
+    fixture.intercept('/me', () => new Response('', { status, headers }))
+    await expect(fixture.provider.probe?.('token')).resolves.toBe(life)
+  })
+
+  test.each<[number, ProviderFailure]>([
+    [302, 'transient'],
+    [400, 'protocol'],
+    [403, 'protocol'],
+    [404, 'protocol'],
+    [408, 'transient'],
+    [429, 'transient'],
+    [431, 'protocol'],
+    [500, 'transient'],
+    [503, 'transient'],
+  ])('has no clear answer in %i: %s', async (status, failure) => {
+    fixture.intercept('/me', () => new Response('', { status }))
+    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure })
+  })
+
+  test.each([404, 429, 500])('has none from a provider whose metadata answers %i', async (status) => {
+    fixture.intercept('/.well-known/openid-configuration', () => new Response('', { status }))
+    await expect(fixture.providerWith({}).probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
+  })
+
+  test('has none from a challenge that is no 401 either', async () => {
+    const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
+    fixture.intercept('/me', () => new Response('', { status: 403, headers }))
+    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure: 'protocol' })
+  })
+
+  test('has none from a provider that is down', async () => {
+    fixture.intercept('/me', down)
+    await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
+  })
+
+  test('is live at a provider without userinfo, which is not asked', async () => {
+    const provider = fixture.providerWith({})
+    fixture.intercept('/.well-known/openid-configuration', replacing({ userinfo_endpoint: undefined }))
+    await provider.capabilities()
+    const asked = fixture.server.requests.length
+    await expect(provider.probe?.('token')).resolves.toBe('live')
+    expect(fixture.server.requests.length).toBe(asked)
+  })
+
+  test('is token_refused for a token that is meant for another API', async () => {
+    const started = await other({ audience: 'https://api.example.com' })
+    const { accessToken } = await signedIn(started)
+    await expect(started.provider.probe?.(accessToken)).resolves.toBe('token_refused')
+  })
+})
+
+describe('signOut', () => {
+  test('revokes the session, after which a refresh is terminal, and does not log the person out', async () => {
+    const started = await other({})
+    const session = await signedIn(started)
+    const others = await signedIn(started)
+    await started.provider.signOut(session)
+    await expect(started.provider.refresh(session)).rejects.toMatchObject(isGone)
+    await expect(started.provider.refresh(others)).resolves.toBeDefined()
+    expect(started.server.requests).not.toContain('POST /session/end')
+  })
+
+  test('names the refresh token, and that it is one', async () => {
+    const session = await signedIn()
+    let sent = {}
+    fixture.intercept('/token/revocation', async (request, send) => {
+      sent = Object.fromEntries(new URLSearchParams(await request.clone().text()))
+      return send()
+    })
+    await fixture.provider.signOut(session)
+    expect(sent).toEqual({ token: session.refreshToken, token_type_hint: 'refresh_token' })
+  })
+
+  test('resolves for a session that is over, and works when the access token has expired', async () => {
+    const started = await other({})
+    const session = await signedIn(started)
+    started.runtime.advance(7200)
+    await started.provider.signOut(session)
+    await expect(started.provider.signOut(session)).resolves.toBeUndefined()
+  })
+
+  test.each<[string, Interception, ProviderFailure]>([
+    ['down', down, 'transient'],
+    ['broken', () => new Response('', { status: 500 }), 'transient'],
+    ['overloaded', () => new Response('', { status: 429 }), 'rate_limited'],
+    ['unwilling', () => Response.json({ error: 'invalid_client' }, { status: 401 }), 'protocol'],
+  ])('rejects when the provider is %s, so that it is tried again', async (_what, play, failure) => {
+    const session = await signedIn()
+    fixture.intercept('/token/revocation', play)
+    await expect(fixture.provider.signOut(session)).rejects.toMatchObject({ failure })
+    await fixture.provider.signOut(session)
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
+  })
+
+  test('logs out by a form at a provider that cannot revoke, with nothing secret in the URL', async () => {
+    const started = await other({ revocation: false })
+    const session = await signedIn(started)
+    const sent: { url: string; fields: Record<string, string> }[] = []
+    started.intercept('/session/end', async (request, send) => {
+      const fields = Object.fromEntries(new URLSearchParams(await request.clone().text()))
+      sent.push({ url: request.url, fields })
+      return send()
+    })
+    await started.provider.signOut(session)
+    expect(sent).toEqual([
+      {
+        url: `${started.server.issuer}/session/end`,
+        fields: { id_token_hint: session.idToken, client_id: 'drawbridge' },
+      },
+    ])
+  })
+
+  test.each([
+    [303, undefined],
+    [400, 'protocol'],
+    [429, 'transient'],
+    [500, 'transient'],
+  ])('takes the answer %i to a logout as %s', async (status, failure) => {
+    const started = await other({ revocation: false })
+    const session = await signedIn(started)
+    started.intercept('/session/end', () => new Response('', { status }))
+    const ending = started.provider.signOut(session)
+    await (failure
+      ? expect(ending).rejects.toMatchObject({ failure })
+      : expect(ending).resolves.toBeUndefined())
+  })
+
+  test('says so where nothing can be ended, and asks nothing', async () => {
+    const started = await other({ revocation: false, endSession: false })
+    const session = await signedIn(started)
+    const asked = started.server.requests.length
+    await expect(started.provider.signOut(session)).rejects.toMatchObject({ failure: 'disabled' })
+    expect(started.server.requests.length).toBe(asked)
+  })
+})

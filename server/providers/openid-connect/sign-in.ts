@@ -1,0 +1,138 @@
+import { constantTimeEqual, createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { IDToken, TokenEndpointResponse } from 'openid-client'
+import { ProviderError, type SignIn } from '../../core/session-provider.ts'
+import type { ConnectToOidc, OidcConnection } from './connection.ts'
+import { type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
+import { identityOfClaims } from './identity.ts'
+import { revokeToken, sessionOfAnswer } from './session.ts'
+
+// Said by the provider or the person: everything else is about the request, or about the provider.
+const deniedCodes = new Set(['access_denied', 'consent_required'])
+const passingCodes = new Set(['temporarily_unavailable', 'server_error'])
+
+/** What is asked of the provider besides who the person is. */
+export interface OidcRequestConfig {
+  /** Holds `openid`. */
+  scope: string
+  /** Further parameters of the authorization request; what the protocol itself needs cannot be overridden. */
+  parameters: Readonly<Record<string, string>>
+}
+
+/** What a sign-in that has left for the provider is recognised and finished by. */
+interface SignInSecret {
+  state: string
+  nonce: string
+  codeVerifier: string
+}
+
+/** Begins the authorization code flow with PKCE, state and nonce (OpenID Connect Core section 3.1.2). */
+export async function startOidcSignIn(
+  config: OidcRequestConfig,
+  callbackUrl: string,
+  connect: ConnectToOidc,
+  runtime: Pick<Runtime, 'randomBytes'>,
+): Promise<{ url: string; secret: string }> {
+  const { library, configuration } = await connect()
+  const secret: SignInSecret = {
+    state: encodeBase64url(runtime.randomBytes(32)),
+    nonce: encodeBase64url(runtime.randomBytes(32)),
+    codeVerifier: createCodeVerifier(runtime.randomBytes),
+  }
+  const url = library.buildAuthorizationUrl(configuration, {
+    ...config.parameters,
+    response_type: 'code',
+    scope: config.scope,
+    redirect_uri: new URL(callbackUrl).href,
+    state: secret.state,
+    nonce: secret.nonce,
+    code_challenge: await deriveCodeChallenge(secret.codeVerifier),
+    code_challenge_method: 'S256',
+  })
+  return { url: url.href, secret: JSON.stringify(secret) }
+}
+
+/**
+ * Finishes it: the `iss` of the response (RFC 9207), the code, the ID token with its signature, issuer, audience, nonce
+ * and time. Rejects with `expired` when the `state` is not the one of `given.secret`, before anything is sent.
+ *
+ * A provider that gives no refresh token is refused, since its session could not outlive the first access token.
+ */
+export async function finishOidcSignIn(
+  given: { params: URLSearchParams; secret: string; callbackUrl: string },
+  connect: ConnectToOidc,
+  runtime: Pick<Runtime, 'now'>,
+): Promise<SignIn> {
+  const secret = JSON.parse(given.secret) as SignInSecret
+  if (!constantTimeEqual(given.params.get('state') ?? '', secret.state)) {
+    throw new ProviderError('expired', 'The response of the OpenID provider belongs to another sign-in.')
+  }
+  const connection = await connect()
+  const { answer, claims } = await redeemCode(given, secret, connection)
+  const { access_token: accessToken, refresh_token: refreshToken } = answer
+  if (refreshToken === undefined) {
+    await revokeToken(accessToken, 'access_token', connection).catch(() => undefined)
+    throw new ProviderError(
+      'protocol',
+      'The OpenID provider issued no refresh token. It must be allowed to this client, and asked for: with the scope offline_access, or as the provider wants it.',
+    )
+  }
+  const session = sessionOfAnswer(answer, runtime.now(), { refreshToken })
+  const userinfo = claims.email === undefined ? await fetchUserinfo(accessToken, claims.sub, connection) : {}
+  return { session, identity: identityOfClaims({ ...userinfo, ...claims }, session.expiresAt) }
+}
+
+async function redeemCode(
+  { params, callbackUrl }: { params: URLSearchParams; callbackUrl: string },
+  { state, nonce, codeVerifier }: SignInSecret,
+  { library, strictConfiguration }: OidcConnection,
+): Promise<{ answer: TokenEndpointResponse; claims: IDToken }> {
+  const returnedTo = new URL(callbackUrl)
+  returnedTo.search = params.toString()
+  try {
+    const answer = await library.authorizationCodeGrant(strictConfiguration, returnedTo, {
+      pkceCodeVerifier: codeVerifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    })
+    const claims = answer.claims()
+    // Everybody without a name would be the same person.
+    if (!claims?.sub) throw new TypeError('the ID token names nobody')
+    return { answer, claims }
+  } catch (error) {
+    throw signInFailure(await readOidcFailure(error))
+  }
+}
+
+function signInFailure(failure: OidcFailure): ProviderError {
+  if (failure.kind === 'returned_error') {
+    const message = `The OpenID provider ended the sign-in: ${failure.code}.`
+    if (deniedCodes.has(failure.code)) return new ProviderError('denied', message)
+    return new ProviderError(passingCodes.has(failure.code) ? 'transient' : 'protocol', message)
+  }
+  if (failure.kind === 'refused' && failure.code === 'invalid_grant') {
+    return new ProviderError('expired', 'The authorization code is too old, used, or of another sign-in.')
+  }
+  return plainFailure(failure, 'the redemption of a code')
+}
+
+/**
+ * What userinfo says about the person; nothing when it cannot be had, as an email address is not worth a sign-in. But
+ * an answer about somebody else is refused (OpenID Connect Core section 5.3.2).
+ */
+async function fetchUserinfo(
+  accessToken: string,
+  sub: string,
+  { library, configuration, metadata }: OidcConnection,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (metadata.userinfo_endpoint === undefined) return {}
+  try {
+    const userinfo = await library.fetchUserInfo(configuration, accessToken, library.skipSubjectCheck)
+    if (userinfo.sub === sub) return userinfo
+  } catch {
+    return {}
+  }
+  throw new ProviderError('protocol', 'The userinfo of the OpenID provider is about another user.')
+}

@@ -1,0 +1,189 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { start } from '../../../tests/support/server/grant-sample.ts'
+import { callGotrue, type GotrueAnswer, type GotrueRequest } from './call.ts'
+
+const address = { url: 'https://ref.supabase.co/auth/v1', apiKey: 'sb_publishable_key' }
+const refresh: GotrueRequest = {
+  method: 'POST',
+  path: '/token?grant_type=refresh_token',
+  body: { refresh_token: 'a-secret-refresh-token' },
+}
+const password: GotrueRequest = {
+  method: 'POST',
+  path: '/token?grant_type=password',
+  body: { email: 'ada@example.com', password: 'hunter2' },
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** What `request` brings when the API gives `response`. */
+function answerTo(request: GotrueRequest, response: () => Response): Promise<GotrueAnswer> {
+  return callGotrue(address, request, { now: () => start, fetch: async () => response() })
+}
+
+const refusal = (status: number, code?: string) => ({
+  kind: 'refusal',
+  call: 'POST /token',
+  status,
+  code,
+  retryAfterSeconds: undefined,
+})
+
+describe('the request', () => {
+  async function sent(request: GotrueRequest, apiKey: string | undefined = address.apiKey): Promise<Request> {
+    let seen: Request | undefined
+    await callGotrue({ ...address, apiKey }, request, {
+      now: () => start,
+      async fetch(given) {
+        seen = given
+        return Response.json({})
+      },
+    })
+    if (!seen) throw new Error('Nothing was sent.')
+    return seen
+  }
+
+  it('carries the key as apikey only: it is no token', async () => {
+    const { url, method, headers } = await sent(password)
+    expect([method, url]).toEqual(['POST', `${address.url}/token?grant_type=password`])
+    expect(Object.fromEntries(headers)).toEqual({
+      accept: 'application/json',
+      apikey: 'sb_publishable_key',
+      'content-type': 'application/json;charset=UTF-8',
+      'x-supabase-api-version': '2024-01-01',
+    })
+  })
+
+  it('sends its body as JSON and secrets nowhere else', async () => {
+    const request = await sent(password)
+    expect(await request.json()).toEqual(password.body)
+    expect(request.url).not.toContain('hunter2')
+  })
+
+  it('carries a bearer token when there is one, and no key when none is configured', async () => {
+    const { headers } = await sent({ method: 'POST', path: '/logout', bearer: 'token' })
+    expect(headers.get('authorization')).toBe('Bearer token')
+    const bare = await callGotrue(
+      { ...address, apiKey: undefined },
+      { method: 'GET', path: '/settings' },
+      {
+        now: () => start,
+        fetch: async (request) => Response.json(Object.fromEntries(request.headers)),
+      },
+    )
+    expect(bare).toEqual({
+      kind: 'success',
+      body: { accept: 'application/json', 'x-supabase-api-version': '2024-01-01' },
+    })
+  })
+
+  it('waits at most eight seconds, less than a lease, and follows no redirect with its secrets', async () => {
+    const timeout = vi.spyOn(AbortSignal, 'timeout')
+    expect((await sent(refresh)).redirect).toBe('error')
+    expect(timeout.mock.calls).toEqual([[8000]])
+  })
+})
+
+describe('a good answer', () => {
+  it.each<[what: string, response: () => Response, body: unknown]>([
+    ['JSON', () => Response.json({ a: 1 }), { a: 1 }],
+    ['nothing', () => new Response(null, { status: 204 }), undefined],
+    ['a page', () => new Response('<!doctype html>'), undefined],
+    ['broken JSON', () => new Response('{"access_token":'), undefined],
+    ['more than a megabyte', () => new Response(`"${'x'.repeat(1_000_001)}"`), undefined],
+  ])('%s', async (_what, response, body) => {
+    expect(await answerTo(password, response)).toEqual({ kind: 'success', body })
+  })
+})
+
+describe('no answer', () => {
+  it.each<[what: string, error: Error]>([
+    ['no connection', new TypeError('fetch failed')],
+    ['a timeout', new DOMException('The operation was aborted due to timeout', 'TimeoutError')],
+    ['a redirect', new TypeError('unexpected redirect')],
+  ])('%s is transient, keeps its cause, and may have been done', async (_what, error) => {
+    const result = callGotrue(address, refresh, { now: () => start, fetch: () => Promise.reject(error) })
+    await expect(result).rejects.toMatchObject({
+      name: 'ProviderError',
+      failure: 'transient',
+      cause: error,
+      outcomeKnown: false,
+    })
+  })
+
+  it('an answer that breaks off is transient, and may have been done', async () => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"access_token":"x'))
+        controller.error(new TypeError('terminated'))
+      },
+    })
+    await expect(answerTo(refresh, () => new Response(body))).rejects.toMatchObject({
+      failure: 'transient',
+      outcomeKnown: false,
+    })
+  })
+})
+
+describe('the shapes of an error', () => {
+  it.each<[what: string, body: unknown]>([
+    ['since 2024-01-01', { code: 'invalid_credentials', message: 'Invalid login credentials' }],
+    ['before', { code: 400, error_code: 'invalid_credentials', msg: 'Invalid login credentials' }],
+    ['OAuth endpoints', { error: 'invalid_credentials', error_description: 'Invalid login credentials' }],
+  ])('%s', async (_what, body) => {
+    const answer = await answerTo(password, () => Response.json(body, { status: 400 }))
+    expect(answer).toEqual(refusal(400, 'invalid_credentials'))
+  })
+
+  it('a header, when the body says nothing', async () => {
+    const init = { status: 400, headers: { 'x-sb-error-code': 'user_banned' } }
+    expect(await answerTo(password, () => new Response('<html>', init))).toEqual(refusal(400, 'user_banned'))
+    expect(await answerTo(password, () => Response.json({ code: 'bad_json' }, init))).toEqual(
+      refusal(400, 'bad_json'),
+    )
+  })
+
+  it.each<[what: string, response: () => Response, status: number]>([
+    ['a page', () => new Response('<html>Bad gateway</html>', { status: 502 }), 502],
+    ['nothing', () => new Response('', { status: 503 }), 503],
+    ['null', () => Response.json(null, { status: 400 }), 400],
+    ['a list', () => Response.json(['invalid_credentials'], { status: 400 }), 400],
+    ['text only', () => Response.json({ message: 'invalid_credentials' }, { status: 400 }), 400],
+    ['a wrong API key', () => Response.json({ message: 'Invalid API key' }, { status: 401 }), 401],
+    [
+      'a sentence for a code',
+      () => Response.json({ error: 'requested path is invalid' }, { status: 404 }),
+      404,
+    ],
+    ['a code with a space', () => Response.json({ code: 'user_banned ' }, { status: 400 }), 400],
+    ['a code without end', () => Response.json({ code: 'x'.repeat(65) }, { status: 400 }), 400],
+  ])('%s has no code', async (_what, response, status) => {
+    expect(await answerTo(password, response)).toEqual(refusal(status))
+  })
+})
+
+describe('Retry-After', () => {
+  it.each<[status: number, text: string, seconds: number | undefined]>([
+    [429, '30', 30],
+    [503, '30', 30],
+    [429, new Date((start + 60) * 1000).toUTCString(), 60],
+    [429, 'soon', undefined],
+    [429, '', undefined],
+    [500, '30', undefined],
+    [400, '30', undefined],
+  ])('of a %i that says %j: %s', async (status, text, seconds) => {
+    const headers = { 'retry-after': text }
+    const answer = await answerTo(refresh, () => new Response('', { status, headers }))
+    expect(answer).toEqual({ ...refusal(status), retryAfterSeconds: seconds })
+  })
+})
+
+describe('what is kept of a refusal', () => {
+  it.each([refresh, password])('holds nothing of the request but its path: $path', async (request) => {
+    const body = { code: 'bad', message: 'a-secret-refresh-token hunter2' }
+    const answer = await answerTo(request, () => Response.json(body, { status: 400 }))
+    expect(answer).toEqual(refusal(400, 'bad'))
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { start } from '../../../tests/support/server/grant-sample.ts'
+import { createCapabilities, type OfferedMethods } from './capabilities.ts'
+
+const google = { id: 'google', label: 'Google' }
+const everything: OfferedMethods = { social: undefined, captcha: undefined }
+
+function open(settings: unknown, offered: OfferedMethods = everything) {
+  const runtime: FakeRuntime = createFakeRuntime(start)
+  const api = { settings, asked: 0, failing: false }
+  const capabilities = createCapabilities(
+    async () => {
+      api.asked += 1
+      if (api.failing) throw new Error('The API is down.')
+      return api.settings
+    },
+    offered,
+    runtime,
+  )
+  return { runtime, api, capabilities }
+}
+
+describe('what the provider reports', () => {
+  it.each<[what: string, external: Record<string, unknown>, password: boolean, social: object[]]>([
+    ['email and google', { email: true, google: true, github: false }, true, [google]],
+    ['no email', { email: false, google: true }, false, [google]],
+    ['nothing', {}, false, []],
+    ['a switch that is no boolean', { email: 'true', google: 1 }, false, []],
+    [
+      'what is no button',
+      { phone: true, anonymous_users: true, saml: true, web3_solana: true, passkeys: true },
+      false,
+      [],
+    ],
+    ['another method', { azure: true }, false, [{ id: 'azure', label: 'Microsoft' }]],
+  ])('%s', async (_what, external, password, social) => {
+    expect(await open({ external }).capabilities()).toEqual({ password, social, captcha: undefined })
+  })
+
+  it.each([[{}], [null], [undefined], [[]], [{ external: [] }], [{ external: 'google' }]])(
+    '%j is a protocol failure',
+    async (settings) => {
+      await expect(open(settings).capabilities()).rejects.toMatchObject({ failure: 'protocol' })
+    },
+  )
+})
+
+describe('what is configured', () => {
+  it('decides about social methods', async () => {
+    const { capabilities } = open({ external: { email: true, google: true } }, { ...everything, social: [] })
+    expect(await capabilities()).toMatchObject({ password: true, social: [] })
+    const other = open({ external: { email: true } }, { ...everything, social: ['keycloak', 'google'] })
+    expect((await other.capabilities()).social).toEqual([{ id: 'keycloak', label: 'Keycloak' }, google])
+  })
+
+  it('says which captcha the provider demands: it does not report it', async () => {
+    const captcha = { kind: 'turnstile', siteKey: '1x00000000000000000000AA' } as const
+    const { capabilities } = open({ external: { email: true } }, { ...everything, captcha })
+    expect((await capabilities()).captcha).toEqual(captcha)
+  })
+})
+
+describe('asking', () => {
+  it('happens once a minute, and once for all who ask meanwhile', async () => {
+    const { runtime, api, capabilities } = open({ external: { email: true } })
+    await Promise.all([capabilities(), capabilities(), capabilities()])
+    expect(api.asked).toBe(1)
+    api.settings = { external: { azure: true } }
+    runtime.advance(59)
+    expect((await capabilities()).password).toBe(true)
+    runtime.advance(1)
+    expect((await capabilities()).password).toBe(false)
+    expect(api.asked).toBe(2)
+  })
+
+  it('that fails leaves the last answer standing for a minute more', async () => {
+    const { runtime, api, capabilities } = open({ external: { email: true } })
+    await capabilities()
+    api.failing = true
+    runtime.advance(61)
+    const both = await Promise.all([capabilities(), capabilities()])
+    expect(both.map(({ password }) => password)).toEqual([true, true])
+    expect(api.asked).toBe(2)
+    api.settings = { external: {} }
+    api.failing = false
+    expect((await capabilities()).password).toBe(true)
+    runtime.advance(60)
+    expect((await capabilities()).password).toBe(false)
+  })
+
+  it('that fails at first fails, and is done again by the next who asks', async () => {
+    const { api, capabilities } = open({ external: { email: true } })
+    api.failing = true
+    await expect(capabilities()).rejects.toThrow('The API is down.')
+    api.failing = false
+    expect((await capabilities()).password).toBe(true)
+  })
+})

@@ -1,0 +1,185 @@
+import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { serve, type ServerType } from '@hono/node-server'
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createEmbeddedProvider } from '../provider/embedded-provider.ts'
+import { fakeRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
+import {
+  findChromium,
+  startChromium,
+  type RunningChromium,
+} from '../../../tests/support/server/headless-chromium.ts'
+import { createWebApp, type WebApp } from './web-app.ts'
+
+const chromium = findChromium()
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Finding {
+  id: string
+  nodes: { html: string; failureSummary?: string }[]
+}
+
+describe.skipIf(chromium === undefined)('in a real browser', () => {
+  let site = ''
+  let server: ServerType
+  let running: RunningChromium
+
+  beforeAll(async () => {
+    const runtime = fakeRuntime()
+    let app: WebApp | undefined
+    let provider: ReturnType<typeof createEmbeddedProvider> | undefined
+    server = serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: (request) =>
+        /^\/(auth\/v1|google)\//.test(new URL(request.url).pathname)
+          ? provider!.fetch(request)
+          : app!.fetch(request),
+    })
+    await once(server, 'listening')
+    const address = server.address()
+    site = `http://localhost:${typeof address === 'object' ? address?.port : ''}`
+    const authUrl = `${site}/auth/v1`
+    const providerConfig = {
+      url: authUrl,
+      siteUrl: site,
+      redirectAllowList: [],
+      tokenTtlSeconds: 3600,
+      database: ':memory:',
+    }
+    const running = createEmbeddedProvider(providerConfig, runtime)
+    provider = running
+    const appConfig = {
+      appUrl: site,
+      authUrl,
+      cookieName: 'sb-localhost-auth-token',
+      database: ':memory:',
+      mcpUrl: 'http://localhost:8787/mcp',
+    }
+    app = createWebApp(appConfig, { runtime, authFetch: (request) => running.fetch(request) })
+  })
+  beforeAll(async () => {
+    running = await startChromium(chromium ?? '')
+  })
+  afterAll(async () => {
+    await running.close()
+    server.close()
+  })
+
+  async function openPage(
+    scheme: 'light' | 'dark',
+    width: number,
+  ): Promise<{ page: Page; close: () => Promise<void>; blocked: string[] }> {
+    const context = await running.browser.createBrowserContext()
+    const page = await context.newPage()
+    const blocked: string[] = []
+    page.on('console', (message) => {
+      if (/Content Security Policy|Refused to/.test(message.text())) blocked.push(message.text())
+    })
+    await page.setViewport({ width, height: 800 })
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
+    return { page, close: () => context.close(), blocked }
+  }
+
+  const submit = async (page: Page, selector: string): Promise<void> => {
+    await Promise.all([page.waitForNavigation(), page.click(selector)])
+  }
+
+  /** No rule of WCAG 2.2 AA that a program can check is broken, and nothing is wider than the screen. */
+  async function inspect(page: Page): Promise<void> {
+    const findings = (await page.evaluate(
+      `${axe}; axe.run().then((result) => JSON.parse(JSON.stringify(result.violations)))`,
+    )) as Finding[]
+    expect(findings.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`)).toEqual([])
+    const overflow = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    expect(overflow).toBe(0)
+  }
+
+  it.each([
+    { scheme: 'light', width: 320 },
+    { scheme: 'light', width: 1200 },
+    { scheme: 'dark', width: 320 },
+    { scheme: 'dark', width: 1200 },
+  ] as const)('every page is accessible, $scheme at $width px', async ({ scheme, width }) => {
+    const { page, close, blocked } = await openPage(scheme, width)
+    await page.goto(site)
+    await inspect(page)
+    await page.type('#email', 'nobody@example.com')
+    await page.type('#password', 'wrong horse')
+    await submit(page, 'form[action="/sign-in"] button')
+    await inspect(page)
+    await page.goto(`${site}/sign-up`)
+    await inspect(page)
+    await page.type('#email', `${scheme}.${width}@example.com`)
+    await page.type('#password', 'correct horse')
+    await submit(page, 'form[action="/sign-up"] button')
+    await inspect(page)
+    await page.type('#text', `a long word: ${'w'.repeat(200)}`)
+    await submit(page, 'form[action="/notes"] button')
+    await inspect(page)
+    await page.goto(`${site}/nowhere`)
+    await inspect(page)
+    await page.goto(`${site}/notes`)
+    await submit(page, 'form[action="/sign-out"] button')
+    await submit(page, 'form[action="/sign-in/google"] button')
+    expect(new URL(page.url()).pathname).toBe('/google/authorize')
+    await inspect(page)
+    expect(blocked).toEqual([])
+    await close()
+  })
+
+  it('a person with a keyboard signs in with Google and writes a note', async () => {
+    const { page, close } = await openPage('light', 1200)
+    await page.goto(site)
+    const pressUntil = async (text: string): Promise<void> => {
+      for (let presses = 0; presses < 20; presses++) {
+        await page.keyboard.press('Tab')
+        const label = await page.evaluate('document.activeElement.innerText || document.activeElement.id')
+        const ring = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+        expect([label, ring]).toEqual([label, 'solid'])
+        if (String(label).includes(text)) return
+      }
+      throw new Error(`the keyboard does not reach ${text}`)
+    }
+    const pressEnter = async (): Promise<void> => {
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    }
+    await pressUntil('Continue with Google')
+    await pressEnter()
+    await pressUntil('Grace Example')
+    await pressEnter()
+    expect(page.url()).toBe(`${site}/notes`)
+    await pressUntil('text')
+    await page.keyboard.type('typed by hand')
+    await pressUntil('Add note')
+    await pressEnter()
+    expect(await page.evaluate('document.querySelector(".note p").textContent')).toBe('typed by hand')
+    await pressUntil('mcp-url')
+    await close()
+  })
+
+  it('leaves the cookies that the vendor library would', async () => {
+    const { page, close } = await openPage('light', 1200)
+    await page.goto(`${site}/sign-up`)
+    await page.type('#email', 'cookies@example.com')
+    await page.type('#password', 'correct horse')
+    await submit(page, 'form[action="/sign-up"] button')
+    const cookies = await page.browserContext().cookies()
+    const session = cookies.filter(({ name }) => name.startsWith('sb-localhost-auth-token'))
+    expect(session.length).toBeGreaterThan(0)
+    for (const cookie of session) {
+      expect(cookie).toMatchObject({
+        path: '/',
+        httpOnly: false,
+        secure: false,
+        sameSite: 'Lax',
+        domain: 'localhost',
+      })
+    }
+    await close()
+  })
+})

@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest'
+import {
+  AUTH,
+  SITE,
+  startProvider,
+  type ProviderFixture,
+} from '../../../tests/support/sandbox/provider-fixture.ts'
+import { createWebApp } from './web-app.ts'
+
+const ADA = { email: 'ada@example.com', password: 'correct horse' }
+
+interface Site {
+  provider: ProviderFixture
+  call: (
+    method: string,
+    path: string,
+    options?: { token?: string; body?: string; authorization?: string },
+  ) => Promise<Response>
+  signIn: (email?: string) => Promise<string>
+  jwksFetches: () => number
+  close: () => void
+}
+
+function openSite(): Site {
+  const provider = startProvider()
+  const app = createWebApp(
+    {
+      appUrl: SITE,
+      authUrl: AUTH,
+      cookieName: 'sb-localhost-auth-token',
+      database: ':memory:',
+      mcpUrl: `${SITE}/mcp`,
+    },
+    { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
+  )
+  return {
+    provider,
+    call(method, path, { token, body, authorization } = {}) {
+      const headers = new Headers(body === undefined ? {} : { 'content-type': 'application/json' })
+      if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+      if (authorization !== undefined) headers.set('authorization', authorization)
+      return app.fetch(
+        new Request(`${SITE}${path}`, { method, headers, ...(body === undefined ? {} : { body }) }),
+      )
+    },
+    async signIn(email = ADA.email) {
+      if (provider.admin.findUser(email) === undefined) await provider.admin.createUser({ ...ADA, email })
+      const { data } = await provider.client().auth.signInWithPassword({ ...ADA, email })
+      return data.session?.access_token ?? ''
+    },
+    jwksFetches: () => provider.admin.counters.jwks,
+    close: () => app.close(),
+  }
+}
+
+const claimsOf = (token: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+
+describe('the notes API', () => {
+  it('adds, lists newest first and deletes', async () => {
+    const { call, provider, signIn } = openSite()
+    const token = await signIn()
+    const first = await call('POST', '/api/notes', { token, body: '{"text":" one "}' })
+    expect(first.status).toBe(201)
+    const note = JSON.parse(await first.text())
+    expect(note).toEqual({
+      id: expect.stringMatching(/^[\w-]{11}$/),
+      text: 'one',
+      created_at: new Date(provider.runtime.now() * 1000).toISOString(),
+    })
+    await call('POST', '/api/notes', { token, body: '{"text":"two"}' })
+    const list = await call('GET', '/api/notes', { token })
+    expect(await list.json()).toMatchObject({ notes: [{ text: 'two' }, note] })
+    expect((await call('DELETE', `/api/notes/${note.id}`, { token })).status).toBe(204)
+    expect(await (await call('GET', '/api/notes', { token })).json()).toMatchObject({
+      notes: [{ text: 'two' }],
+    })
+  })
+
+  it('shows and deletes only what belongs to the caller', async () => {
+    const { call, signIn } = openSite()
+    const [ada, eve] = [await signIn(), await signIn('eve@example.com')]
+    const { id } = JSON.parse(
+      await (await call('POST', '/api/notes', { token: ada, body: '{"text":"mine"}' })).text(),
+    )
+    expect(await (await call('GET', '/api/notes', { token: eve })).json()).toEqual({ notes: [] })
+    expect((await call('DELETE', `/api/notes/${id}`, { token: eve })).status).toBe(404)
+    expect(await (await call('GET', '/api/notes', { token: ada })).json()).toMatchObject({ notes: [{ id }] })
+  })
+
+  it.each([
+    { method: 'POST', path: '/api/notes', body: '{', status: 400, error: 'invalid_json' },
+    { method: 'POST', path: '/api/notes', body: '[]', status: 422, error: 'invalid_text' },
+    { method: 'POST', path: '/api/notes', body: 'null', status: 422, error: 'invalid_text' },
+    { method: 'POST', path: '/api/notes', body: '{}', status: 422, error: 'invalid_text' },
+    { method: 'POST', path: '/api/notes', body: '{"text":7}', status: 422, error: 'invalid_text' },
+    { method: 'POST', path: '/api/notes', body: '{"text":" \\n "}', status: 422, error: 'invalid_text' },
+    {
+      method: 'POST',
+      path: '/api/notes',
+      body: JSON.stringify({ text: 'x'.repeat(2001) }),
+      status: 422,
+      error: 'invalid_text',
+    },
+    {
+      method: 'POST',
+      path: '/api/notes',
+      body: JSON.stringify({ text: 'x'.repeat(20_000) }),
+      status: 413,
+      error: 'too_large',
+    },
+    { method: 'DELETE', path: '/api/notes/unknown', status: 404, error: 'not_found' },
+    { method: 'PUT', path: '/api/notes', body: '{}', status: 405, error: 'method_not_allowed' },
+    { method: 'GET', path: '/api/notes/x', status: 405, error: 'method_not_allowed' },
+    { method: 'GET', path: '/api/other', status: 404, error: 'not_found' },
+  ])('answers $method $path $body with $status $error', async ({ method, path, body, status, error }) => {
+    const { call, signIn } = openSite()
+    const token = await signIn()
+    const response = await call(method, path, { token, ...(body === undefined ? {} : { body }) })
+    expect(response.status).toBe(status)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(await response.json()).toEqual({ error, message: expect.any(String) })
+  })
+
+  it('answers a failure inside with JSON that shows nothing of it', async () => {
+    const { call, close, signIn } = openSite()
+    const token = await signIn()
+    close()
+    const response = await call('GET', '/api/notes', { token })
+    expect(response.status).toBe(500)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(await response.json()).toEqual({ error: 'internal', message: 'Something failed here. Try again.' })
+  })
+
+  it('takes a text of exactly 2000 characters', async () => {
+    const { call, signIn } = openSite()
+    const body = JSON.stringify({ text: 'x'.repeat(2000) })
+    expect((await call('POST', '/api/notes', { token: await signIn(), body })).status).toBe(201)
+  })
+})
+
+describe('a caller of the notes API', () => {
+  it.each([
+    { authorization: undefined, error: 'unauthorized' },
+    { authorization: 'Basic YTpi', error: 'unauthorized' },
+    { authorization: 'Bearer', error: 'unauthorized' },
+    { authorization: 'Bearer not-a-jwt', error: 'invalid_token' },
+  ])('with Authorization $authorization is told $error', async ({ authorization, error }) => {
+    const response = await openSite().call('GET', '/api/notes', { ...(authorization && { authorization }) })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer realm="Fieldnotes"/)
+    expect(response.headers.get('www-authenticate')?.includes('error="invalid_token"')).toBe(
+      error === 'invalid_token',
+    )
+    expect(await response.json()).toEqual({ error, message: expect.any(String) })
+  })
+
+  it.each([
+    { what: 'another issuer', change: { iss: 'https://elsewhere.example/auth/v1' }, message: /issuer/ },
+    { what: 'another audience', change: { aud: 'other' }, message: /audience/ },
+    { what: 'an anonymous role', change: { role: 'anon' }, message: /signed-in user/ },
+    { what: 'a service', change: { role: 'service_role' }, message: /signed-in user/ },
+    { what: 'nobody', change: { sub: '' }, message: /signed-in user/ },
+    { what: 'no expiry', change: { exp: undefined }, message: /expired/ },
+    { what: 'the past', change: { exp: 1_700_000_000 }, message: /expired/ },
+  ])('with a token of $what is refused, whichever way it is signed', async ({ change, message }) => {
+    const { call, provider, signIn } = openSite()
+    for (const algorithm of ['ES256', 'HS256'] as const) {
+      provider.admin.setAlgorithm(algorithm)
+      const good = claimsOf(await signIn())
+      const accepted = await call('GET', '/api/notes', { token: await provider.admin.signClaims(good) })
+      expect([algorithm, accepted.status]).toEqual([algorithm, 200])
+      const token = await provider.admin.signClaims({ ...good, ...change })
+      const response = await call('GET', '/api/notes', { token })
+      expect([algorithm, response.status]).toEqual([algorithm, 401])
+      expect(await response.json()).toMatchObject({
+        error: 'invalid_token',
+        message: expect.stringMatching(message),
+      })
+    }
+  })
+
+  it('with a token whose claims were changed is refused', async () => {
+    const { call, provider, signIn } = openSite()
+    for (const algorithm of ['ES256', 'HS256'] as const) {
+      provider.admin.setAlgorithm(algorithm)
+      const [header, , signature] = (await signIn()).split('.')
+      const eve = claimsOf(await signIn('eve@example.com'))
+      const forged = `${header}.${Buffer.from(JSON.stringify(eve)).toString('base64url')}.${signature}`
+      expect((await call('GET', '/api/notes', { token: forged })).status).toBe(401)
+    }
+  })
+
+  it('costs one fetch of the keys in ten minutes, and one more after a rotation', async () => {
+    const { call, jwksFetches, provider, signIn } = openSite()
+    const token = await signIn()
+    for (let round = 0; round < 3; round++) await call('GET', '/api/notes', { token })
+    expect(jwksFetches()).toBe(1)
+    provider.runtime.advance(60)
+    provider.admin.rotateSigningKey()
+    expect((await call('GET', '/api/notes', { token: await signIn() })).status).toBe(200)
+    expect(jwksFetches()).toBe(2)
+    provider.runtime.advance(600)
+    await call('GET', '/api/notes', { token })
+    expect(jwksFetches()).toBe(3)
+  })
+
+  it('with unknown keys cannot make the app hammer the provider', async () => {
+    const { call, jwksFetches, provider, signIn } = openSite()
+    await call('GET', '/api/notes', { token: await signIn() })
+    provider.admin.rotateSigningKey({ dropOld: true })
+    const token = await signIn()
+    for (let round = 0; round < 5; round++) await call('GET', '/api/notes', { token })
+    expect(jwksFetches()).toBe(1)
+    provider.runtime.advance(30)
+    expect((await call('GET', '/api/notes', { token })).status).toBe(200)
+    expect(jwksFetches()).toBe(2)
+  })
+
+  it.each(['ES256', 'HS256'] as const)(
+    'with %s is told to come back while the provider is down',
+    async (algorithm) => {
+      const { call, provider, signIn } = openSite()
+      provider.admin.setAlgorithm(algorithm)
+      const token = await signIn()
+      provider.admin.setFaults({ failNext: { status: 502, count: 1 } })
+      const response = await call('GET', '/api/notes', { token })
+      expect(response.status).toBe(503)
+      expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
+      expect((await call('GET', '/api/notes', { token })).status).toBe(200)
+    },
+  )
+
+  it('is not known by the session cookie', async () => {
+    const { provider } = openSite()
+    const app = createWebApp(
+      { appUrl: SITE, authUrl: AUTH, cookieName: 'c', database: ':memory:', mcpUrl: SITE },
+      { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
+    )
+    const headers = { cookie: 'c=base64-e30', origin: SITE, 'sec-fetch-site': 'same-origin' }
+    const response = await app.fetch(new Request(`${SITE}/api/notes`, { headers }))
+    expect(response.status).toBe(401)
+    app.close()
+  })
+})

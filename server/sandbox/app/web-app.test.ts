@@ -1,0 +1,450 @@
+import { createServerClient } from '@supabase/ssr'
+import { describe, expect, it } from 'vitest'
+import { AUTH, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { createFakeBrowser } from '../../../tests/support/sandbox/browser-fixture.ts'
+import { createWebApp } from './web-app.ts'
+
+const ADA = { email: 'ada@example.com', password: 'correct horse' }
+const COOKIE = 'sb-localhost-auth-token'
+
+function openSite() {
+  const provider = startProvider()
+  const app = createWebApp(
+    {
+      appUrl: SITE,
+      authUrl: AUTH,
+      cookieName: COOKIE,
+      database: ':memory:',
+      mcpUrl: 'http://localhost:8787/mcp',
+    },
+    { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
+  )
+  const fetch = (request: Request): Promise<Response> =>
+    /^\/(auth\/v1|google)\//.test(new URL(request.url).pathname)
+      ? provider.fetch(request)
+      : app.fetch(request)
+  return { provider, app, fetch, browser: () => createFakeBrowser(SITE, fetch) }
+}
+
+type Browser = ReturnType<typeof createFakeBrowser>
+
+async function signUp(browser: Browser): Promise<void> {
+  await browser.post('/sign-up', ADA)
+}
+
+/** What the vendor's own library sees in the browser's jar. */
+function serverClient(browser: Browser, fetch: (request: Request) => Promise<Response>) {
+  return createServerClient(SITE, 'sb_publishable_test', {
+    cookieOptions: { name: COOKIE },
+    cookies: {
+      getAll: () => [...browser.cookies].map(([name, { value }]) => ({ name, value })),
+      setAll: () => undefined,
+    },
+    global: { fetch: (input, init) => fetch(new Request(input, init)) },
+  })
+}
+
+const alertOf = (page: { text: string }): string | undefined =>
+  /role="alert">\s*([^<]*?)\s*</.exec(page.text)?.[1]
+const statusOf = (page: { text: string }): string | undefined =>
+  /role="status">\s*([^<]*?)\s*</.exec(page.text)?.[1]
+
+describe('a person', () => {
+  it('signs up, writes, deletes and signs out', async () => {
+    const { browser: open } = openSite()
+    const browser = open()
+    const welcome = await browser.post('/sign-up', ADA)
+    expect(browser.url().pathname).toBe('/notes')
+    expect(statusOf(welcome)).toBe('Welcome. Your account is ready.')
+    expect(welcome.text).toContain('ada@example.com')
+    expect(welcome.text).toContain('value="http://localhost:8787/mcp"')
+
+    const added = await browser.post('/notes', { text: '  Bring the <ladder> & "rope"\r\nat eight ' })
+    expect(statusOf(added)).toBe('Note added.')
+    expect(added.text).toContain('<p>Bring the &lt;ladder&gt; &amp; &quot;rope&quot;\nat eight</p>')
+    expect(statusOf(await browser.get('/notes'))).toBeUndefined()
+
+    const id = /name="id" value="([^"]+)"/.exec(added.text)?.[1] ?? ''
+    const deleted = await browser.post('/notes/delete', { id })
+    expect(statusOf(deleted)).toBe('Note deleted.')
+    expect(deleted.text).not.toContain('ladder')
+    expect(statusOf(await browser.post('/notes/delete', { id }))).toBe('That note was already gone.')
+
+    const left = await browser.post('/sign-out', {})
+    expect(browser.url().pathname).toBe('/')
+    expect(statusOf(left)).toBe('You are signed out.')
+    expect([...browser.cookies.keys()]).toEqual([])
+  })
+
+  it('signs in with a password, and finds the notes of before', async () => {
+    const { browser: open } = openSite()
+    const first = open()
+    await signUp(first)
+    await first.post('/notes', { text: 'still here' })
+    const second = open()
+    const page = await second.post('/sign-in', { ...ADA, email: ' Ada@Example.com ' })
+    expect(second.url().pathname).toBe('/notes')
+    expect(page.text).toContain('still here')
+    await second.get('/')
+    expect(second.url().pathname).toBe('/notes')
+  })
+
+  it('signs in with Google and returns by itself', async () => {
+    const { browser: open } = openSite()
+    const browser = open()
+    const choose = await browser.post('/sign-in/google', {})
+    expect(browser.url().pathname).toBe('/google/authorize')
+    const state = /name="state" value="([^"]*)"/.exec(choose.text)?.[1] ?? ''
+    const account = /value="(\d+)"[^>]*>(?:(?!<\/button>).)*Ada Example/s.exec(choose.text)?.[1] ?? ''
+    const page = await browser.post('/google/choose', { state, account })
+    expect(browser.url().href).toBe(`${SITE}/notes`)
+    expect(page.text).toContain('ada@google.example')
+    expect([...browser.cookies.keys()].filter((name) => name.includes('verifier'))).toEqual([])
+  })
+
+  it('sees why nothing happened after denying at Google', async () => {
+    const { browser: open } = openSite()
+    const browser = open()
+    const choose = await browser.post('/sign-in/google', {})
+    const state = /name="state" value="([^"]*)"/.exec(choose.text)?.[1] ?? ''
+    const page = await browser.post('/google/choose', { state, account: 'deny' })
+    expect(page.status).toBe(400)
+    expect(alertOf(page)).toBe('Google sign-in was cancelled. Nothing was shared.')
+  })
+
+  it.each([
+    {
+      path: '/sign-in',
+      fields: { ...ADA, password: 'wrong' },
+      alert: 'That email and password do not match an account.',
+    },
+    {
+      path: '/sign-in',
+      fields: { email: 'eve@example.com', password: 'wrong' },
+      alert: 'That email and password do not match an account.',
+    },
+    {
+      path: '/sign-up',
+      fields: ADA,
+      alert: 'There is an account with this address already. Sign in instead.',
+    },
+    {
+      path: '/sign-up',
+      fields: { email: 'eve@example.com', password: '12345' },
+      alert: 'Choose a longer password: at least 6 characters.',
+    },
+    {
+      path: '/sign-up',
+      fields: { email: 'no address', password: '123456' },
+      alert: 'Check the email address and the password.',
+    },
+  ])('is told "$alert" by $path', async ({ path, fields, alert }) => {
+    const { browser: open, provider } = openSite()
+    await provider.admin.createUser(ADA)
+    const browser = open()
+    const page = await browser.post(path, fields)
+    expect(page.status).toBe(422)
+    expect(alertOf(page)).toBe(alert)
+    expect(page.text).toContain(`value="${fields.email}"`)
+    expect(page.text).not.toContain(fields.password)
+    expect(page.text).toMatch(/<title>Error: /)
+    expect([...browser.cookies.keys()]).toEqual([])
+  })
+
+  it.each([
+    { text: '   ', alert: 'Write something first.' },
+    { text: 'x'.repeat(2001), alert: 'That note is too long: 2,000 characters fit.' },
+  ])('keeps the draft when told "$alert"', async ({ text, alert }) => {
+    const { browser: open } = openSite()
+    const browser = open()
+    await signUp(browser)
+    const page = await browser.post('/notes', { text })
+    expect(page.status).toBe(422)
+    expect(alertOf(page)).toBe(alert)
+    expect(page.text).toContain(`${text}</textarea`)
+    expect((await browser.get('/notes')).text).not.toContain('class="card note"')
+  })
+
+  it('gets through a sign-up that must be confirmed', async () => {
+    const { browser: open, provider } = openSite()
+    provider.admin.setAutoconfirm(false)
+    const browser = open()
+    expect((await browser.post('/sign-up', ADA)).text).toContain('Confirm your address')
+    expect(alertOf(await browser.post('/sign-in', ADA))).toMatch(/not confirmed yet/)
+  })
+
+  it('does not see the notes of another person', async () => {
+    const { browser: open, provider } = openSite()
+    const ada = open()
+    await signUp(ada)
+    const added = await ada.post('/notes', { text: 'private' })
+    const id = /name="id" value="([^"]+)"/.exec(added.text)?.[1] ?? ''
+    await provider.admin.createUser({ ...ADA, email: 'eve@example.com' })
+    const eve = open()
+    expect((await eve.post('/sign-in', { ...ADA, email: 'eve@example.com' })).text).not.toContain('private')
+    await eve.post('/notes/delete', { id })
+    expect((await ada.get('/notes')).text).toContain('private')
+  })
+})
+
+describe('the session cookie', () => {
+  it('is what the vendor library writes and reads', async () => {
+    const { browser: open, fetch } = openSite()
+    const browser = open()
+    await signUp(browser)
+    expect(browser.cookies.get(COOKIE)?.attributes).toBe('Max-Age=34560000; Path=/; SameSite=Lax')
+    const { data, error } = await serverClient(browser, fetch).auth.getUser()
+    expect(error).toBeNull()
+    expect(data.user?.email).toBe(ADA.email)
+  })
+
+  it('is cut into chunks when the session is large, and stale chunks go when it shrinks', async () => {
+    const { browser: open, fetch, provider } = openSite()
+    const browser = open()
+    await signUp(browser)
+    const { auth } = serverClient(browser, fetch)
+    await auth.updateUser({ data: { biography: 'x'.repeat(9000) } })
+    await browser.post('/sign-in', ADA)
+    const chunks = [...browser.cookies.keys()].filter((name) => name.startsWith(COOKIE))
+    expect(chunks.length).toBeGreaterThan(5)
+    expect(chunks).not.toContain(COOKIE)
+    expect((await serverClient(browser, fetch).auth.getUser()).data.user?.email).toBe(ADA.email)
+    expect((await browser.get('/notes')).text).toContain(ADA.email)
+
+    await auth.updateUser({ data: { biography: null } })
+    provider.runtime.advance(3601)
+    expect((await browser.get('/notes')).text).toContain(ADA.email)
+    expect([...browser.cookies.keys()].filter((name) => name.startsWith(COOKIE))).toEqual([COOKIE])
+  })
+
+  it('is refreshed once its token has expired', async () => {
+    const { browser: open, provider } = openSite()
+    const browser = open()
+    await signUp(browser)
+    const before = browser.cookies.get(COOKIE)?.value
+    await browser.get('/notes')
+    expect(browser.cookies.get(COOKIE)?.value).toBe(before)
+    provider.runtime.advance(3600)
+    expect((await browser.get('/notes')).status).toBe(200)
+    expect(browser.cookies.get(COOKIE)?.value).not.toBe(before)
+    expect(provider.admin.counters.rotations).toBe(1)
+  })
+
+  it('is dropped when its session has ended', async () => {
+    const { browser: open, provider } = openSite()
+    const browser = open()
+    await signUp(browser)
+    const user = provider.admin.findUser(ADA.email)
+    for (const { id } of provider.admin.listSessions(user?.id ?? '')) provider.admin.endSession(id)
+    await browser.get('/notes')
+    expect(browser.url().pathname).toBe('/')
+    expect(browser.cookies.size).toBe(0)
+  })
+
+  it.each([0, 3600])('is kept while the provider does not answer, %i seconds on', async (seconds) => {
+    const { browser: open, provider } = openSite()
+    const browser = open()
+    await signUp(browser)
+    provider.runtime.advance(seconds)
+    provider.admin.setFaults({ failNext: { status: 502, count: 1 } })
+    const page = await browser.get('/notes')
+    expect(page.status).toBe(503)
+    expect(browser.cookies.has(COOKIE)).toBe(true)
+    expect((await browser.get('/notes')).status).toBe(200)
+  })
+
+  it.each(['base64-!!', 'base64-e30', 'nonsense'])('is dropped when it reads %s', async (value) => {
+    const { browser: open } = openSite()
+    const browser = open()
+    browser.cookies.set(COOKIE, { value, path: '/', attributes: '' })
+    await browser.get('/notes')
+    expect(browser.url().pathname).toBe('/')
+    expect(browser.cookies.has(COOKIE)).toBe(false)
+  })
+
+  it('of a signed-out session is of no use to a thief', async () => {
+    const { browser: open, provider } = openSite()
+    const browser = open()
+    await signUp(browser)
+    const thief = open()
+    thief.cookies.set(COOKIE, browser.cookies.get(COOKIE)!)
+    provider.runtime.advance(3600)
+    await browser.post('/sign-out', {})
+    await thief.get('/notes')
+    expect(thief.url().pathname).toBe('/')
+  })
+})
+
+describe('a form', () => {
+  it.each([
+    { from: 'another site', headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' } },
+    {
+      from: 'another port of this machine',
+      headers: { origin: 'http://localhost:9999', 'sec-fetch-site': 'same-site' },
+    },
+    { from: 'another port, in an old browser', headers: { origin: 'http://localhost:9999' } },
+    { from: 'a sandboxed page', headers: { origin: 'null', 'sec-fetch-site': 'cross-site' } },
+    { from: 'nowhere', headers: {} },
+    { from: 'another port, whatever Origin says', headers: { origin: SITE, 'sec-fetch-site': 'same-site' } },
+    {
+      from: 'a page that claims both',
+      headers: { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },
+    },
+  ])('from $from is refused', async ({ headers }) => {
+    const { browser: open } = openSite()
+    const browser = open()
+    await signUp(browser)
+    for (const path of ['/notes', '/notes/delete', '/sign-out', '/sign-in', '/sign-up', '/sign-in/google']) {
+      const page = await browser.post(path, { text: 'forged', ...ADA }, headers)
+      expect([path, page.status]).toEqual([path, 403])
+    }
+    expect((await browser.get('/notes')).text).not.toContain('forged')
+  })
+
+  it.each([
+    { what: 'Origin alone', headers: { origin: SITE } },
+    { what: 'Sec-Fetch-Site alone', headers: { 'sec-fetch-site': 'same-origin' } },
+  ])('with $what is accepted', async ({ headers }) => {
+    const { browser: open } = openSite()
+    const browser = open()
+    await browser.post('/sign-up', ADA, headers)
+    expect(browser.url().pathname).toBe('/notes')
+  })
+
+  it('of more than 64 KiB is refused', async () => {
+    const { browser: open } = openSite()
+    const browser = open()
+    await signUp(browser)
+    expect((await browser.post('/notes', { text: 'x'.repeat(70_000) })).status).toBe(413)
+  })
+})
+
+describe('the return from Google', () => {
+  it('is refused in a browser that did not start it', async () => {
+    const { browser: open } = openSite()
+    const attacker = open()
+    const choose = await attacker.post('/sign-in/google', {})
+    const state = /name="state" value="([^"]*)"/.exec(choose.text)?.[1] ?? ''
+    const account = /value="(\d+)"/.exec(choose.text)?.[1] ?? ''
+    const verifier = [...attacker.cookies].find(([name]) => name.includes('verifier'))
+    attacker.cookies.clear()
+    await attacker.post('/google/choose', { state, account })
+    const victim = open()
+    const stolen = await victim.get(attacker.url().href)
+    expect(stolen.status).toBe(400)
+    expect(alertOf(stolen)).toMatch(/another browser/)
+    expect([...victim.cookies.keys()]).toEqual([])
+    expect(verifier?.[1]).toMatchObject({ path: '/auth/callback' })
+    expect(verifier?.[1].attributes).toContain('HttpOnly')
+  })
+
+  it.each([
+    { query: 'error=access_denied', alert: 'Google sign-in was cancelled. Nothing was shared.' },
+    { query: 'error=access_denied&error_code=user_banned', alert: 'This account cannot sign in.' },
+    { query: 'error=x&error_description=<script>', alert: 'The sign-in did not work. Try again.' },
+    { query: '', alert: 'The sign-in did not work. Try again.' },
+  ])('explains "$query"', async ({ query, alert }) => {
+    const page = await openSite().browser().get(`/auth/callback?${query}`)
+    expect(page.status).toBe(400)
+    expect(alertOf(page)).toBe(alert)
+    expect(page.text).not.toContain('<script>')
+  })
+
+  it('of an unknown sign-in ends on the first page with a reason', async () => {
+    const browser = openSite().browser()
+    const page = await browser.get('/auth/v1/callback?state=forgotten&code=x')
+    expect(browser.url().pathname).toBe('/')
+    expect(alertOf(page)).toMatch(/not known any more/)
+  })
+})
+
+describe('every page', () => {
+  it.each(['/', '/sign-up', '/notes', '/nowhere'])('%s has strict headers and no script', async (path) => {
+    const browser = openSite().browser()
+    await signUp(browser)
+    if (path !== '/notes') browser.cookies.clear()
+    const { headers, text } = await browser.get(path)
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("base-uri 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('unsafe')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(text).not.toMatch(/<script|style="|\son\w+=/)
+    const style = /<style>(.*?)<\/style>/s.exec(text)?.[1] ?? ''
+    const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
+    expect(policy).toContain(`'sha256-${Buffer.from(hash).toString('base64')}'`)
+    expect(text).toContain('Demo web app for Drawbridge — runs on this machine only')
+    expect(text).toContain('<html lang="en">')
+  })
+
+  it('sends people who are not signed in to the first page', async () => {
+    const browser = openSite().browser()
+    await browser.get('/notes')
+    expect(browser.url().pathname).toBe('/')
+    await browser.post('/notes', { text: 'x' })
+    expect(browser.url().pathname).toBe('/')
+  })
+
+  it('that does not exist says so', async () => {
+    const page = await openSite().browser().get('/nowhere')
+    expect(page.status).toBe(404)
+    expect(page.text).toContain('Nothing here')
+  })
+})
+
+describe('many requests at once', () => {
+  it('with an expired session refresh it once and all succeed', async () => {
+    const { browser: open, provider, app } = openSite()
+    const browser = open()
+    await signUp(browser)
+    provider.runtime.advance(3600)
+    const cookie = [...browser.cookies].map(([name, { value }]) => `${name}=${value}`).join('; ')
+    const request = (): Request => new Request(`${SITE}/notes`, { headers: { cookie } })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => app.fetch(request())))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
+    expect(provider.admin.counters.rotations).toBe(1)
+    const tokens = answers.map((answer) => {
+      const value =
+        /^sb-localhost-auth-token=base64-([^;]*)/.exec(answer.headers.getSetCookie()[0] ?? '')?.[1] ?? ''
+      return JSON.parse(Buffer.from(value, 'base64url').toString()).refresh_token
+    })
+    expect(new Set(tokens).size).toBe(1)
+  })
+
+  it('whose first answer was lost still succeed with the old cookie', async () => {
+    const { browser: open, provider } = openSite()
+    const browser = open()
+    await signUp(browser)
+    provider.runtime.advance(3600)
+    provider.admin.setFaults({ dropReplyAfterRotation: 1 })
+    expect((await browser.get('/notes')).status).toBe(503)
+    provider.runtime.advance(86_400)
+    expect((await browser.get('/notes')).status).toBe(200)
+    expect(provider.admin.counters.rotations).toBe(1)
+  })
+})
+
+describe('the icon', () => {
+  it('is an image of our own that may be kept', async () => {
+    const { headers, text } = await openSite().browser().get('/favicon.svg')
+    expect(headers.get('content-type')).toBe('image/svg+xml')
+    expect(headers.get('cache-control')).toContain('max-age')
+    expect(text).toMatch(/^<svg /)
+    expect(text).not.toContain('script')
+  })
+})
+
+describe('a failure inside', () => {
+  it('is a page without details', async () => {
+    const { browser: open, app } = openSite()
+    const browser = open()
+    await signUp(browser)
+    app.close()
+    const page = await browser.get('/notes')
+    expect(page.status).toBe(500)
+    expect(page.text).toContain('That did not work')
+    expect(page.text).not.toMatch(/sqlite|at file|Error:/i)
+  })
+})

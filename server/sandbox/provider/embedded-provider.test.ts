@@ -1,0 +1,378 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { serve } from '@hono/node-server'
+import { createClient } from '@supabase/supabase-js'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createEmbeddedProvider } from './embedded-provider.ts'
+import { AUTH, fakeRuntime, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+
+const ADA = { email: 'ada@example.com', password: 'correct horse' }
+const folder = mkdtempSync(join(tmpdir(), 'embedded-provider-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('the configuration', () => {
+  const config = {
+    url: AUTH,
+    siteUrl: SITE,
+    redirectAllowList: [],
+    tokenTtlSeconds: 60,
+    database: ':memory:',
+  }
+
+  it.each([
+    { change: { url: 'https://auth.example.com/auth/v1' }, message: /url .* is not a loopback address/ },
+    { change: { siteUrl: 'http://192.0.2.7:8788' }, message: /siteUrl .* is not a loopback address/ },
+    { change: { url: 'http://localhost.example.com/auth/v1' }, message: /not a loopback address/ },
+    { change: { url: 'http://127.0.0.1.example.com/auth/v1' }, message: /not a loopback address/ },
+    { change: { url: 'file:///auth/v1' }, message: /not a loopback address/ },
+    { change: { siteUrl: 'localhost:8788 ' }, message: /siteUrl/ },
+    { change: { url: '' }, message: /is not a URL/ },
+    { change: { tokenTtlSeconds: 0 }, message: /tokenTtlSeconds/ },
+    { change: { tokenTtlSeconds: 1.5 }, message: /tokenTtlSeconds/ },
+  ])('$change is refused', ({ change, message }) => {
+    expect(() => createEmbeddedProvider({ ...config, ...change }, fakeRuntime())).toThrow(message)
+  })
+
+  it.each([
+    'http://localhost:1/auth/v1',
+    'http://127.0.0.2/auth/v1/',
+    'http://[::1]:8788/auth',
+    'http://app.localhost/a',
+  ])('%s is accepted and is the issuer', async (url) => {
+    const provider = createEmbeddedProvider({ ...config, url }, fakeRuntime())
+    const base = url.replace(/\/$/, '')
+    const response = await provider.fetch(
+      new Request(`${base}/signup`, { method: 'POST', body: JSON.stringify(ADA) }),
+    )
+    const { access_token: token } = JSON.parse(await response.text())
+    expect(JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString()).iss).toBe(base)
+    provider.close()
+  })
+})
+
+describe('an error', () => {
+  const body = { email: 'ada@example.com', password: 'wrong' }
+
+  it.each([
+    { version: '2024-01-01', named: true },
+    { version: '2026-11-01', named: true },
+    { version: '2023-12-31', named: false },
+    { version: 'nonsense', named: false },
+    { version: '', named: false },
+  ])('for API version "$version" names its code in `code`: $named', async ({ version, named }) => {
+    const headers = { 'x-supabase-api-version': version }
+    const response = await startProvider().call('POST', '/token?grant_type=password', body, headers)
+    expect(response.status).toBe(400)
+    expect(response.headers.get('x-sb-error-code')).toBe('invalid_credentials')
+    expect(response.headers.get('x-supabase-api-version')).toBe(named ? '2024-01-01' : null)
+    expect(await response.json()).toEqual(
+      named
+        ? { code: 'invalid_credentials', message: 'Invalid login credentials' }
+        : { code: 400, error_code: 'invalid_credentials', msg: 'Invalid login credentials' },
+    )
+  })
+
+  it.each([
+    { what: 'not JSON', path: '/signup', text: '{', code: 'bad_json', status: 400 },
+    { what: 'a list', path: '/signup', text: '[]', code: 'bad_json', status: 400 },
+    {
+      what: 'a number for text',
+      path: '/signup',
+      text: '{"email":1,"password":"123456"}',
+      code: 'bad_json',
+      status: 400,
+    },
+    {
+      what: 'text for an object',
+      path: '/signup',
+      text: '{"email":"a@b","password":"123456","data":"x"}',
+      code: 'bad_json',
+      status: 400,
+    },
+    { what: 'no address', path: '/signup', text: '', code: 'anonymous_provider_disabled', status: 422 },
+    { what: 'no password', path: '/signup', text: '{"email":"a@b"}', code: 'validation_failed', status: 400 },
+    {
+      what: 'a bad address',
+      path: '/signup',
+      text: '{"email":"a b","password":"123456"}',
+      code: 'validation_failed',
+      status: 400,
+    },
+    {
+      what: 'an unknown grant',
+      path: '/token?grant_type=magic',
+      text: '{}',
+      code: 'invalid_credentials',
+      status: 400,
+    },
+    { what: 'no grant', path: '/token', text: '{}', code: 'invalid_credentials', status: 400 },
+    {
+      what: 'an inherited name for a grant',
+      path: '/token?grant_type=constructor',
+      text: '{}',
+      code: 'invalid_credentials',
+      status: 400,
+    },
+    {
+      what: '64 KiB and one',
+      path: '/signup',
+      text: 'x'.repeat(65_537),
+      code: 'validation_failed',
+      status: 413,
+    },
+    {
+      what: 'a password grant without a body',
+      path: '/token?grant_type=password',
+      text: '',
+      code: 'validation_failed',
+      status: 400,
+    },
+    {
+      what: 'a password grant that is no JSON',
+      path: '/token?grant_type=password',
+      text: '{"email":',
+      code: 'bad_json',
+      status: 400,
+    },
+    { what: 'no bearer token', path: '/logout', text: '', code: 'no_authorization', status: 401 },
+  ])('for $what is $status $code', async ({ path, text, code, status }) => {
+    const headers = { 'x-supabase-api-version': '2024-01-01' }
+    const response = await startProvider().fetch(
+      new Request(`${AUTH}${path}`, { method: 'POST', headers, body: text }),
+    )
+    expect(response.status).toBe(status)
+    expect(await response.json()).toEqual({ code, message: expect.any(String) })
+  })
+
+  it('from within shows nothing of the inside', async () => {
+    const provider = startProvider()
+    provider.close()
+    const response = await provider.call('POST', '/signup', ADA)
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({ code: 'unexpected_failure', message: 'Unexpected failure' })
+  })
+
+  it('for an unknown sign-out scope is 400', async () => {
+    const { client, call } = startProvider()
+    const { data } = await client().auth.signUp(ADA)
+    const headers = { authorization: `Bearer ${data.session?.access_token ?? ''}` }
+    expect((await call('POST', '/logout?scope=all', undefined, headers)).status).toBe(400)
+    expect((await call('GET', '/user', undefined, headers)).status).toBe(200)
+  })
+})
+
+describe('the API', () => {
+  it('answers a browser of any origin', async () => {
+    const provider = startProvider()
+    const preflight = await provider.fetch(
+      new Request(`${AUTH}/token?grant_type=password`, {
+        method: 'OPTIONS',
+        headers: { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' },
+      }),
+    )
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
+    expect(preflight.headers.get('access-control-allow-headers')).toBe(
+      'apikey,authorization,x-client-info,x-supabase-api-version,content-type',
+    )
+    const failure = await provider.call('GET', '/user', undefined, { origin: 'http://localhost:3000' })
+    expect(failure.headers.get('access-control-allow-origin')).toBe('*')
+    expect(failure.headers.get('access-control-expose-headers')).toBe('x-supabase-api-version')
+  })
+
+  it('tells its settings and health', async () => {
+    const { admin, call } = startProvider()
+    expect(await (await call('GET', '/settings')).json()).toMatchObject({
+      external: { email: true, google: true, phone: false, github: false },
+      disable_signup: false,
+      mailer_autoconfirm: true,
+    })
+    admin.setAutoconfirm(false)
+    expect(await (await call('GET', '/settings')).json()).toMatchObject({ mailer_autoconfirm: false })
+    expect(await (await call('GET', '/health')).json()).toMatchObject({
+      name: expect.any(String),
+      version: expect.any(String),
+    })
+  })
+
+  it('answers an unknown address with 404 and a plain text', async () => {
+    const response = await startProvider().call('POST', '/admin/audit', {})
+    expect(response.status).toBe(404)
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/)
+  })
+
+  it('answers a method that an address does not have with 405 and nothing else', async () => {
+    const response = await startProvider().call('GET', '/token')
+    expect([response.status, await response.text()]).toEqual([405, ''])
+  })
+
+  it('publishes who it is, and no OAuth server', async () => {
+    const { call } = startProvider()
+    const published = await call('GET', '/.well-known/openid-configuration')
+    expect(await published.json()).toMatchObject({ issuer: AUTH, jwks_uri: `${AUTH}/.well-known/jwks.json` })
+    const server = await call('GET', '/.well-known/oauth-authorization-server')
+    expect([server.status, await server.json()]).toMatchObject([404, { code: 'feature_disabled' }])
+  })
+
+  it('names turn and reuse of a refresh in headers', async () => {
+    const { admin, call } = startProvider()
+    await admin.createUser(ADA)
+    const session = await (await call('POST', '/token?grant_type=password', ADA)).json()
+    expect(session).toMatchObject({ weak_password: null })
+    const said = async (): Promise<(string | null)[]> => {
+      const { refresh_token } = session as { refresh_token: string }
+      const { headers } = await call('POST', '/token?grant_type=refresh_token', { refresh_token })
+      return ['counter', 'reuse'].map((name) => headers.get(`sb-auth-refresh-token-${name}`))
+    }
+    expect(await said()).toEqual(['1', 'false'])
+    expect(await said()).toEqual(['1', 'true'])
+  })
+
+  it('names user and session in headers', async () => {
+    const { admin, call } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { headers } = await call('POST', '/token?grant_type=password', ADA)
+    expect(headers.get('sb-auth-user-id')).toBe(id)
+    expect(headers.get('sb-auth-session-id')).toBe(admin.listSessions(id)[0]?.id)
+  })
+
+  it('never shows a secret of the account', async () => {
+    const { admin, client } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { secret } = admin.enrollTotp(id)
+    const { data } = await client().auth.signInWithPassword(ADA)
+    expect(JSON.stringify(data.user)).not.toMatch(new RegExp(`scrypt|${secret}|refresh`))
+  })
+
+  it('serves an unmodified client over a real socket', async () => {
+    const provider = startProvider()
+    const server = serve({ fetch: (request) => provider.fetch(request), hostname: '127.0.0.1', port: 0 })
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const { auth } = createClient(`http://127.0.0.1:${port}`, 'sb_publishable_test', {
+      auth: { persistSession: false, autoRefreshToken: false },
+    })
+    expect((await auth.signUp(ADA)).error).toBeNull()
+    expect((await auth.getUser()).data.user?.email).toBe(ADA.email)
+    expect((await auth.signOut()).error).toBeNull()
+    server.close()
+  })
+})
+
+describe('faults', () => {
+  it('delay every answer', async () => {
+    const { admin, call, runtime } = startProvider()
+    admin.setFaults({ latencyMs: 250 })
+    await call('GET', '/health')
+    expect(runtime.slept).toEqual([250])
+  })
+
+  it('fail the next requests with a page, of one address or of all', async () => {
+    const { admin, call } = startProvider()
+    admin.setFaults({ failNext: { status: 503, count: 2, path: '/token' } })
+    expect((await call('GET', '/health')).status).toBe(200)
+    const failure = await call('POST', '/token?grant_type=password', ADA)
+    expect([failure.status, failure.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
+    expect((await call('POST', '/token?grant_type=password', ADA)).status).toBe(503)
+    expect((await call('POST', '/token?grant_type=password', ADA)).status).toBe(400)
+    admin.setFaults({ failNext: { status: 500, count: 1 } })
+    expect((await call('GET', '/health')).status).toBe(500)
+    admin.setFaults({ failNext: { status: 500, count: 1 } })
+    admin.setFaults({})
+    expect((await call('GET', '/health')).status).toBe(200)
+  })
+
+  it('lose the answer of a refresh that was committed', async () => {
+    const { admin, call, client } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { data } = await client().auth.signInWithPassword(ADA)
+    const refresh = () =>
+      call('POST', '/token?grant_type=refresh_token', { refresh_token: data.session?.refresh_token })
+    admin.setFaults({ dropReplyAfterRotation: 1 })
+    await expect(refresh()).rejects.toThrow('fetch failed')
+    expect(admin.listSessions(id)).toMatchObject([{ refreshCounter: 1 }])
+    expect((await refresh()).status).toBe(200)
+    expect(admin.counters.rotations).toBe(1)
+  })
+
+  it('limit the rate of sign-ins without saying when to come back', async () => {
+    const { admin, call, runtime } = startProvider()
+    admin.setFaults({ rateLimit: { limit: 2, windowSeconds: 60 } })
+    const statuses = []
+    for (let attempt = 0; attempt < 3; attempt++) {
+      statuses.push((await call('POST', '/token?grant_type=password', ADA)).status)
+    }
+    expect(statuses).toEqual([400, 400, 429])
+    const refused = await call('POST', '/token?grant_type=password', ADA)
+    expect(refused.headers.get('retry-after')).toBeNull()
+    expect(await refused.json()).toMatchObject({ code: 'over_request_rate_limit' })
+    runtime.advance(60)
+    expect((await call('POST', '/token?grant_type=password', ADA)).status).toBe(400)
+  })
+})
+
+describe('a file', () => {
+  it('keeps accounts, sessions, factors, keys and mode over a restart', async () => {
+    const database = join(folder, 'nested', 'provider.db')
+    const before = startProvider({ database })
+    const { id } = await before.admin.createUser(ADA)
+    const { factorId } = before.admin.enrollTotp(id)
+    const { data } = await before.client().auth.signInWithPassword(ADA)
+    const jwks = await (await before.call('GET', '/.well-known/jwks.json')).json()
+    before.close()
+
+    const after = startProvider({ database })
+    expect(await (await after.call('GET', '/.well-known/jwks.json')).json()).toEqual(jwks)
+    const { auth } = after.client()
+    const refreshed = await auth.refreshSession({ refresh_token: data.session?.refresh_token ?? '' })
+    expect(refreshed.data.user).toMatchObject({ id, factors: [{ id: factorId, status: 'verified' }] })
+    expect((await auth.getUser(data.session?.access_token)).error).toBeNull()
+    after.admin.setAlgorithm('HS256')
+    const { jwtSecret } = after.admin
+    after.close()
+
+    const last = startProvider({ database })
+    expect(last.admin.jwtSecret).toBe(jwtSecret)
+    expect(await (await last.call('GET', '/.well-known/jwks.json')).json()).toEqual({ keys: [] })
+    last.close()
+    expect(statSync(database).mode & 0o077).toBe(0)
+  })
+
+  it('has what was answered even when the process is killed', async () => {
+    const database = join(folder, 'killed.db')
+    const script = `
+      import { createEmbeddedProvider } from ${JSON.stringify(new URL('./embedded-provider.ts', import.meta.url).href)}
+      const runtime = { now: () => ${fakeRuntime().now()}, randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)) }
+      const config = { url: '${AUTH}', siteUrl: '${SITE}', redirectAllowList: [], tokenTtlSeconds: 60, database: ${JSON.stringify(database)} }
+      const response = await createEmbeddedProvider(config, runtime).fetch(
+        new Request('${AUTH}/signup', { method: 'POST', body: '${JSON.stringify(ADA)}' }))
+      const { refresh_token: token } = await response.json()
+      process.stdout.write(token, () => process.kill(process.pid, 'SIGKILL'))`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let token = ''
+    child.stdout.on('data', (chunk: Buffer) => (token += chunk.toString()))
+    const [, signal] = await once(child, 'close')
+    expect(signal).toBe('SIGKILL')
+
+    const provider = startProvider({ database })
+    const { data, error } = await provider.client().auth.refreshSession({ refresh_token: token })
+    expect(error).toBeNull()
+    expect(data.user?.email).toBe(ADA.email)
+    provider.close()
+  })
+
+  it('of a newer version is left alone', async () => {
+    const { DatabaseSync } = await import('node:sqlite')
+    const database = join(folder, 'newer.db')
+    const file = new DatabaseSync(database)
+    file.exec('PRAGMA user_version = 99')
+    file.close()
+    expect(() => startProvider({ database })).toThrow(/newer version/)
+  })
+})

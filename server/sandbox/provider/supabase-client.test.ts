@@ -1,0 +1,261 @@
+import { describe, expect, it } from 'vitest'
+import { startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { computeTotp } from './totp.ts'
+
+const ADA = { email: 'ada@example.com', password: 'correct horse' }
+
+describe('an unmodified supabase-js client', () => {
+  it('signs up and is signed in at once', async () => {
+    const { client } = startProvider()
+    const { data, error } = await client().auth.signUp({
+      ...ADA,
+      options: { data: { nickname: 'ada' } },
+    })
+    expect(error).toBeNull()
+    expect(data.session?.token_type).toBe('bearer')
+    expect(data.session?.expires_in).toBe(3600)
+    expect(data.user).toMatchObject({
+      aud: 'authenticated',
+      role: 'authenticated',
+      email: ADA.email,
+      app_metadata: { provider: 'email', providers: ['email'] },
+      user_metadata: { nickname: 'ada', email_verified: true },
+      identities: [{ provider: 'email', identity_data: { email: ADA.email } }],
+    })
+    expect(data.user?.email_confirmed_at).toBeDefined()
+    expect(data.user?.factors).toBeUndefined()
+  })
+
+  it('is refused a second account for one address, in any letter case', async () => {
+    const { client } = startProvider()
+    await client().auth.signUp(ADA)
+    const { data, error } = await client().auth.signUp({ ...ADA, email: 'ADA@Example.com' })
+    expect(error).toMatchObject({
+      code: 'user_already_exists',
+      status: 422,
+      message: 'User already registered',
+    })
+    expect(data.session).toBeNull()
+  })
+
+  it('learns why a password is weak', async () => {
+    const { client } = startProvider()
+    const { error } = await client().auth.signUp({ ...ADA, password: '12345' })
+    expect(error).toMatchObject({ name: 'AuthWeakPasswordError', code: 'weak_password', reasons: ['length'] })
+  })
+
+  it('gets a user without a session when sign-ups must be confirmed', async () => {
+    const { admin, client } = startProvider()
+    admin.setAutoconfirm(false)
+    const { data, error } = await client().auth.signUp(ADA)
+    expect(error).toBeNull()
+    expect(data.session).toBeNull()
+    expect(data.user?.email_confirmed_at).toBeUndefined()
+    const first = await client().auth.signInWithPassword(ADA)
+    expect(first.error?.code).toBe('email_not_confirmed')
+    admin.confirmUser(data.user?.id ?? '')
+    expect((await client().auth.signInWithPassword(ADA)).error).toBeNull()
+  })
+
+  it.each([
+    { what: 'a wrong password', password: 'wrong horse', user: {}, code: 'invalid_credentials' },
+    {
+      what: 'an unknown address',
+      password: ADA.password,
+      user: { email: 'eve@example.com' },
+      code: 'invalid_credentials',
+    },
+    {
+      what: 'an unconfirmed account',
+      password: ADA.password,
+      user: { confirmed: false },
+      code: 'email_not_confirmed',
+    },
+    {
+      what: 'an unconfirmed account and a wrong password',
+      password: 'wrong horse',
+      user: { confirmed: false },
+      code: 'invalid_credentials',
+    },
+    { what: 'a banned account', password: ADA.password, user: { banned: true }, code: 'user_banned' },
+    {
+      what: 'a banned account and a wrong password',
+      password: 'wrong horse',
+      user: { banned: true },
+      code: 'user_banned',
+    },
+  ])('is refused with $code for $what', async ({ password, user, code }) => {
+    const { admin, client } = startProvider()
+    await admin.createUser({ ...ADA, ...user })
+    const { data, error } = await client().auth.signInWithPassword({ email: ADA.email, password })
+    expect(error).toMatchObject({ code, status: 400 })
+    expect(data.session).toBeNull()
+  })
+
+  it('is refused a password sign-in for an account that has no password', async () => {
+    const { admin, client } = startProvider()
+    await admin.createUser({ email: ADA.email })
+    expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
+    expect((await client().auth.signInWithPassword({ ...ADA, password: '' })).error?.code).toBe(
+      'invalid_credentials',
+    )
+  })
+
+  it('reads the user and the verified claims of its token', async () => {
+    const { admin, client, runtime } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { auth } = client()
+    await auth.signInWithPassword(ADA)
+    expect((await auth.getUser()).data.user).toMatchObject({ id, email: ADA.email })
+    const { data, error } = await auth.getClaims()
+    expect(error).toBeNull()
+    expect(data?.header.alg).toBe('ES256')
+    expect(data?.claims).toMatchObject({
+      iss: 'http://localhost:8788/auth/v1',
+      aud: 'authenticated',
+      sub: id,
+      role: 'authenticated',
+      email: ADA.email,
+      aal: 'aal1',
+      amr: [{ method: 'password', timestamp: runtime.now() }],
+      is_anonymous: false,
+      iat: runtime.now(),
+      exp: runtime.now() + 3600,
+    })
+    expect(admin.listSessions(id).map((session) => session.id)).toEqual([data?.claims.session_id])
+    await auth.getClaims()
+    expect(admin.counters).toMatchObject({ jwks: 1, user: 1 })
+  })
+
+  it('refreshes its session and keeps its identity', async () => {
+    const { admin, client, runtime } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { auth } = client()
+    const first = (await auth.signInWithPassword(ADA)).data.session
+    runtime.advance(60)
+    const { data, error } = await auth.refreshSession()
+    expect(error).toBeNull()
+    expect(data.session?.refresh_token).not.toBe(first?.refresh_token)
+    expect(data.session?.expires_at).toBe(runtime.now() + 3600)
+    expect(data.user?.id).toBe(id)
+    expect(admin.listSessions(id)).toMatchObject([{ refreshCounter: 1 }])
+  })
+
+  it.each([
+    { scope: 'local', left: [false, true] },
+    { scope: 'others', left: [true, false] },
+    { scope: 'global', left: [false, false] },
+  ] as const)('signs out with scope $scope', async ({ scope, left }) => {
+    const { admin, client } = startProvider()
+    await admin.createUser(ADA)
+    const [here, there] = [client().auth, client().auth]
+    const tokens = []
+    for (const auth of [here, there]) {
+      tokens.push((await auth.signInWithPassword(ADA)).data.session?.access_token ?? '')
+    }
+    expect((await here.signOut({ scope })).error).toBeNull()
+    const observer = client().auth
+    for (const [index, token] of tokens.entries()) {
+      const { error } = await observer.getUser(token)
+      expect(error?.name).toBe(left[index] ? undefined : 'AuthSessionMissingError')
+      // The token itself stays good for everybody who checks the signature only.
+      expect((await observer.getClaims(token)).error).toBeNull()
+    }
+  })
+
+  it('changes its password, which ends the other sessions', async () => {
+    const { admin, client } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { auth } = client()
+    await auth.signInWithPassword(ADA)
+    await client().auth.signInWithPassword(ADA)
+    expect((await auth.updateUser({ password: ADA.password })).error?.code).toBe('same_password')
+    expect((await auth.updateUser({ password: 'short' })).error?.code).toBe('weak_password')
+    expect(admin.listSessions(id)).toHaveLength(2)
+    const { data, error } = await auth.updateUser({
+      password: 'battery staple',
+      data: { nickname: 'countess' },
+    })
+    expect(error).toBeNull()
+    expect(data.user?.user_metadata['nickname']).toBe('countess')
+    expect(admin.listSessions(id)).toHaveLength(1)
+    expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
+    const renewed = await client().auth.signInWithPassword({ ...ADA, password: 'battery staple' })
+    expect(renewed.error).toBeNull()
+  })
+})
+
+describe('a password', () => {
+  it('is changed by a session with the second factor, when the account has one', async () => {
+    const { admin, client, runtime } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { factorId, secret } = admin.enrollTotp(id)
+    const { auth } = client()
+    await auth.signInWithPassword(ADA)
+    const refused = await auth.updateUser({ password: 'battery staple' })
+    expect(refused.error).toMatchObject({ code: 'insufficient_aal', status: 401 })
+    await auth.mfa.challengeAndVerify({ factorId, code: computeTotp(secret, runtime.now()) })
+    expect((await auth.updateUser({ password: 'battery staple' })).error).toBeNull()
+  })
+
+  it('of a banned account that has none is refused like any other', async () => {
+    const { admin, client } = startProvider()
+    await admin.createUser({ email: ADA.email, banned: true })
+    expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
+  })
+})
+
+describe('a token whose user is no longer welcome', () => {
+  it.each([
+    { what: 'banned', act: 'banUser', code: 'user_banned', status: 403 },
+    { what: 'deleted', act: 'deleteUser', code: 'user_not_found', status: 403 },
+  ] as const)('is refused at /user when the user is $what', async ({ act, code, status }) => {
+    const { admin, client } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { auth } = client()
+    await auth.signInWithPassword(ADA)
+    admin[act](id)
+    expect((await auth.getUser()).error).toMatchObject({ code, status })
+  })
+
+  it('is welcome again when the ban is lifted', async () => {
+    const { admin, client } = startProvider()
+    const { id } = await admin.createUser({ ...ADA, banned: true })
+    admin.unbanUser(id)
+    expect((await client().auth.signInWithPassword(ADA)).error).toBeNull()
+  })
+})
+
+describe('a deleted user', () => {
+  it('leaves nothing behind, and the address is free again', async () => {
+    const { admin, client } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    admin.enrollTotp(id)
+    const { data } = await client().auth.signInWithPassword(ADA)
+    admin.deleteUser(id)
+    expect(admin.findUser(ADA.email)).toBeUndefined()
+    expect(admin.listSessions(id)).toEqual([])
+    const token = data.session?.refresh_token ?? ''
+    const refreshed = await client().auth.refreshSession({ refresh_token: token })
+    expect(refreshed.error?.code).toBe('refresh_token_not_found')
+    const again = await client().auth.signUp(ADA)
+    expect(again.data.user?.id).not.toBe(id)
+    expect(again.data.user?.factors).toBeUndefined()
+  })
+})
+
+describe('an address without an account', () => {
+  it('costs about the work of a wrong password, so that time does not tell them apart', async () => {
+    const { admin, call } = startProvider()
+    await admin.createUser(ADA)
+    const cost = async (email: string): Promise<number> => {
+      const start = process.cpuUsage()
+      for (let round = 0; round < 5; round++) {
+        await call('POST', '/token?grant_type=password', { email, password: 'wrong horse' })
+      }
+      return process.cpuUsage(start).user
+    }
+    const wrongPassword = await cost(ADA.email)
+    expect(await cost('nobody@example.com')).toBeGreaterThan(wrongPassword / 3)
+  })
+})

@@ -1,0 +1,67 @@
+import { dirname, join } from 'node:path'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { ServerConfig } from '../config/setting.ts'
+import { createWebApp } from './app/web-app.ts'
+import { embeddedDatabases } from '../config/embedded-rule.ts'
+import { createHostGuard } from '../http/guards.ts'
+import type { FetchHandler } from '../http/router.ts'
+import { createEmbeddedProvider, type EmbeddedProvider } from './provider/embedded-provider.ts'
+
+/** Everything that lives at APP_URL when no outside provider is configured. */
+export interface Embedded {
+  provider: EmbeddedProvider
+  /** Serves APP_URL: the auth API, the stand-in Google and the demo web app. */
+  fetch: FetchHandler
+  close(): void
+}
+
+// What reverse proxies and tunnels add. Through one, others reach what is only for this computer.
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
+const refusedProxy =
+  'The embedded provider and its demo app are for trying things out on this computer, and answer no request that came ' +
+  'through a proxy. Open APP_URL itself, or set PROVIDER to supabase or oidc.\n'
+
+/** Starts the embedded provider and the demo web app; their databases lie beside the store. */
+export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded {
+  const { appUrl, providerUrl, baseUrl, store } = config
+  const database = (name: string): string =>
+    store.kind === 'sqlite' ? join(dirname(store.path), name) : ':memory:'
+  const provider = createEmbeddedProvider(
+    {
+      url: providerUrl,
+      siteUrl: appUrl,
+      redirectAllowList: [`${baseUrl}/oauth/callback`],
+      tokenTtlSeconds: config.embeddedTokenTtl,
+      database: database(embeddedDatabases.provider),
+    },
+    runtime,
+  )
+  const webApp = createWebApp(
+    {
+      appUrl,
+      authUrl: providerUrl,
+      cookieName: config.cookieName,
+      database: database(embeddedDatabases.demo),
+      mcpUrl: `${baseUrl}/mcp`,
+    },
+    { runtime, authFetch: provider.fetch },
+  )
+  const isOwnHost = createHostGuard(appUrl)
+  return {
+    provider,
+    async fetch(request) {
+      if (!isOwnHost(request)) {
+        return new Response('This server does not answer for that host name.', { status: 421 })
+      }
+      if (forwardingHeaders.some((name) => request.headers.has(name))) {
+        return new Response(refusedProxy, { status: 403, headers: { 'content-type': 'text/plain' } })
+      }
+      const { pathname } = new URL(request.url)
+      return /^\/(?:auth\/v1|google)(?:\/|$)/.test(pathname) ? provider.fetch(request) : webApp.fetch(request)
+    },
+    close() {
+      webApp.close()
+      provider.close()
+    },
+  }
+}

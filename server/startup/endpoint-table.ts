@@ -1,0 +1,176 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { AuthorizationCodePorts } from '../core/authorization-code.ts'
+import type { CallerPorts } from '../core/caller.ts'
+import { createClientKeeper } from '../core/client-life.ts'
+import type { GrantUses } from '../core/grant-use.ts'
+import { createRefreshPace } from '../core/refresh-token.ts'
+import type { ScopeCatalogue } from '../core/scope.ts'
+import type { Sealer } from '../core/seal.ts'
+import type { SessionKeeper } from '../core/session-keeper.ts'
+import type { SessionProvider } from '../core/session-provider.ts'
+import type { Store } from '../core/store.ts'
+import { createAccountEndpoint } from '../http/account.ts'
+import { createAuthorizeEndpoint } from '../http/authorize.ts'
+import { createCallbackEndpoint } from '../http/callback.ts'
+import type { ClientAuthenticationPorts } from '../http/client-authentication.ts'
+import { withDefaultPaths } from '../http/default-paths.ts'
+import { createDeviceAuthorizationEndpoint } from '../http/device-authorization.ts'
+import { createDevicePageEndpoint } from '../http/device-page.ts'
+import type { Endpoint } from '../http/endpoint.ts'
+import { createHealthEndpoints, type ReadinessChecks } from '../http/health.ts'
+import { createIntrospectEndpoint } from '../http/introspect.ts'
+import type { LoginCookies } from '../http/login-cookies.ts'
+import type { LoginPorts } from '../http/login.ts'
+import { createMcpGate } from '../http/mcp.ts'
+import { createMetadataEndpoints, type PublicUrls } from '../http/metadata.ts'
+import { createRegisterEndpoint } from '../http/register.ts'
+import { createRegisterManagementEndpoint } from '../http/register-management.ts'
+import { createRevokeEndpoint } from '../http/revoke.ts'
+import { createTokenEndpoint, type TokenPorts } from '../http/token.ts'
+import type { Report } from '../observability/log.ts'
+import type { Clients } from './open-clients.ts'
+import type { Tools } from './open-tools.ts'
+import type { ServerConfig } from '../config/setting.ts'
+
+/** What the endpoints of one process are made from. */
+export interface EndpointParts {
+  config: ServerConfig
+  cookies: LoginCookies
+  runtime: Runtime
+  store: Store
+  provider: SessionProvider
+  sealer: Sealer
+  keeper: SessionKeeper
+  urls: PublicUrls
+  scopes: ScopeCatalogue
+  clients: Clients
+  tools: Tools
+  grantUses: GrantUses
+  readiness: ReadinessChecks
+  isDraining: () => boolean
+  report: Report
+}
+
+/** The endpoint table: everything that is served under BASE_URL, each with the functions it needs. */
+export function createEndpoints(parts: EndpointParts): Endpoint[] {
+  const {
+    config,
+    cookies,
+    runtime,
+    store,
+    provider,
+    sealer,
+    keeper,
+    urls,
+    scopes,
+    clients,
+    tools,
+    grantUses,
+    report,
+  } = parts
+  const codes: AuthorizationCodePorts = {
+    store,
+    sealer,
+    runtime,
+    providerIssuer: provider.issuer,
+    scopes,
+    sessionTtlSeconds: config.sessionTtl,
+    accessTokenTtlSeconds: config.accessTokenTtl,
+    longTokenTtlSeconds: config.longTokenTtl,
+    longTokenClients: config.longTokenClients,
+    reportGrantEnd: ({ id, clientId, user }, reason) =>
+      report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
+  }
+  const registration = {
+    store,
+    runtime,
+    policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
+    issuer: urls.issuer,
+    limitPerHour: config.registrationLimit,
+  }
+  const authentication: ClientAuthenticationPorts = {
+    clients: clients.finder,
+    store,
+    runtime,
+    issuer: urls.issuer,
+    tokenEndpoint: urls.tokenEndpoint,
+    fetchKeys: clients.fetchKeys,
+  }
+  const tokenPorts: TokenPorts = {
+    ...codes,
+    devices: store,
+    authentication,
+    keeper,
+    pace: createRefreshPace(config.accessTokenTtl),
+    grantUse: grantUses,
+    keepClient: createClientKeeper(store),
+  }
+  const login: LoginPorts = {
+    urls,
+    appUrl: config.appUrl,
+    appName: config.appName,
+    clients: clients.finder,
+    registrations: store,
+    codes,
+    devices: store,
+    signIn: {
+      store,
+      provider,
+      sealer,
+      runtime,
+      callbackUrl: `${urls.issuer}/oauth/callback`,
+      limitPerMinute: config.signInLimit,
+    },
+    cookies,
+  }
+  const callers: CallerPorts = {
+    resource: urls.resource,
+    store,
+    keeper,
+    provider,
+    runtime,
+    scopes,
+    // A provider whose tokens cannot be verified here has no cookie either.
+    sessionTokens: config.sessionTokens && provider.verify !== undefined,
+    cookieName: config.cookieName,
+    checkSeconds: config.sessionCheck,
+  }
+  const endpoints = [
+    ...createMetadataEndpoints(urls, {
+      scopes,
+      resourceName: config.appName,
+      registration: config.registration,
+      clientDocuments: config.clientDocuments,
+    }),
+    ...(config.registration
+      ? [
+          createRegisterEndpoint(urls.basePath, registration),
+          createRegisterManagementEndpoint(urls.basePath, { ...registration, clients: clients.finder }),
+        ]
+      : []),
+    createAuthorizeEndpoint(login),
+    createCallbackEndpoint(login),
+    createDevicePageEndpoint(login),
+    createAccountEndpoint({ login, grants: store, storedClients: store }),
+    createTokenEndpoint(urls.basePath, tokenPorts),
+    createRevokeEndpoint(urls.basePath, tokenPorts),
+    createIntrospectEndpoint(urls.basePath, { ...tokenPorts, issuer: urls.issuer }),
+    createDeviceAuthorizationEndpoint(urls.basePath, {
+      ...tokenPorts,
+      issuer: urls.issuer,
+      resource: urls.resource,
+      attempts: store,
+    }),
+    createMcpGate({
+      urls,
+      allowedOrigins: config.allowedOrigins,
+      callers,
+      methods: tools.endpoint.methods,
+      serve: tools.endpoint.handle,
+      scopesOfMessage: tools.scopesOfMessage,
+      grantUse: grantUses,
+    }),
+    ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
+  ]
+  return withDefaultPaths(endpoints, urls.basePath)
+}

@@ -1,0 +1,48 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { clientPolicy, readConfiguredClients, readDocumentCopies } from '../config/client-file.ts'
+import { limitFetches } from '../core/client-fetch-limit.ts'
+import { createClientFinder } from '../core/client-finder.ts'
+import { createClientKeySource, type FetchClientKeys } from '../core/client-keys.ts'
+import type { ClientMetadataPolicy } from '../core/client-metadata.ts'
+import type { ClientFinder, ClientStore } from '../core/client.ts'
+import { createGuardedFetch } from '../fetch/guarded-fetch.ts'
+import type { ServerConfig } from '../config/setting.ts'
+import { version } from '../config/version.ts'
+
+/** Clients of every kind, and what they may say about themselves. */
+export interface Clients {
+  finder: ClientFinder
+  fetchKeys: FetchClientKeys
+  policy: ClientMetadataPolicy
+}
+
+/**
+ * Everything by which clients become known under `config`. The operator's files are read here, once; throws `ConfigError`
+ * with their faults. Documents and keys are fetched by sockets of their own, never by the runtime's `fetch`.
+ */
+export function openClients(
+  config: ServerConfig,
+  runtime: Pick<Runtime, 'now'>,
+  store: ClientStore,
+  report: (event: string, fields?: Record<string, unknown>) => void,
+): Clients {
+  const policy = clientPolicy(config)
+  const { clientDocumentHosts: hosts } = config
+  const guarded = createGuardedFetch({
+    userAgent: `drawbridge-server/${version}`,
+    allowLoopback: policy.allowLoopback,
+    ownUrl: config.baseUrl,
+  })
+  const fetch = limitFetches(guarded, runtime)
+  const copies = readDocumentCopies(config)
+  return {
+    policy,
+    finder: createClientFinder({
+      configured: readConfiguredClients(config, runtime.now()),
+      store,
+      runtime,
+      documents: config.clientDocuments ? { store, fetch, policy, copies, report, hosts } : undefined,
+    }),
+    fetchKeys: createClientKeySource({ fetch, runtime }),
+  }
+}

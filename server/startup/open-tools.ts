@@ -1,0 +1,91 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { reservedScopes } from '../core/scope.ts'
+import type { Sealer } from '../core/seal.ts'
+import type { McpEndpoint } from '../mcp/endpoint-config.ts'
+import { createMcpEndpoint } from '../mcp/endpoint.ts'
+import { notesTools } from '../mcp/notes-tools.ts'
+import { createToolContexts } from '../mcp/tool-context.ts'
+import type { ModuleStop, ToolModule } from '../mcp/tool-module.ts'
+import { createScopesOfMessage, type ScopesOfMessage } from '../mcp/tool-scope.ts'
+import { whoamiTool } from '../mcp/whoami-tool.ts'
+import type { Report } from '../observability/log.ts'
+import type { ServerConfig } from '../config/setting.ts'
+import { openToolModule } from './tool-module.ts'
+import { version } from '../config/version.ts'
+
+/** The tools of one process, and what serves them. */
+export interface Tools {
+  endpoint: McpEndpoint
+  scopesOfMessage: ScopesOfMessage
+  /** Resolves when what the module does at the start is done, and rejects when that failed. */
+  started: Promise<unknown>
+  /** Ends the streams and whatever the module began. Never rejects. */
+  close(): Promise<void>
+}
+
+/** The module that is served when TOOLS names none. */
+export function defaultToolModule(config: Pick<ServerConfig, 'provider'>): ToolModule {
+  return {
+    instructions: 'Tools of the web app, called as the user who signed in. Start with whoami.',
+    tools: config.provider === 'embedded' ? [whoamiTool, ...notesTools] : [whoamiTool],
+  }
+}
+
+/** What {@link openTools} needs. */
+export interface ToolsPorts {
+  config: Pick<ServerConfig, 'providerUrl' | 'providerKey'>
+  runtime: Runtime
+  /** Seals what clients carry for a call that waits for their input. */
+  sealer: Sealer
+  /** URL of the protected resource metadata. */
+  resourceMetadata: string
+  report: Report
+}
+
+/** Checks a tool module, prepares what it offers and lets it start. Throws `ToolModuleError` with every fault. */
+export function openTools(module: ToolModule, ports: ToolsPorts): Tools {
+  const { config, runtime, sealer, resourceMetadata, report } = ports
+  const { definitions, ...opened } = openToolModule(module, reservedScopes, (tool, error) =>
+    report('tool_failed', { tool, error }),
+  )
+  const endpoint = createMcpEndpoint({
+    serverInfo: { name: 'drawbridge', title: 'Drawbridge', version, ...opened.serverInfo },
+    instructions: opened.instructions ?? 'Tools of the web app, called as the user who signed in.',
+    tools: definitions,
+    module: opened,
+    notifies: opened.start !== undefined,
+    sealer,
+    runtime,
+    resourceMetadata,
+    contexts: createToolContexts({
+      runtime,
+      providerOrigin: new URL(config.providerUrl).origin,
+      providerKey: config.providerKey,
+    }),
+    report: (event, error) => report(event, { error }),
+  })
+  const starting = startModule(opened, endpoint)
+  starting.catch((error: unknown) => report('tools_not_started', { error }))
+  return {
+    endpoint,
+    scopesOfMessage: createScopesOfMessage(definitions),
+    started: starting,
+    async close() {
+      await endpoint.close()
+      const stop = await starting.catch(() => undefined)
+      try {
+        await stop?.()
+      } catch (error) {
+        report('tools_not_stopped', { error })
+      }
+    },
+  }
+}
+
+/** As a promise, whatever `start` is: it may throw at once. */
+async function startModule(
+  { start }: Pick<ToolModule, 'start'>,
+  { notify }: McpEndpoint,
+): Promise<ModuleStop | undefined> {
+  return (await start?.({ notify })) ?? undefined
+}

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemRuntime } from './system-runtime.ts'
+
+const run = promisify(execFile)
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const program = fileURLToPath(new URL('../../tests/support/server/stalled-calls.ts', import.meta.url))
+
+describe('a time-out', () => {
+  test.each([
+    ['never answers', 'headers'],
+    ['never ends its answer', 'body'],
+  ])('ends a call to a server that %s, whatever is collected meanwhile', async (_what, phase) => {
+    const { stdout } = await run(process.execPath, ['--expose-gc', program, phase])
+    expect(JSON.parse(stdout)).toEqual([
+      'an OpenID provider',
+      'the auth API',
+      'the doctor',
+      'the key set',
+      'the web app',
+    ])
+  })
+
+  test.each([
+    [200, 'text'],
+    [204, ''],
+    [302, 'text'],
+    [304, ''],
+    [404, 'text'],
+    [500, ''],
+  ])('leaves an answer of %i and %j as it is', async (status, body) => {
+    const server = createServer((_request, response) => {
+      response.writeHead(status, { 'x-answer': 'yes', location: '/elsewhere' }).end(body)
+    })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const request = new Request(`http://127.0.0.1:${port}`, { redirect: 'manual' })
+    const answer = await systemRuntime.fetch(request, { signal: AbortSignal.timeout(10_000) })
+    expect([answer.status, answer.headers.get('x-answer'), await answer.text()]).toEqual([
+      status,
+      'yes',
+      body,
+    ])
+  })
+
+  const sources = globSync('**/*.ts', { cwd: folder, exclude: ['dist/**', 'testing/**', '**/*.test.ts'] })
+
+  test.each(sources)('is handed to fetch, and never put into a request: %s', (path) => {
+    const made = argumentsOf('new Request(', readFileSync(folder + path, 'utf8'))
+    expect(made.filter((text) => /\bsignal\b/.test(text))).toEqual([])
+  })
+
+  test('is looked for in the whole of what a request is made of', () => {
+    const text = 'a(new Request(u(1), { b: f(2), signal: s() }), { c })\nnew Request(v), { signal }'
+    expect(argumentsOf('new Request(', text)).toEqual(['u(1), { b: f(2), signal: s() }', 'v'])
+  })
+})
+
+/** What stands between each `opening` in `text` and the parenthesis that closes it. */
+function argumentsOf(opening: string, text: string): string[] {
+  return text.split(opening).slice(1).map(untilClosed)
+}
+
+function untilClosed(text: string): string {
+  let depth = 1
+  for (const { 0: parenthesis, index } of text.matchAll(/[()]/g)) {
+    depth += parenthesis === '(' ? 1 : -1
+    if (depth === 0) return text.slice(0, index)
+  }
+  return text
+}

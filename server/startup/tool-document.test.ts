@@ -1,0 +1,63 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createMcpEndpoint } from '../mcp/endpoint.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
+import { loadToolModule } from './tool-module-file.ts'
+import { openToolModule } from './tool-module.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'drawbridge-document-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const text = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')
+const blocks = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, source = '']) => source)
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+describe('docs/tools.md', () => {
+  it('has an example for each of its sections', () => {
+    expect(blocks.length).toBeGreaterThanOrEqual(8)
+  })
+
+  it.each(blocks.map((source, index) => [index, source] as const))(
+    'example %i is a module that works as it stands',
+    async (index, source) => {
+      writeFileSync(join(folder, `tools-${index}.mjs`), source)
+      const module = await loadToolModule(`tools-${index}.mjs`, folder)
+      const { definitions } = openToolModule(module, [], () => {})
+      const endpoint = createMcpEndpoint(
+        endpointConfigSample(module, undefined, async () => Response.json([])),
+      )
+      const send = async (message: object, headers: Record<string, string> = {}): Promise<unknown> => {
+        const body = { jsonrpc: '2.0', id: 1, ...message }
+        const request = new Request('https://mcp.example/mcp', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept: '*/*', ...headers },
+        })
+        return (await endpoint.handle(request, body, callerSample)).json()
+      }
+      const { result } = (await send(
+        { method: 'tools/list', params: { _meta: meta } },
+        { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' },
+      )) as { result: { tools: { name: string; inputSchema: { properties?: object } }[] } }
+      const listed = definitions.map(({ listing }) => listing.name)
+      expect(result.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(listed))
+      for (const { name, inputSchema } of result.tools) {
+        const properties = Object.keys(inputSchema.properties ?? {})
+        const input = Object.fromEntries(properties.map((key) => [key, key === 'limit' ? 3 : 'a']))
+        const answer = await send({ method: 'tools/call', params: { name, arguments: input } })
+        expect(answer, name).toHaveProperty('result.content')
+        // There is nobody to ask in a test without a session.
+        const isFailed = (answer as { result: { isError?: boolean } }).result.isError === true
+        expect(isFailed, name).toBe(module.asksClient === true)
+      }
+      const stop = await module.start?.({ notify: endpoint.notify })
+      await stop?.()
+      await endpoint.close()
+    },
+  )
+})

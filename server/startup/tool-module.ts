@@ -1,0 +1,150 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tool.ts'
+import type { ToolDeclaration, ToolModule } from '../mcp/tool-module.ts'
+import type { FileFault } from '../config/setting-file.ts'
+import { loadToolModule, thrownText, ToolModuleError } from './tool-module-file.ts'
+
+/** A tool module that was checked, and its plain tools ready to serve. */
+export interface OpenToolModule extends ToolModule {
+  definitions: readonly ToolDefinition[]
+}
+
+/**
+ * Checks `module` and prepares its plain tools. `reserved` are scopes that mean something already. Throws
+ * {@link ToolModuleError} with every fault at once. What the functions do is not checked.
+ */
+export function openToolModule(
+  module: ToolModule,
+  reserved: readonly string[],
+  report: ReportToolFailure,
+): OpenToolModule {
+  const { faults, definitions } = checkToolModule(module, reserved, report)
+  if (faults.length > 0) throw new ToolModuleError(faults)
+  return { ...module, definitions }
+}
+
+function checkToolModule(
+  module: ToolModule,
+  reserved: readonly string[],
+  report: ReportToolFailure,
+): { faults: string[]; definitions: ToolDefinition[] } {
+  const faults = moduleFaults(module, reserved)
+  const tools: unknown = module.tools ?? []
+  if (!Array.isArray(tools)) {
+    return { faults: [...faults, 'tools: must be an array of tools.'], definitions: [] }
+  }
+  const names = new Set<unknown>()
+  const definitions = tools.flatMap((tool: unknown, index) => {
+    const where = `tools[${index}]${isJsonObject(tool) && typeof tool['name'] === 'string' ? ` (${tool['name']})` : ''}`
+    const found = isJsonObject(tool) ? toolFaults(tool, names, module.scopes) : ['must be an object.']
+    if (isJsonObject(tool)) names.add(tool['name'])
+    const opened = found.length === 0 ? open(tool as ToolDeclaration, report) : found
+    if (!Array.isArray(opened)) return [opened]
+    faults.push(...opened.map((fault) => `${where}: ${fault}`))
+    return []
+  })
+  return { faults, definitions }
+}
+
+/** A tool module of a file with the number of its plain tools, or every fault of it. */
+export type ToolModuleReading =
+  | { kind: 'module'; module: ToolModule; toolCount: number }
+  | { kind: 'faulty'; faults: readonly string[] }
+
+/**
+ * Loads and checks the file of TOOLS. What stands at its top level runs; it is not started, and none of its tools is
+ * called. Each fault names the file. Never rejects for what is in the file.
+ */
+export async function readToolModule(path: string, reserved: readonly string[]): Promise<ToolModuleReading> {
+  try {
+    const module = await loadToolModule(path)
+    const { faults, definitions } = checkToolModule(module, reserved, () => {})
+    if (faults.length === 0) return { kind: 'module', module, toolCount: definitions.length }
+    return { kind: 'faulty', faults: faults.map((fault) => `${path}: ${fault}`) }
+  } catch (error) {
+    if (!(error instanceof ToolModuleError)) throw error
+    return { kind: 'faulty', faults: error.faults }
+  }
+}
+
+/** The faults of a tools module as those of its setting; none without a module. */
+export function toolModuleFaults(reading: ToolModuleReading | undefined): FileFault[] {
+  const faults = reading?.kind === 'faulty' ? reading.faults : []
+  const nextStep = 'docs/tools.md says how a tools module is written.'
+  return faults.map((problem) => ({ field: 'tools', problem, nextStep }))
+}
+
+function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {
+  try {
+    const definition = prepareTool(tool, report)
+    const faults = listingFaults(definition.listing)
+    return faults.length > 0 ? faults : definition
+  } catch (error) {
+    return [`${thrownText(error)}.`]
+  }
+}
+
+function moduleFaults(module: ToolModule, reserved: readonly string[]): string[] {
+  if (module.tools === undefined && module.register === undefined) {
+    const names = Object.keys(module)
+    const seen = names.length > 0 ? `exports only ${names.join(', ')}` : 'exports nothing'
+    return [`The module ${seen}. Export tools, an array, or register, a function.`]
+  }
+  const faults = [
+    ...kindFault('instructions', module.instructions, 'string'),
+    ...kindFault('register', module.register, 'function'),
+    ...kindFault('asksClient', module.asksClient, 'boolean'),
+    ...kindFault('start', module.start, 'function'),
+    ...scopeFaults(module.scopes, reserved),
+  ]
+  if (module.serverInfo !== undefined && !isTextRecord(module.serverInfo))
+    faults.push('serverInfo: must be an object with name, title, version or websiteUrl, each a string.')
+  return faults
+}
+
+function kindFault(member: string, value: unknown, kind: 'string' | 'function' | 'boolean'): string[] {
+  if (value === undefined || typeof value === kind) return []
+  return [`${member}: must be a ${kind}, or be left out.`]
+}
+
+function isTextRecord(value: unknown): value is Record<string, string> {
+  return isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string')
+}
+
+function scopeFaults(scopes: unknown, reserved: readonly string[]): string[] {
+  if (scopes === undefined) return []
+  if (!isJsonObject(scopes)) return ['scopes: must be an object of scope: description.']
+  return Object.entries(scopes).flatMap(([name, description]) => {
+    const faults = []
+    // RFC 6749 section 3.3.
+    if (!/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(name))
+      faults.push(`scopes["${name}"]: a scope is printable ASCII without blanks, quotes and backslashes.`)
+    if (reserved.includes(name))
+      faults.push(`scopes["${name}"]: this name is taken. Choose another, such as ${name}:more.`)
+    if (typeof description !== 'string' || description.trim() === '')
+      faults.push(
+        `scopes["${name}"]: needs a text that says what it allows; people read it on the login page.`,
+      )
+    return faults
+  })
+}
+
+function toolFaults(
+  tool: Record<string, unknown>,
+  names: ReadonlySet<unknown>,
+  scopes: ToolModule['scopes'],
+): string[] {
+  const { name, call, scope } = tool
+  const faults = []
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name))
+    faults.push('name: must be 1 to 128 letters, digits, _, - or dots.')
+  if (names.has(name)) faults.push('name: another tool has it. Rename one of them.')
+  if (typeof call !== 'function')
+    faults.push('call: must be a function (input, context) that answers a result.')
+  if (
+    scope !== undefined &&
+    (typeof scope !== 'string' || !isJsonObject(scopes) || !Object.hasOwn(scopes, scope))
+  )
+    faults.push(`scope: ${JSON.stringify(scope)} is not one of scopes. Add it there with what it allows.`)
+  return faults
+}

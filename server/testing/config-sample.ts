@@ -1,7 +1,0 @@
-import { createConfig } from '../config.ts'
-import type { ServerConfig } from '../setting.ts'
-
-/** The configuration that is in force when nothing is set, with `overrides` put in unchecked. */
-export function configSample(overrides: Partial<ServerConfig> = {}): ServerConfig {
-  return { ...createConfig({}, { production: false }), ...overrides }
-}

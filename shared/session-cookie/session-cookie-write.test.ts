@@ -1,0 +1,365 @@
+import {
+  combineChunks,
+  createBrowserClient,
+  createChunks,
+  createServerClient,
+  isChunkLike,
+  stringFromBase64URL,
+  stringToBase64URL,
+} from '@supabase/ssr'
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+
+import { encodeBase64url, encodeUtf8 } from '../base64url.ts'
+import { defaultSessionCookieName } from './session-cookie-name.ts'
+import type { WireCookie } from './cookie-header.ts'
+import { readSessionCookie, staleSessionCookies, writeSessionCookies } from './session-cookie.ts'
+
+// What these tests call the library is `@supabase/ssr` 0.12.7 itself, over a jar that keeps wire values.
+
+const projectUrl = 'https://abcdefghijklmnopqrst.supabase.co'
+const name = defaultSessionCookieName(projectUrl)
+const now = 1_800_000_000
+const base64Json = (value: unknown): string => encodeBase64url(encodeUtf8(JSON.stringify(value)))
+
+interface Session {
+  access_token: string
+  token_type: 'bearer'
+  expires_in: number
+  expires_at: number
+  refresh_token: string
+  user: { id: string; user_metadata: Record<string, string> }
+}
+
+function makeSession(metadata: string, exp = 4_102_444_800): Session {
+  const user = { id: 'u1', aud: 'authenticated', app_metadata: {}, user_metadata: { full_name: metadata } }
+  const claims = { sub: 'u1', aud: 'authenticated', exp }
+  const accessToken = `${base64Json({ alg: 'HS256', typ: 'JWT' })}.${base64Json(claims)}.c2lnbmF0dXJl`
+  const times = { expires_in: 3600, expires_at: exp }
+  return { access_token: accessToken, token_type: 'bearer', ...times, refresh_token: 'refresh-1', user }
+}
+
+/** Text of mixed alphabets whose repetition makes sessions of up to `maximum` JSON characters. */
+const metadata = (maximum: number): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      fc.string({
+        unit: fc.constantFrom('a', '%', '"', '\\', 'é', '漢', '😀', '\n', '+', ' ', '\ud800'),
+        minLength: 1,
+        maxLength: 9,
+      }),
+      fc.nat(maximum),
+    )
+    .map(([unit, length]) => unit.repeat(Math.ceil(length / JSON.stringify(unit).length)))
+
+/** A browser's jar: wire values by name, deletion by max-age, percent-encoding at the edge. */
+function createJar(initial: readonly WireCookie[] = []) {
+  const jar = new Map(initial.map((cookie) => [cookie.name, cookie.value]))
+  return {
+    wire: (): WireCookie[] => Array.from(jar, ([key, value]) => ({ name: key, value })),
+    getAll: () => Array.from(jar, ([key, value]) => ({ name: key, value: decodeURIComponent(value) })),
+    setAll: (cookies: { name: string; value: string; options: { maxAge?: number } }[]) => {
+      for (const cookie of cookies) {
+        if (cookie.options.maxAge === 0) jar.delete(cookie.name)
+        else jar.set(cookie.name, encodeURIComponent(cookie.value))
+      }
+    },
+  }
+}
+
+type Jar = ReturnType<typeof createJar>
+
+/** The library's server or browser client; its only network call is for the user of a token. */
+function createClient(
+  side: 'server' | 'browser',
+  jar: Jar,
+  session: Session,
+  cookieEncoding: 'base64url' | 'raw',
+) {
+  const options = {
+    cookies: { getAll: jar.getAll, setAll: jar.setAll },
+    cookieEncoding,
+    global: { fetch: () => Promise.resolve(Response.json(session.user)) },
+    auth: { autoRefreshToken: false, detectSessionInUrl: false },
+  }
+  return side === 'server'
+    ? createServerClient(projectUrl, 'anon', options)
+    : createBrowserClient(projectUrl, 'anon', { ...options, isSingleton: false })
+}
+
+async function writeWithLibrary(
+  side: 'server' | 'browser',
+  jar: Jar,
+  session: Session,
+  encoding: 'base64url' | 'raw' = 'base64url',
+): Promise<void> {
+  const { error } = await createClient(side, jar, session, encoding).auth.setSession(session)
+  expect(error).toBeNull()
+}
+
+const read = (cookies: readonly WireCookie[]): ReturnType<typeof readSessionCookie> =>
+  readSessionCookie(cookies, { name, now })
+
+const reading = (session: Session): object => ({
+  kind: 'session',
+  accessToken: session.access_token,
+  expiresAt: session.expires_at,
+  expired: session.expires_at <= now,
+})
+
+const wireLength = (cookies: readonly WireCookie[]): number =>
+  cookies.reduce((sum, cookie) => sum + cookie.value.length, 0)
+
+describe('writeSessionCookies', () => {
+  test.each([
+    ['a small session is one cookie', 100, 7 + 134, [name]],
+    ['3179 characters are one cookie', 2379, 3179, [name]],
+    ['one byte more makes two', 2380, 3181, [`${name}.0`, `${name}.1`]],
+  ])('%s', (_rule, jsonLength, valueLength, names) => {
+    const session = { access_token: 'x'.repeat(jsonLength - '{"access_token":""}'.length) }
+    const cookies = writeSessionCookies(session, { name })
+    expect(cookies.map((cookie) => cookie.name)).toEqual(names)
+    expect(wireLength(cookies)).toBe(valueLength)
+  })
+
+  test('all chunks but the last are full, and only the first is marked', () => {
+    const cookies = writeSessionCookies(makeSession('x'.repeat(9000)), { name: 'custom.name' })
+    expect(cookies.map((cookie) => cookie.name)).toEqual([0, 1, 2, 3].map((index) => `custom.name.${index}`))
+    expect(cookies.slice(0, -1).map((cookie) => cookie.value.length)).toEqual([3180, 3180, 3180])
+    expect(cookies.map((cookie) => cookie.value.startsWith('base64-'))).toEqual([true, false, false, false])
+  })
+
+  test('values are cookie characters only (RFC 6265 section 4.1.1)', () => {
+    for (const cookie of writeSessionCookies(makeSession('"; ,\\é😀\0'.repeat(500)), { name })) {
+      expect(cookie.value).toMatch(/^[A-Za-z0-9\-_]+$/)
+    }
+  })
+
+  it('makes byte for byte what the library makes, up to 30 chunks', () => {
+    let largest = 0
+    fc.assert(
+      fc.property(metadata(71_000), (text) => {
+        const session = makeSession(text)
+        const written = writeSessionCookies(session, { name })
+        largest = Math.max(largest, written.length)
+        expect(written).toEqual(createChunks(name, `base64-${stringToBase64URL(JSON.stringify(session))}`))
+      }),
+      { numRuns: 60, examples: [['x'.repeat(71_000)], ['']] },
+    )
+    expect(largest).toBeGreaterThanOrEqual(30)
+  })
+
+  it('is read back by the library’s own reader, member by member', async () => {
+    await fc.assert(
+      fc.asyncProperty(metadata(60_000), async (text) => {
+        const session = makeSession(text)
+        const jar = new Map(
+          writeSessionCookies(session, { name }).map((cookie) => [cookie.name, cookie.value]),
+        )
+        const joined = (await combineChunks(name, (chunk) => Promise.resolve(jar.get(chunk)))) ?? ''
+        const parsed: unknown = JSON.parse(stringFromBase64URL(joined.replace('base64-', '')))
+        expect(parsed).toEqual(JSON.parse(JSON.stringify(session)))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test.each(['server', 'browser'] as const)('a %s client is signed in by the cookies', async (side) => {
+    await fc.assert(
+      fc.asyncProperty(metadata(60_000), async (text) => {
+        const session = makeSession(text)
+        const jar = createJar(writeSessionCookies(session, { name }))
+        const { data, error } = await createClient(side, jar, session, 'base64url').auth.getSession()
+        expect(error).toBeNull()
+        expect(data.session?.access_token).toBe(session.access_token)
+        expect(data.session?.refresh_token).toBe(session.refresh_token)
+        expect(data.session?.expires_at).toBe(session.expires_at)
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+describe('what the library writes is read', () => {
+  test.each([
+    ['server', 'base64url', 71_000],
+    ['browser', 'base64url', 71_000],
+    ['server', 'raw', 9000],
+    ['browser', 'raw', 9000],
+  ] as const)('%s client, %s', async (side, encoding, size) => {
+    let largest = 0
+    await fc.assert(
+      fc.asyncProperty(metadata(size), async (text) => {
+        const session = makeSession(text)
+        const jar = createJar()
+        await writeWithLibrary(side, jar, session, encoding)
+        largest = Math.max(largest, jar.wire().length)
+        const tooLarge = jar.wire().length > 32
+        expect(read(jar.wire())).toEqual(
+          tooLarge ? { kind: 'invalid', reason: 'too-large' } : reading(session),
+        )
+      }),
+      { numRuns: 10, examples: [['x'.repeat(size)]] },
+    )
+    if (encoding === 'base64url') expect(largest).toBeGreaterThanOrEqual(30)
+  })
+
+  test('after sign-out nothing is there', async () => {
+    const jar = createJar()
+    const session = makeSession('x'.repeat(8000))
+    await writeWithLibrary('browser', jar, session)
+    await createClient('browser', jar, session, 'base64url').auth.signOut({ scope: 'local' })
+    expect(read(jar.wire())).toEqual({ kind: 'absent' })
+  })
+})
+
+describe('staleSessionCookies', () => {
+  const written = [
+    { name: 'k.0', value: 'a' },
+    { name: 'k.1', value: 'b' },
+  ]
+
+  test.each<[string, string[], WireCookie[], string[]]>([
+    ['nothing is there', [], written, []],
+    ['what is written stays', ['k.0', 'k.1'], written, []],
+    ['longer tail', ['k.0', 'k.1', 'k.2', 'k.3'], written, ['k.2', 'k.3']],
+    ['the un-chunked value beside new chunks', ['k', 'k.0'], written, ['k']],
+    ['old chunks beside a new un-chunked value', ['k.0', 'k.1'], [{ name: 'k', value: 'a' }], ['k.0', 'k.1']],
+    ['chunks after a gap as well', ['k.0', 'k.9', 'k.31'], written, ['k.9', 'k.31']],
+    ['neighbours stay', ['k-code-verifier', 'k-user', 'k.', 'k.01', 'k.a', 'kk', 'K', 'other'], written, []],
+    ['each name once', ['k.5', 'k.5'], written, ['k.5']],
+    ['sign-out removes everything', ['k', 'k.0', 'x', 'k.1'], [], ['k', 'k.0', 'k.1']],
+    ['awkward names', ['__proto__', 'constructor', 'k.2'], written, ['k.2']],
+  ])('%s', (_rule, present, cookies, stale) => {
+    expect(staleSessionCookies(present, cookies, { name: 'k' })).toEqual(stale)
+  })
+
+  test.each([
+    ['shrinks', 9000, 10],
+    ['shrinks within chunks', 20_000, 5000],
+    ['grows', 10, 9000],
+    ['keeps its size', 9000, 9000],
+  ])('deletes what the library deletes when a session %s', async (_how, before, after) => {
+    const jar = createJar()
+    await writeWithLibrary('browser', jar, makeSession('a'.repeat(before)))
+    const present = jar.wire().map((cookie) => cookie.name)
+    const session = makeSession('b'.repeat(after))
+    await writeWithLibrary('browser', jar, session)
+    const left = new Set(jar.wire().map((cookie) => cookie.name))
+    const cookies = writeSessionCookies(session, { name })
+    expect(new Set(staleSessionCookies(present, cookies, { name }))).toEqual(
+      new Set(present.filter((key) => !left.has(key))),
+    )
+  })
+
+  it('agrees with the library on what a chunk is', () => {
+    const awkward = fc.string({ unit: fc.constantFrom('k', '.', '0', '1', '-', 'x'), maxLength: 6 })
+    fc.assert(
+      fc.property(awkward, (key) => {
+        expect(staleSessionCookies([key], [], { name: 'k' }).length === 1).toBe(isChunkLike(key, 'k'))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('leaves exactly the written cookies of the session', () => {
+    fc.assert(
+      fc.property(fc.nat(12), fc.nat(12), (before, after) => {
+        const jar = new Map(
+          writeSessionCookies(makeSession('a'.repeat(before * 2000)), { name }).map((cookie) => [
+            cookie.name,
+            cookie.value,
+          ]),
+        )
+        const session = makeSession('b'.repeat(after * 2000))
+        const cookies = writeSessionCookies(session, { name })
+        for (const stale of staleSessionCookies([...jar.keys()], cookies, { name })) jar.delete(stale)
+        for (const cookie of cookies) jar.set(cookie.name, cookie.value)
+        expect(jar.size).toBe(cookies.length)
+        expect(read(Array.from(jar, ([key, value]) => ({ name: key, value })))).toEqual(reading(session))
+      }),
+    )
+  })
+})
+
+/** Every layout a release of the client libraries has written, as cookies on the wire. */
+const historicalForms: Record<string, (session: Session) => WireCookie[]> = {
+  'auth-helpers to 0.3: list, percent-encoded, one cookie': (session) => [
+    { name, value: encodeURIComponent(JSON.stringify(listOf(session))) },
+  ],
+  'auth-helpers-shared 0.6 and 0.7: list, cut before encoding': (session) => {
+    const characters = Array.from(JSON.stringify(listOf(session)))
+    const count = Math.ceil(characters.length / 3180)
+    return numbered(
+      Array.from({ length: count }, (_, at) => characters.slice(at * 3180, (at + 1) * 3180).join('')),
+    )
+  },
+  'ssr 0.0.10 to 0.3, and raw later: JSON, cut after encoding': (session) =>
+    onWire(createChunks(name, JSON.stringify(session))),
+  'ssr 0.4 and later: base64url': (session) =>
+    onWire(createChunks(name, `base64-${stringToBase64URL(JSON.stringify(session))}`)),
+  'ssr 0.6.0 in browsers: length and JSON': (session) => {
+    const json = JSON.stringify(session)
+    return onWire(createChunks(name, `base64l-${json.length.toString(36)}-${json}`))
+  },
+  'ssr 0.6.0 on servers: length of the JSON and base64url': (session) => {
+    const json = JSON.stringify(session)
+    return onWire(createChunks(name, `base64l-${json.length.toString(36)}-${stringToBase64URL(json)}`))
+  },
+  'standard base64 with padding, percent-encoded': (session) => {
+    const url = stringToBase64URL(JSON.stringify(session))
+    const padded = url
+      .replaceAll('-', '+')
+      .replaceAll('_', '/')
+      .padEnd(Math.ceil(url.length / 4) * 4, '=')
+    return onWire(createChunks(name, `base64-${padded}`))
+  },
+  'each cookie quoted by a framework': (session) =>
+    writeSessionCookies(session, { name }).map((cookie) => ({
+      name: cookie.name,
+      value: `"${cookie.value}"`,
+    })),
+  'without the user, which stays in the browser': ({ user: _user, ...session }) =>
+    writeSessionCookies(session, { name }),
+}
+
+function listOf(session: Session): unknown[] {
+  return [session.access_token, session.refresh_token, 'provider', null, [session.user.user_metadata]]
+}
+
+function onWire(cookies: readonly WireCookie[]): WireCookie[] {
+  return cookies.map((cookie) => ({ name: cookie.name, value: encodeURIComponent(cookie.value) }))
+}
+
+function numbered(values: readonly string[]): WireCookie[] {
+  if (values.length === 1) return onWire([{ name, value: values[0] ?? '' }])
+  return onWire(values.map((value, index) => ({ name: `${name}.${index}`, value })))
+}
+
+describe('every historical form is read', () => {
+  test.each(Object.entries(historicalForms))('%s', (_form, encode) => {
+    fc.assert(
+      fc.property(metadata(12_000), (text) => {
+        // Lone surrogates reach a cookie escaped by JSON.stringify, never as such.
+        const session = makeSession(text)
+        const cookies = encode(session)
+        fc.pre(wireLength(cookies) <= 131_072 && cookies.length <= 32)
+        expect(read(cookies)).toEqual(reading(session))
+        expect(read(cookies.toReversed())).toEqual(reading(session))
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test.each(Object.entries(historicalForms))('%s, over a longer expired session', (_form, encode) => {
+    fc.assert(
+      fc.property(fc.nat(20_000), fc.nat(20_000), (first, second) => {
+        const old = encode(makeSession('old'.repeat(Math.max(first, second) / 3), now - 100))
+        const session = makeSession('n'.repeat(Math.min(first, second)))
+        const jar = new Map([...old, ...encode(session)].map((cookie) => [cookie.name, cookie.value]))
+        expect(read(Array.from(jar, ([key, value]) => ({ name: key, value })))).toEqual(reading(session))
+      }),
+      { numRuns: 20 },
+    )
+  })
+})

@@ -1,0 +1,670 @@
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+
+import { encodeBase64url, encodeUtf8 } from '../base64url.ts'
+import { findSessionCookieNames } from './session-cookie-name.ts'
+import { parseCookieHeader } from './cookie-header.ts'
+import type { WireCookie } from './cookie-header.ts'
+import { readSessionCookie } from './session-cookie.ts'
+import type { InvalidSessionReason } from './session-cookie.ts'
+import file from '../vectors/session-cookies.json' with { type: 'json' }
+
+const name = 'sb-abc-auth-token'
+const now = 1_800_000_000
+const base64 = (text: string): string => encodeBase64url(encodeUtf8(text))
+const base64Json = (value: unknown): string => base64(JSON.stringify(value))
+const jwt = (claims: object): string => `${base64Json({ alg: 'HS256' })}.${base64Json(claims)}.c2ln`
+const chunks = (value: string, size: number, base = name): WireCookie[] =>
+  Array.from({ length: Math.ceil(value.length / size) }, (_, index) => ({
+    name: `${base}.${index}`,
+    value: value.slice(index * size, (index + 1) * size),
+  }))
+const read = (cookies: readonly WireCookie[]): ReturnType<typeof readSessionCookie> =>
+  readSessionCookie(cookies, { name, now })
+const readValue = (value: string): ReturnType<typeof readSessionCookie> => read([{ name, value }])
+const session = (accessToken: string, expiresAt?: number, expired = false): object => ({
+  kind: 'session',
+  accessToken,
+  expiresAt,
+  expired,
+})
+const invalid = (reason: InvalidSessionReason): object => ({ kind: 'invalid', reason })
+
+describe('the vectors: jars left by the client libraries, and hand-made ones', () => {
+  it('has all 41', () => {
+    expect(file.vectors).toHaveLength(41)
+  })
+
+  const readVector = (cookies: readonly WireCookie[], cookieName: string): object => {
+    const reading = readSessionCookie(cookies, { name: cookieName, now: file.meta.now })
+    if (reading.kind !== 'session') return { error: reading.kind }
+    const { accessToken, expiresAt, expired } = reading
+    return { access_token: accessToken, expires_at: expiresAt, expired }
+  }
+
+  test.each(file.vectors.map((vector) => [vector.id, vector] as const))('%s', (_id, vector) => {
+    expect(readVector(vector.cookies, vector.cookie_name)).toEqual(vector.expect)
+    // The same jar as a request header: parsing must not change what is read.
+    const header = vector.cookies.map((cookie) => `${cookie.name}=${cookie.value}`).join('; ')
+    expect(readVector(parseCookieHeader(header), vector.cookie_name)).toEqual(vector.expect)
+  })
+
+  const listed = file.vectors.filter((vector) => vector.all_sessions !== undefined)
+
+  test.each(listed.map((vector) => [vector.id, vector] as const))('all sessions of %s', (_id, vector) => {
+    const found = findSessionCookieNames(vector.cookies.map((cookie) => cookie.name)).flatMap((cookie) => {
+      const reading = readSessionCookie(vector.cookies, { name: cookie.name, now: file.meta.now })
+      return reading.kind === 'session'
+        ? [{ project_ref: cookie.projectRef, access_token: reading.accessToken }]
+        : []
+    })
+    expect(found).toEqual(vector.all_sessions)
+  })
+
+  test('no reading holds a refresh or provider token', () => {
+    for (const vector of file.vectors) {
+      const reading = readSessionCookie(vector.cookies, { name: vector.cookie_name, now: file.meta.now })
+      expect(['accessToken,expired,expiresAt,kind', 'kind', 'kind,reason']).toContain(
+        Object.keys(reading).toSorted().join(','),
+      )
+    }
+  })
+})
+
+describe('rule 1: which cookies count', () => {
+  const good = JSON.stringify({ access_token: 't' })
+
+  test.each<[string, WireCookie[], object]>([
+    ['no cookies', [], { kind: 'absent' }],
+    ['other names only', [{ name: 'other', value: good }], { kind: 'absent' }],
+    ['another case of the name', [{ name: name.toUpperCase(), value: good }], { kind: 'absent' }],
+    ['a name that only starts alike', [{ name: `${name}-code-verifier`, value: good }], { kind: 'absent' }],
+    ['a name that only ends alike', [{ name: `x${name}`, value: good }], { kind: 'absent' }],
+    ['chunk names with leading zeros', [{ name: `${name}.00`, value: good }], { kind: 'absent' }],
+    ['chunk names with a sign', [{ name: `${name}.+0`, value: good }], { kind: 'absent' }],
+    ['chunk names in other digits', [{ name: `${name}.٠`, value: good }], { kind: 'absent' }],
+    ['a dot in the name is no wildcard', [{ name: name.replace('-', '.'), value: good }], { kind: 'absent' }],
+    ['an empty value', [{ name, value: '' }], { kind: 'absent' }],
+    ['empty chunks', [{ name: `${name}.0`, value: '' }], { kind: 'absent' }],
+    [
+      'an empty chunk ends the run',
+      [
+        { name: `${name}.0`, value: good },
+        { name: `${name}.1`, value: '' },
+      ],
+      session('t'),
+    ],
+    ['a quoted empty value is there, but no session', [{ name, value: '""' }], invalid('malformed')],
+  ])('%s', (_rule, cookies, reading) => {
+    expect(read(cookies)).toEqual(reading)
+  })
+
+  test.each([
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    '',
+    '.',
+    'a.0',
+    '[::1]',
+    '__Secure-a.b',
+  ])('a cookie may be called %j', (awkward) => {
+    const options = { name: awkward, now }
+    expect(readSessionCookie([], options)).toEqual({ kind: 'absent' })
+    expect(readSessionCookie([{ name: awkward, value: good }], options)).toEqual(session('t'))
+    expect(readSessionCookie(chunks(good, 5, awkward), options)).toEqual(session('t'))
+    expect(read([{ name: awkward, value: 'x' }])).toEqual({ kind: 'absent' })
+  })
+})
+
+describe('rule 2: quotes and percent-encoding of one value', () => {
+  const token = '{"access_token":"a%b+c"}'
+
+  test.each<[string, string, object]>([
+    ['plain JSON', '{"access_token":"t"}', session('t')],
+    ['percent-encoded JSON', encodeURIComponent(token), session('a%b+c')],
+    ['one pair of quotes', `"${encodeURIComponent(token)}"`, session('a%b+c')],
+    ['two pairs of quotes', '""{"access_token":"t"}""', invalid('malformed')],
+    ['half a pair', '"{"access_token":"t"}', invalid('malformed')],
+    ['a lone quote', '"', invalid('malformed')],
+    ['a stray % leaves the text as it is', token, session('a%b+c')],
+    ['plus is no space', '{"access_token":"a+b"}', session('a+b')],
+    ['a plus in percent-encoded text is no space', '%7B%22access_token%22:%22a+b%22%7D', session('a+b')],
+    ['decoding happens once', encodeURIComponent('{"access_token":"a%2Bb"}'), session('a%2Bb')],
+    ['quotes inside the encoding stay', '%22%7B%7D%22', invalid('malformed')],
+    ['percent-encoded bytes that are no UTF-8', '%FF{"access_token":"t"}', invalid('malformed')],
+  ])('%s', (_rule, value, reading) => {
+    expect(readValue(value)).toEqual(reading)
+  })
+
+  test('Spec 5.3: is applied to each chunk, before joining', () => {
+    const cookies = [
+      { name: `${name}.0`, value: `"${encodeURIComponent('{"access_')}"` },
+      { name: `${name}.1`, value: 'token":"100%25"}' },
+    ]
+    expect(read(cookies)).toEqual(session('100%'))
+  })
+})
+
+describe('rule 3: candidates and their order', () => {
+  const expired = (token: string): string => JSON.stringify({ access_token: token, expires_at: now - 10 })
+  const current = (token: string): string => JSON.stringify({ access_token: token, expires_at: now + 10 })
+
+  test('an un-chunked value goes before chunks', () => {
+    const cookies = [...chunks(current('chunked'), 10), { name, value: current('whole') }]
+    expect(read(cookies)).toEqual(session('whole', now + 10))
+  })
+
+  test('un-chunked values in the order sent', () => {
+    const cookies = ['first', 'second'].map((token) => ({ name, value: current(token) }))
+    expect(read(cookies)).toEqual(session('first', now + 10))
+  })
+
+  test('Spec 5.3: chunks in numeric order, whatever the order sent', () => {
+    const value = current('x'.repeat(100))
+    const cookies = chunks(value, 10)
+    expect(cookies.length).toBeGreaterThan(10)
+    expect(read(cookies.toReversed())).toEqual(session('x'.repeat(100), now + 10))
+    expect(read(cookies.toSorted((a, b) => (a.name < b.name ? -1 : 1)))).toEqual(
+      session('x'.repeat(100), now + 10),
+    )
+  })
+
+  test('chunks after a gap do not count', () => {
+    const cookies = [...chunks(current('t'), 20), { name: `${name}.9`, value: 'x' }]
+    expect(read(cookies)).toEqual(session('t', now + 10))
+  })
+
+  test('a longer old session leaves chunks behind: a prefix is the session', () => {
+    for (const encode of [String, (text: string) => `base64-${base64(text)}`]) {
+      const old = chunks(encode(expired('old'.repeat(100))), 30)
+      const fresh = chunks(encode(current('new')), 30)
+      expect(old.length).toBeGreaterThan(fresh.length)
+      expect(read([...fresh, ...old.slice(fresh.length)])).toEqual(session('new', now + 10))
+    }
+  })
+
+  test('a prefix ends at the end of a chunk, not inside one', () => {
+    const value = `${current('t')}x`
+    expect(read(chunks(value, value.length))).toEqual(invalid('malformed'))
+    expect(read(chunks(value, value.length - 1))).toEqual(session('t', now + 10))
+    const encoded = `base64-${base64(value)}`
+    expect(read(chunks(encoded, encoded.length))).toEqual(invalid('malformed'))
+  })
+
+  test('duplicated chunks: a run of first, of second, of third occurrences', () => {
+    const sets = ['one', 'two', 'six', 'ten'].map((token) => chunks(current(token), 20))
+    const corrupt = (set: WireCookie[]): WireCookie[] => set.map((cookie) => ({ ...cookie, value: '!' }))
+    const [one = [], two = [], six = [], ten = []] = sets
+    expect(read([...one, ...two, ...six])).toEqual(session('one', now + 10))
+    expect(read([...corrupt(one), ...two, ...six])).toEqual(session('two', now + 10))
+    expect(read([...corrupt(one), ...corrupt(two), ...six])).toEqual(session('six', now + 10))
+    expect(read([...corrupt(one), ...corrupt(two), ...corrupt(six), ...ten])).toEqual(invalid('malformed'))
+  })
+
+  test('a chunk with fewer occurrences gives its last', () => {
+    const value = current('t')
+    const [head, tail] = [value.slice(0, 9), value.slice(9)]
+    const [zero, one] = [`${name}.0`, `${name}.1`]
+    expect(
+      read([
+        { name: zero, value: head },
+        { name: one, value: '!' },
+        { name: one, value: tail },
+      ]),
+    ).toEqual(session('t', now + 10))
+    expect(
+      read([
+        { name: zero, value: '!' },
+        { name: zero, value: head },
+        { name: one, value: '!' },
+        { name: one, value: '?' },
+        { name: one, value: tail },
+      ]),
+    ).toEqual(session('t', now + 10))
+  })
+})
+
+describe('Spec 5.3: rule 4: decoding one candidate', () => {
+  const json = '{"access_token":"tökén😀"}'
+  const standard = (text: string): string => {
+    const url = base64(text)
+    return url
+      .replaceAll('-', '+')
+      .replaceAll('_', '/')
+      .padEnd(Math.ceil(url.length / 4) * 4, '=')
+  }
+
+  test.each<[string, string, object]>([
+    ['base64url', `base64-${base64(json)}`, session('tökén😀')],
+    ['standard base64 with padding', `base64-${standard(json)}`, session('tökén😀')],
+    ['white space inside', `base64-${base64(json).replaceAll(/.{5}/g, '$& ')}`, session('tökén😀')],
+    ['white space around the JSON', `base64-${base64(` \n${json}\t\r\n `)}`, session('tökén😀')],
+    ['white space around plain JSON', ` ${json} `, session('tökén😀')],
+    ['length prefix and JSON', `base64l-zz-${json}`, session('tökén😀')],
+    ['length prefix and base64', `base64l-1-${base64(json)}`, session('tökén😀')],
+    ['length prefix and a list: the list is no base64', 'base64l-1-["t"]', invalid('malformed')],
+    ['a length that is no number is not checked', `base64l-zzzzzzzz-${json}`, session('tökén😀')],
+    ['a length prefix without length', `base64l--${base64(json)}`, invalid('malformed')],
+    ['a length prefix in upper case', `base64l-A-${base64(json)}`, invalid('malformed')],
+    ['the prefix is case-sensitive', `Base64-${base64(json)}`, invalid('malformed')],
+    ['the prefix must come first', ` base64-${base64(json)}`, invalid('malformed')],
+    ['base64 without prefix', base64(json), invalid('malformed')],
+    ['the prefix alone', 'base64-', invalid('malformed')],
+    ['JSON after the plain prefix', `base64-${json}`, invalid('malformed')],
+    ['an illegal character', `base64-${base64(json)}!`, invalid('malformed')],
+    ['a dot, as in a JWT', `base64-${base64(json)}.`, invalid('malformed')],
+    [
+      'bytes that are no UTF-8',
+      `base64-${encodeBase64url(Uint8Array.of(0x5b, 0x22, 0xff, 0x22, 0x5d))}`,
+      invalid('malformed'),
+    ],
+    ['a byte order mark', `base64-${base64(`\ufeff${json}`)}`, invalid('malformed')],
+    ['a list: the access token is first', '["t","refresh","provider"]', session('t')],
+    ['a list in base64', `base64-${base64('["t",null]')}`, session('t')],
+    ['an empty list', '[]', invalid('no-access-token')],
+    ['a list of lists', '[["t"]]', invalid('no-access-token')],
+    ['a list that starts with null', '[null,"t"]', invalid('no-access-token')],
+    ['an empty object', '{}', invalid('no-access-token')],
+    ['an empty token', '{"access_token":""}', invalid('no-access-token')],
+    ['a numeric token', '{"access_token":1}', invalid('no-access-token')],
+    ['a refresh token is no access token', '{"refresh_token":"t"}', invalid('no-access-token')],
+    ['an inherited member does not count', '{"__proto__":{"access_token":"t"}}', invalid('no-access-token')],
+    ['of a repeated member the last', '{"access_token":"a","access_token":"b"}', session('b')],
+    ['an escaped member name', String.raw`{"access\u005ftoken":"\u0074\""}`, session('t"')],
+    ['brackets and quotes in strings', String.raw`{"a":"}]\"}\\","access_token":"t"}`, session('t')],
+    ['a token that is no JWT', '{"access_token":"a.b"}', session('a.b')],
+    ['JSON text', '"t"', invalid('malformed')],
+    ['a number', '7', invalid('malformed')],
+    ['two values', '{"access_token":"t"}{}', invalid('malformed')],
+    ['a value and a comma', '{"access_token":"t"},', invalid('malformed')],
+    ['wrong brackets', '{"access_token":"t"]', invalid('malformed')],
+    ['single quotes', "{'access_token':'t'}", invalid('malformed')],
+    ['an end before the start', '}{"access_token":"t"}', invalid('malformed')],
+  ])('%s', (_rule, value, reading) => {
+    expect(readValue(value)).toEqual(reading)
+    // Cut into chunks the value means the same, wherever the cuts are.
+    for (const size of [1 + Math.ceil(value.length / 32), 7, 20, 1000]) {
+      if (value.length / size <= 32 && !/["%]/.test(value)) expect(read(chunks(value, size))).toEqual(reading)
+    }
+  })
+})
+
+describe('rule 5: which candidate, and expiry', () => {
+  const at = (exp: unknown, expiresAt?: unknown): string =>
+    JSON.stringify({ access_token: exp === undefined ? 'opaque' : jwt({ exp }), expires_at: expiresAt })
+
+  test.each<[string, string, number | undefined, boolean]>([
+    ['the token’s own exp', at(now + 1), now + 1, false],
+    ['expired at that second (exp <= now)', at(now), now, true],
+    ['expired before', at(now - 1), now - 1, true],
+    ['the token decides against the session: expired', at(now - 1, now + 1), now - 1, true],
+    ['the token decides against the session: unexpired', at(now + 1, now - 1), now + 1, false],
+    ['an opaque token: the session’s expires_at', at(undefined, now + 1), now + 1, false],
+    ['an opaque token, expired', at(undefined, now), now, true],
+    ['a JWT without a usable exp: the session’s', at('soon', now + 1), now + 1, false],
+    ['exp zero is an expiry', at(0, now + 1), 0, true],
+    ['unknown counts as unexpired', at(undefined), undefined, false],
+    ['text is no expiry', at(undefined, '0'), undefined, false],
+    ['null is no expiry', at(undefined, null), undefined, false],
+    ['infinity is no expiry', '{"access_token":"x","expires_at":1e999}', undefined, false],
+  ])('%s', (_rule, value, expiresAt, expired) => {
+    expect(readValue(value)).toMatchObject({ kind: 'session', expiresAt, expired })
+  })
+
+  const whole = (exp: number, token: string): WireCookie => ({
+    name,
+    value: JSON.stringify({ access_token: token, expires_at: exp }),
+  })
+
+  test('the first unexpired candidate, past expired and broken ones', () => {
+    const cookies = [
+      { name, value: '!' },
+      whole(now - 1, 'old'),
+      whole(now + 1, 'new'),
+      whole(now + 9, 'later'),
+    ]
+    expect(read(cookies)).toMatchObject({ accessToken: 'new', expired: false })
+  })
+
+  test('an unexpired chunked session goes before an expired whole one', () => {
+    const fresh = JSON.stringify({ access_token: 'new', expires_at: now + 1 })
+    expect(read([whole(now - 1, 'old'), ...chunks(fresh, 11)])).toMatchObject({ accessToken: 'new' })
+  })
+
+  test('all expired: the first of them', () => {
+    const cookies = [{ name, value: '{}' }, whole(now - 5, 'a'), whole(now - 1, 'b')]
+    expect(read(cookies)).toMatchObject({ accessToken: 'a', expired: true })
+  })
+})
+
+describe('why there is no session', () => {
+  const [first = { name, value: '' }, ...others] = chunks(
+    JSON.stringify({ access_token: 'x'.repeat(50) }),
+    20,
+  )
+
+  test.each<[string, WireCookie[], InvalidSessionReason]>([
+    ['garbage', [{ name, value: 'garbage' }], 'malformed'],
+    ['a truncated last chunk', [first, ...others.slice(0, -1)], 'malformed'],
+    ['no first chunk', others, 'missing-chunk'],
+    ['a gap', [first, ...others.slice(1)], 'missing-chunk'],
+    ['JSON without a token says more than a gap', [{ name, value: '{}' }, ...others], 'no-access-token'],
+    ['33 chunks', chunks('x'.repeat(33), 1), 'too-large'],
+    ['131073 characters', [{ name, value: 'x'.repeat(131_073) }], 'too-large'],
+    ['131073 characters in chunks', chunks('x'.repeat(131_073), 4100), 'too-large'],
+    ['too large says more than anything', [{ name, value: '{}' }, ...chunks('x'.repeat(40), 1)], 'too-large'],
+  ])('%s', (_rule, cookies, reason) => {
+    expect(read(cookies)).toEqual(invalid(reason))
+  })
+})
+
+describe('caps', () => {
+  const filled = (length: number): string => {
+    const value = '{"access_token":"t"}'
+    return value + ' '.repeat(length - value.length)
+  }
+
+  test('32 chunks and 131072 characters are read', () => {
+    expect(read(chunks(filled(32), 1))).toEqual(session('t'))
+    expect(readValue(filled(131_072))).toEqual(session('t'))
+    expect(read(chunks(filled(131_072), 4096))).toEqual(session('t'))
+  })
+
+  test('a session beyond that is not read, even if it could be', () => {
+    expect(read(chunks(filled(33), 1))).toEqual(invalid('too-large'))
+    expect(readValue(filled(131_073))).toEqual(invalid('too-large'))
+    expect(read(chunks(filled(131_073), 4100))).toEqual(invalid('too-large'))
+  })
+
+  test('any number of cookies is answered', () => {
+    const many = Array.from({ length: 130_000 }, (_, index) => ({ name: `${name}.${index}`, value: 'x' }))
+    expect(read(many)).toEqual(invalid('too-large'))
+    const same = Array.from({ length: 130_000 }, () => ({ name: `${name}.0`, value: 'x' }))
+    expect(read(same)).toEqual(invalid('malformed'))
+  })
+
+  test('a usable value beside one that is too large is read', () => {
+    expect(
+      read([
+        { name, value: filled(131_073) },
+        { name, value: filled(30) },
+      ]),
+    ).toEqual(session('t'))
+    expect(read([{ name, value: filled(30) }, ...chunks('x'.repeat(99), 1)])).toEqual(session('t'))
+  })
+})
+
+/** The reading rule of this module word for word, with no care for cost: every prefix is decoded by itself. */
+function readNaively(cookies: readonly WireCookie[]): object {
+  const own = cookies.filter((cookie) => cookie.value !== '' && /^n(?:\.(?:0|[1-9]\d*))?$/.test(cookie.name))
+  if (own.length === 0) return { kind: 'absent' }
+  const valuesOf = (cookieName: string): string[] =>
+    own.filter((cookie) => cookie.name === cookieName).map((cookie) => cookie.value)
+  const candidates = valuesOf('n').map((value) => [value])
+  const run: string[][] = []
+  while (valuesOf(`n.${run.length}`).length > 0) run.push(valuesOf(`n.${run.length}`))
+  for (let repeat = 0; repeat < 3; repeat++) {
+    const values = run.map((list) => list[Math.min(repeat, list.length - 1)] ?? '')
+    for (let length = values.length; length > 0; length--) candidates.push(values.slice(0, length))
+  }
+  const sessions = candidates.flatMap((values) => decodeNaively(values.map(unwrapNaively).join('')))
+  const chosen = sessions.find((found) => found.expires > now) ?? sessions[0]
+  return chosen === undefined ? { kind: 'invalid' } : { kind: 'session', accessToken: chosen.token }
+}
+
+function unwrapNaively(value: string): string {
+  const bare = value.replace(/^"(.*)"$/s, '$1')
+  try {
+    return decodeURIComponent(bare)
+  } catch {
+    return bare
+  }
+}
+
+function decodeNaively(value: string): { token: string; expires: number }[] {
+  const [, marker = '', body = ''] = /^(base64l-[0-9a-z]+-|base64-|)(.*)$/s.exec(value) ?? []
+  try {
+    const isText = marker === '' || (marker.startsWith('base64l') && body.startsWith('{'))
+    const parsed: unknown = JSON.parse(isText ? body : decodeBase64Naively(body))
+    if (Array.isArray(parsed)) return tokenNaively(parsed[0], undefined)
+    const members = new Map(Object.entries(Object(parsed)))
+    return tokenNaively(members.get('access_token'), members.get('expires_at'))
+  } catch {
+    return []
+  }
+}
+
+function decodeBase64Naively(body: string): string {
+  const digits = body
+    .replaceAll(/[= \t\n\f\r]/g, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+  if (/[^A-Za-z0-9+/]/.test(digits)) throw new Error('illegal character')
+  const whole = digits.length % 4 === 1 ? digits.slice(0, -1) : digits
+  const bytes = Uint8Array.from(atob(whole), (unit) => unit.charCodeAt(0))
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+}
+
+function tokenNaively(token: unknown, expiresAt: unknown): { token: string; expires: number }[] {
+  if (typeof token !== 'string' || token === '') return []
+  return [{ token, expires: typeof expiresAt === 'number' ? expiresAt : Infinity }]
+}
+
+describe('hostile jars', () => {
+  const json = fc.constantFrom(
+    '{"access_token":"t"}',
+    '{"access_token":"ü😀","expires_at":1}',
+    '{"a":{"b":[1,"}"]},"access_token":"u","expires_at":1900000000} ',
+    '["v","w"]',
+    '{}',
+    '[]',
+    '{"access_token":',
+    '"]}',
+  )
+  const form = fc.constantFrom<(text: string) => string>(
+    (text) => text,
+    (text) => encodeURIComponent(text),
+    (text) => `"${text}"`,
+    (text) => `base64-${base64(text)}`,
+    (text) => `base64-${btoa(encodeURIComponent(text).replaceAll('%', '.'))}`,
+    (text) => `base64l-1k-${text}`,
+    (text) => `base64l-1k-${base64(text)}`,
+    (text) => base64(text),
+    (text) => `${base64(text)}!`,
+    (text) => `%${text}`,
+  )
+  const value = fc.tuple(json, form).map(([text, encode]) => encode(text))
+  const cut = fc.tuple(value, fc.integer({ min: 1, max: 24 })).map(([text, size]) => chunks(text, size, 'n'))
+  const stray = fc.record({
+    name: fc.constantFrom('n', 'n.0', 'n.1', 'n.2', 'n.3', 'n.01', 'n.', 'm', '__proto__'),
+    value: fc.oneof(value, fc.constantFrom('', ' ', '=', '"', '%', 'base64-', 'base64l-', '{', '}', '\\')),
+  })
+  const jar = fc
+    .tuple(fc.array(cut, { maxLength: 3 }), fc.array(stray, { maxLength: 4 }), fc.nat(40), fc.nat(40))
+    .map(([runs, strays, from, to]) => {
+      const list = runs.flat().concat(strays)
+      return list.slice(from % (list.length + 1)).concat(list.slice(0, to % (list.length + 1)))
+    })
+
+  it('are read exactly as the rule says, decoding every prefix by itself', () => {
+    let sessions = 0
+    fc.assert(
+      fc.property(jar, (cookies) => {
+        fc.pre(cookies.every((cookie) => !/^n\.(?:3[2-9]|[4-9]\d)/.test(cookie.name)))
+        const reading = readSessionCookie(cookies, { name: 'n', now })
+        expect(reading).toMatchObject(readNaively(cookies))
+        if (reading.kind === 'session') sessions++
+      }),
+      { numRuns: 1500 },
+    )
+    expect(sessions).toBeGreaterThan(100)
+  })
+
+  it('never throw, whatever the bytes', () => {
+    const unit = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      '"',
+      '\\',
+      '%',
+      'base64-',
+      'A',
+      '=',
+      ' ',
+      '\0',
+      '\ud800',
+      ',',
+    )
+    const cookie = fc.record({
+      name: fc.constantFrom(name, `${name}.0`, `${name}.1`, 'x'),
+      value: fc.string({ unit, maxLength: 30 }),
+    })
+    fc.assert(
+      fc.property(fc.array(cookie, { maxLength: 5 }), (cookies) => {
+        expect(['session', 'absent', 'invalid']).toContain(read(cookies).kind)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test.each<[string, string]>([
+    ['open brackets', '['],
+    ['open objects', '{"a":'],
+    ['closed objects', '{}'],
+    ['open strings', '["'],
+    ['backslashes', String.raw`["\\`],
+    ['percent signs', '%'],
+    ['percent-encoded marks', '%7B'],
+    ['quotes', '"'],
+    ['padding', 'base64-===='],
+    ['spaces', '{} '],
+    ['length prefixes', 'base64l-0'],
+  ])('131072 characters of %s in 32 chunks, each name three times', (_rule, piece) => {
+    const long = piece.repeat(Math.ceil(131_072 / piece.length)).slice(0, 131_072)
+    for (const text of [
+      long,
+      `base64-${long}`.slice(0, 131_072),
+      `base64-${base64(long)}`.slice(0, 131_072),
+    ]) {
+      const set = chunks(text, 4096)
+      expect(set).toHaveLength(32)
+      expect(read([...set, ...set, ...set]).kind).toBe('invalid')
+    }
+  })
+
+  test('each character of 32 chunks is parsed as JSON at most once', () => {
+    const parsed: number[] = []
+    const parse = JSON.parse
+    const nested = '{"a":{}}'.repeat(8192)
+    JSON.parse = (text: string): unknown => {
+      parsed.push(text.length)
+      return parse(text)
+    }
+    try {
+      read(chunks(nested, 2048))
+      read(chunks(`base64-${base64(nested.slice(0, 40_000))}`, 2048))
+      read(chunks('['.repeat(131_072), 2048))
+    } finally {
+      JSON.parse = parse
+    }
+    expect(parsed.length).toBeLessThanOrEqual(3)
+    expect(parsed.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(3 * 131_072)
+  })
+
+  test('the same answer without Buffer, atob and btoa, as in a browser without Node', () => {
+    const vector = file.vectors.find(({ id }) => id === 'b64-unicode')
+    const saved = Object.getOwnPropertyDescriptor(globalThis, 'Buffer')
+    Object.defineProperty(globalThis, 'Buffer', {
+      configurable: true,
+      get: () => {
+        throw new Error('Buffer was used')
+      },
+    })
+    try {
+      expect(readSessionCookie(vector?.cookies ?? [], { name: vector?.cookie_name ?? '', now }).kind).toBe(
+        'session',
+      )
+    } finally {
+      if (saved !== undefined) Object.defineProperty(globalThis, 'Buffer', saved)
+    }
+  })
+})
+
+describe('parseCookieHeader (RFC 6265 section 4.2.1)', () => {
+  test.each<[string, string, [string, string][]]>([
+    ['empty', '', []],
+    ['one pair', 'a=b', [['a', 'b']]],
+    [
+      'several pairs',
+      'a=b; c=d',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    [
+      'no space after the semicolon',
+      'a=b;c=d',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    [
+      'spaces and tabs around',
+      ' a =\tb ; c = d\t',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    ['other white space belongs to the value', 'a=b\u00a0', [['a', 'b\u00a0']]],
+    [
+      'duplicates stay, in order',
+      'a=1; b=2; a=3',
+      [
+        ['a', '1'],
+        ['b', '2'],
+        ['a', '3'],
+      ],
+    ],
+    ['an empty value', 'a=', [['a', '']]],
+    ['an empty name', '=b', [['', 'b']]],
+    ['the first equals sign divides', 'a=b=c==', [['a', 'b=c==']]],
+    ['text without an equals sign is skipped', 'a; b=c; ; d', [['b', 'c']]],
+    ['nothing is decoded', 'a%20b="x%20y"', [['a%20b', '"x%20y"']]],
+    [
+      'awkward names',
+      '__proto__=1; constructor=2',
+      [
+        ['__proto__', '1'],
+        ['constructor', '2'],
+      ],
+    ],
+  ])('%s', (_rule, header, pairs) => {
+    expect(parseCookieHeader(header)).toEqual(pairs.map(([key, value]) => ({ name: key, value })))
+  })
+
+  it('reads back any jar', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', '0', '.', '-', '%', '"', '{', ':', '='),
+      maxLength: 8,
+    })
+    const cookies = fc.array(fc.record({ name: text.map((key) => key.replaceAll('=', '')), value: text }))
+    fc.assert(
+      fc.property(cookies, (list) => {
+        const header = list.map((cookie) => `${cookie.name}=${cookie.value}`).join('; ')
+        expect(parseCookieHeader(header)).toEqual(list)
+      }),
+    )
+  })
+
+  test('a header of a million spaces is answered', () => {
+    expect(parseCookieHeader(`a=${' '.repeat(1_000_000)}b`)).toHaveLength(1)
+    expect(parseCookieHeader(`${' '.repeat(1_000_000)}a=b`)).toEqual([{ name: 'a', value: 'b' }])
+  })
+})

@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import type { Credential } from '../../../../bridge/credentials/credential.ts'
+import { loginId } from '../../../../bridge/credentials/login-id.ts'
+import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
+import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
+
+/** Stores a login under `home`, with its key in a file. Answers its credential. */
+export async function storeLogin(
+  home: string,
+  serverUrl: string,
+  changes: Partial<Credential> = {},
+): Promise<Credential> {
+  const at = systemRuntime.now()
+  const credential: Credential = {
+    generation: 1,
+    serverUrl,
+    profile: 'default',
+    issuer: 'https://as.example',
+    tokenEndpoint: 'https://as.example/token',
+    client: { clientId: 'client-1', tokenEndpointAuthMethod: 'none', origin: 'dynamic' },
+    tokens: {
+      accessToken: 'sEcReT-access',
+      refreshToken: 'sEcReT-refresh',
+      issuedAt: at,
+      expiresAt: at + 3600,
+      scope: 'mcp',
+    },
+    signedInAt: at,
+    signInId: 'first',
+    ...changes,
+  }
+  const { profile, client: identity } = credential
+  const client = identity.origin === 'static' ? identity.clientId : undefined
+  const store = createCredentialStore(
+    { home: join(home, '.drawbridge'), backend: 'file', keyFile: undefined, keychainTimeoutMs: 1000 },
+    { runtime: systemRuntime, announce: () => {} },
+  )
+  await store.write(loginId({ serverUrl, resource: undefined, client, profile }), credential)
+  return credential
+}

@@ -1,0 +1,39 @@
+import { fork, type ForkOptions } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { StoreAnswer, StoreRequest } from './store-child.ts'
+
+/** A child process with a credential store. One request at a time. */
+export interface StoreChild {
+  ask(request: StoreRequest): Promise<StoreAnswer>
+  /** As `kill -9`, or another signal. */
+  kill(signal?: NodeJS.Signals): void
+  /** Lets it end by itself; resolves when it has. */
+  stop(): Promise<void>
+  /** Resolves when it has ended, whatever ended it. */
+  gone: Promise<void>
+}
+
+/** Starts one, as another user or with another environment if `options` say so. */
+export function startStoreChild(options: ForkOptions = {}): StoreChild {
+  const script = fileURLToPath(new URL('./store-child.ts', import.meta.url))
+  const child = fork(script, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return {
+    ask: (request) =>
+      new Promise((resolve, reject) => {
+        const onExit = (code: number | null): void => reject(new Error(`the child ended (${String(code)})`))
+        child.once('exit', onExit)
+        child.once('message', (answer: StoreAnswer) => {
+          child.off('exit', onExit)
+          resolve(answer)
+        })
+        child.send(request)
+      }),
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
+    async stop() {
+      if (child.connected) child.disconnect()
+      await ended
+    },
+    gone: ended,
+  }
+}

@@ -1,0 +1,70 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import type { HttpClient } from '../../../../bridge/http/http-client.ts'
+import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
+import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
+
+/** The real clock and chance; sleeping moves the clock instead of waiting. */
+export interface TestRuntime extends Runtime {
+  /** How long was slept, in milliseconds. */
+  slept: number[]
+  advance(seconds: number): void
+}
+
+/** A {@link TestRuntime} that starts now. */
+export function createTestRuntime(): TestRuntime {
+  let ahead = 0
+  const slept: number[] = []
+  return {
+    slept,
+    advance: (seconds) => void (ahead += seconds),
+    now: () => Math.floor(Date.now() / 1000) + ahead,
+    randomBytes: (length) => new Uint8Array(randomBytes(length)),
+    async sleep(ms) {
+      slept.push(ms)
+      ahead += Math.ceil(ms / 1000)
+      await setImmediate()
+    },
+    fetch: () => Promise.reject(new Error('The bridge sends nothing by fetch.')),
+  }
+}
+
+/** The client of the bridge, straight to loopback. */
+export function createTestHttp(): HttpClient {
+  return createHttpClient({
+    connectTimeoutMs: 5000,
+    headersTimeoutMs: 5000,
+    bodyTimeoutMs: 5000,
+    ipv4: false,
+    ca: undefined,
+    proxy: undefined,
+    allowHttp: false,
+    userAgent: 'drawbridge-test',
+  })
+}
+
+/** The configuration of a bridge that was given nothing but the URL. */
+export function oauthConfig(serverUrl: string, changes: Partial<OAuthConfig> = {}): OAuthConfig {
+  return {
+    serverUrl,
+    profile: 'default',
+    grant: 'authorization_code',
+    prefersDevice: false,
+    resource: undefined,
+    sendResource: true,
+    staticClient: undefined,
+    privateKey: undefined,
+    clientMetadataUrl: undefined,
+    clientMetadata: {},
+    scope: undefined,
+    authorizeParameters: {},
+    tokenEndpoint: undefined,
+    callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback' },
+    successUrl: undefined,
+    useIdToken: false,
+    signInTimeoutMs: 10_000,
+    allowHttp: false,
+    ...changes,
+  }
+}

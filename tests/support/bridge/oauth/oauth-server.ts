@@ -1,0 +1,198 @@
+import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** One request that the server got. */
+export interface SeenRequest {
+  method: string
+  path: string
+  query: URLSearchParams
+  headers: IncomingHttpHeaders
+  /** Of a form. */
+  form: URLSearchParams
+  text: string
+}
+
+/** What is answered: an object is sent as JSON, text as HTML. */
+export interface Reply {
+  status?: number
+  headers?: Record<string, string>
+  body?: object | string
+  /** The connection ends instead. */
+  isCut?: boolean
+}
+
+/** Answers a request; undefined leaves it to the server. */
+export type Answer = (request: SeenRequest) => Reply | undefined | Promise<Reply | undefined>
+
+/** A resource server and its authorization server in one, which does what it is told. */
+export interface OAuthServer {
+  origin: string
+  /** `${origin}/mcp` */
+  serverUrl: string
+  issuer: string
+  seen: SeenRequest[]
+  /** The paths that were asked for, in order. */
+  paths(): string[]
+  requests(path: string): SeenRequest[]
+  /** By path; asked before anything else. */
+  answers: Map<string, Answer>
+  /** Put over the metadata of the authorization server; undefined members are left out. */
+  metadata: Record<string, unknown>
+  /** Put over what the token endpoint issues. */
+  tokens: Record<string, unknown>
+  /** Parameters of the authorization response, beside `state`; `iss` undefined is left out. */
+  response: Record<string, string | undefined>
+  close(): Promise<void>
+}
+
+/** Where the documents of an {@link OAuthServer} stand. */
+export interface OAuthServerPlaces {
+  /** Paths of the protected resource metadata; none: there is none. */
+  resourcePaths?: string[]
+  resource?: (origin: string) => Record<string, unknown>
+  issuerPath?: string
+  /** Paths of the authorization server metadata. */
+  metadataPaths?: string[]
+}
+
+/** Starts one on a free port of 127.0.0.1. Authorization requests are granted at once; PKCE is checked. */
+export async function startOAuthServer(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+  const seen: SeenRequest[] = []
+  const codes = new Map<string, URLSearchParams>()
+  const server = createServer((request, reply) => {
+    void (async () => {
+      const got = await readRequest(request)
+      seen.push(got)
+      const { status, headers, body, isCut } = await answerTo(got)
+      if (isCut === true) {
+        request.socket.destroy()
+        return
+      }
+      const isText = typeof body === 'string'
+      reply.writeHead(status ?? 200, {
+        'content-type': isText ? 'text/html' : 'application/json',
+        ...headers,
+      })
+      reply.end(isText ? body : body === undefined ? '' : JSON.stringify(body))
+    })()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = origin + (places.issuerPath ?? '')
+  const {
+    resourcePaths = ['/.well-known/oauth-protected-resource/mcp'],
+    metadataPaths = [`/.well-known/oauth-authorization-server${places.issuerPath ?? ''}`],
+    resource = () => ({}),
+  } = places
+
+  const oauth: OAuthServer = {
+    origin,
+    serverUrl: `${origin}/mcp`,
+    issuer,
+    seen,
+    paths: () => seen.map(({ path }) => path),
+    requests: (path) => seen.filter((request) => request.path === path),
+    answers: new Map(),
+    metadata: {},
+    tokens: {},
+    response: {},
+    async close() {
+      await new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      })
+    },
+  }
+
+  async function answerTo(request: SeenRequest): Promise<Reply> {
+    const special = await oauth.answers.get(request.path)?.(request)
+    if (special !== undefined) return special
+    if (resourcePaths.includes(request.path)) {
+      return {
+        body: { resource: oauth.serverUrl, authorization_servers: [issuer], ...resource(origin) },
+      }
+    }
+    if (metadataPaths.includes(request.path))
+      return { body: { ...metadata(origin, issuer), ...oauth.metadata } }
+    return (await endpoint(request)) ?? { status: 404, body: '<p>Not found</p>' }
+  }
+
+  function endpoint(request: SeenRequest): Reply | undefined | Promise<Reply> {
+    if (request.path === '/register') return register(request)
+    if (request.path === '/authorize') return authorize(request)
+    if (request.path === '/token') return token(request)
+    if (request.path === '/revoke') return {}
+    return undefined
+  }
+
+  function authorize({ query }: SeenRequest): Reply {
+    const code = `code-${randomUUID()}`
+    codes.set(code, query)
+    const location = new URL(query.get('redirect_uri') ?? '')
+    const state = query.get('state') ?? undefined
+    const parameters = { code, state, iss: issuer, ...oauth.response }
+    for (const [name, value] of Object.entries(parameters)) {
+      if (value !== undefined) location.searchParams.set(name, value)
+    }
+    return { status: 302, headers: { location: location.href } }
+  }
+
+  async function token({ form }: SeenRequest): Promise<Reply> {
+    if (form.get('grant_type') === 'authorization_code') {
+      const code = form.get('code') ?? ''
+      const asked = codes.get(code)
+      codes.delete(code)
+      const verifier = form.get('code_verifier') ?? ''
+      const isRight =
+        asked !== undefined &&
+        asked.get('redirect_uri') === form.get('redirect_uri') &&
+        (await matchesCodeChallenge(verifier, asked.get('code_challenge') ?? ''))
+      if (!isRight) return { status: 400, body: { error: 'invalid_grant', error_description: `no ${code}` } }
+    }
+    const body = {
+      access_token: `access-${randomUUID()}`,
+      refresh_token: `refresh-${randomUUID()}`,
+      token_type: 'Bearer',
+      expires_in: 3600,
+      ...oauth.tokens,
+    }
+    return { headers: { 'cache-control': 'no-store' }, body }
+  }
+
+  return oauth
+}
+
+function register({ text }: SeenRequest): Reply {
+  return { status: 201, body: { ...(JSON.parse(text) as object), client_id: `client-${randomUUID()}` } }
+}
+
+function metadata(origin: string, issuer: string): Record<string, unknown> {
+  return {
+    issuer,
+    authorization_endpoint: `${origin}/authorize`,
+    token_endpoint: `${origin}/token`,
+    registration_endpoint: `${origin}/register`,
+    revocation_endpoint: `${origin}/revoke`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  }
+}
+
+async function readRequest(request: IncomingMessage): Promise<SeenRequest> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  const url = new URL(request.url ?? '/', 'http://host')
+  const isForm = request.headers['content-type'] === 'application/x-www-form-urlencoded'
+  return {
+    method: request.method ?? '',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: request.headers,
+    form: new URLSearchParams(isForm ? text : ''),
+    text,
+  }
+}

@@ -1,0 +1,70 @@
+import type { Credential } from '../../../../bridge/credentials/credential.ts'
+import type { SignInPrompt } from '../../../../bridge/oauth/login-port.ts'
+import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
+import { createSignInFlow } from '../../../../bridge/oauth/sign-in-flow.ts'
+import type { SignInRequest } from '../../../../bridge/oauth/sign-in-request.ts'
+import { createTestHttp, createTestRuntime, oauthConfig, type TestRuntime } from './oauth-ports.ts'
+import { type Arrival, visit } from './scripted-browser.ts'
+
+/** One sign-in on its way, and a person in front of it. */
+export interface SignInTrial {
+  /** Resolves once the person is told where to go. Never settles when the sign-in ends before. */
+  prompt: Promise<SignInPrompt>
+  /** What the person was told beside. */
+  lines: string[]
+  /** How often the person was told. */
+  prompts: SignInPrompt[]
+  done: Promise<Credential>
+  cancel(): void
+}
+
+/** Begins a sign-in. */
+export function beginTrial(
+  serverUrl: string,
+  changes: Partial<OAuthConfig> = {},
+  request: SignInRequest = {},
+  runtime: TestRuntime = createTestRuntime(),
+): SignInTrial {
+  const http = createTestHttp()
+  const lines: string[] = []
+  const flow = createSignInFlow(
+    oauthConfig(serverUrl, changes),
+    { http, runtime },
+    (line) => void lines.push(line),
+  )
+  const stop = new AbortController()
+  const prompts: SignInPrompt[] = []
+  let announce: (prompt: SignInPrompt) => void = () => undefined
+  const prompt = new Promise<SignInPrompt>((resolve) => {
+    announce = resolve
+  })
+  const done = flow(
+    request,
+    (told) => {
+      prompts.push(told)
+      announce(told)
+    },
+    stop.signal,
+  ).finally(() => http.close())
+  done.catch(() => undefined)
+  return { prompt, prompts, lines, done, cancel: () => stop.abort() }
+}
+
+/** Signs in with a browser that goes where it is sent. */
+export async function signIn(
+  serverUrl: string,
+  changes: Partial<OAuthConfig> = {},
+  request: SignInRequest = {},
+): Promise<{ credential: Credential; arrival: Arrival; prompts: SignInPrompt[]; lines: string[] }> {
+  const trial = beginTrial(serverUrl, changes, request)
+  // Whatever ends the sign-in before there is a prompt is what the test wants to see.
+  const { url } = await Promise.race([trial.prompt, trial.done.then((): never => noPrompt())])
+  const arriving = visit(url)
+  arriving.catch(() => undefined)
+  const credential = await trial.done
+  return { credential, arrival: await arriving, prompts: trial.prompts, lines: trial.lines }
+}
+
+function noPrompt(): never {
+  throw new Error('The sign-in ended without a prompt.')
+}

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { Authorization, Refusal, RefusalOutcome } from '../../../../bridge/http/authorization.ts'
+import type { HttpClient } from '../../../../bridge/http/http-client.ts'
+import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
+import { toWireMessage } from '../../../../bridge/proxy/envelope.ts'
+import type { LegPorts } from '../../../../bridge/proxy/leg-config.ts'
+import type { RemoteLeg, SendOptions } from '../../../../bridge/proxy/remote-leg.ts'
+import type { WireMessage } from '../../../../bridge/proxy/wire-message.ts'
+
+/** Ports of a leg whose traces a test can read. */
+export interface LegHarness {
+  ports: LegPorts
+  http: HttpClient
+  /** What came on the standing stream. */
+  unsolicited: JsonRpcMessage[]
+  notes: string[]
+  refusals: Refusal[]
+  /** What was slept, in milliseconds. */
+  sleeps: number[]
+  /** Token of the next requests. */
+  token: string | undefined
+  /** What follows from a refusal. */
+  onRefusal(refusal: Refusal): RefusalOutcome
+}
+
+/** Real sockets and real time, unless `haste` makes the waits that many times shorter. */
+export function createHarness(haste = 1): LegHarness {
+  const http = createHttpClient({
+    connectTimeoutMs: 2000,
+    headersTimeoutMs: 10_000,
+    bodyTimeoutMs: 10_000,
+    ipv4: false,
+    ca: undefined,
+    proxy: undefined,
+    allowHttp: false,
+    userAgent: 'drawbridge-test',
+  })
+  const harness: LegHarness = {
+    http,
+    unsolicited: [],
+    notes: [],
+    refusals: [],
+    sleeps: [],
+    token: undefined,
+    onRefusal: () => ({ kind: 'sign_in_needed' }),
+    ports: {
+      http,
+      runtime: {
+        now: () => Math.floor(Date.now() / 1000),
+        randomBytes: (length) => randomBytes(length),
+        sleep: (ms) => {
+          harness.sleeps.push(ms)
+          return new Promise((resolve) => setTimeout(resolve, ms / haste))
+        },
+      },
+      authorization: async (): Promise<Authorization | undefined> =>
+        harness.token === undefined ? undefined : { header: `Bearer ${harness.token}` },
+      refused: async (refusal) => {
+        harness.refusals.push(refusal)
+        return harness.onRefusal(refusal)
+      },
+      unsolicited: (message) => void harness.unsolicited.push(asJson(message)),
+      note: (text) => void harness.notes.push(text),
+    },
+  }
+  return harness
+}
+
+/** Sends one message and gives what was delivered for it. */
+export async function exchange(
+  leg: RemoteLeg,
+  message: JsonRpcMessage | WireMessage,
+  options: Partial<SendOptions> = {},
+): Promise<Record<string, unknown>[]> {
+  const delivered: Record<string, unknown>[] = []
+  const wire = 'bytes' in message ? message : toWireMessage(message)
+  await leg.send(wire, {
+    deliver: (answer) => void delivered.push(asJson(answer) as unknown as Record<string, unknown>),
+    ...options,
+  })
+  return delivered
+}
+
+function asJson(message: WireMessage): JsonRpcMessage {
+  return JSON.parse(message.bytes.toString('utf8')) as JsonRpcMessage
+}

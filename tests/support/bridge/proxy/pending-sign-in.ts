@@ -1,0 +1,34 @@
+import type { RelayPorts } from '../../../../bridge/proxy/relay.ts'
+
+/** A sign-in whose end a test decides. */
+export function pendingSignIn(): {
+  signIn: NonNullable<RelayPorts['signIn']>
+  begun(): number
+  succeed(): void
+  fail(error: Error): void
+  cancelled(): boolean
+} {
+  let begun = 0
+  let isCancelled = false
+  let settle: { resolve(): void; reject(error: Error): void } = { resolve() {}, reject() {} }
+  return {
+    signIn() {
+      begun += 1
+      const done = new Promise<void>((resolve, reject) => {
+        settle = { resolve, reject }
+      })
+      return {
+        prompt: Promise.resolve({ kind: 'browser', url: `https://as.example/authorize?n=${begun}` }),
+        done,
+        cancel() {
+          isCancelled = true
+          settle.reject(new Error('cancelled'))
+        },
+      }
+    },
+    begun: () => begun,
+    succeed: () => settle.resolve(),
+    fail: (error) => settle.reject(error),
+    cancelled: () => isCancelled,
+  }
+}

@@ -1,0 +1,166 @@
+import { PassThrough } from 'node:stream'
+import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
+import { createRelay } from '../../../../bridge/proxy/relay.ts'
+import type { Relay, RelayPorts } from '../../../../bridge/proxy/relay.ts'
+import type { RelayConfig } from '../../../../bridge/proxy/relay-config.ts'
+import type { ServerMemory } from '../../../../bridge/proxy/server-memory.ts'
+import type { Json } from './scripted-server.ts'
+
+/** A relay between two streams, and the client at their other ends. */
+export interface Rig {
+  relay: Relay
+  /** Resolves with the exit code. */
+  over: Promise<number>
+  input: PassThrough
+  output: PassThrough
+  /** Everything the client got, in order. */
+  messages: Json[]
+  said: string[]
+  notes: string[]
+  opened: string[]
+  memory(): ServerMemory | undefined
+  write(message: Json | string): void
+  /** Sends a request and resolves with its answer. */
+  ask(method: string, params?: Json, id?: number | string): Promise<Json>
+  /** Resolves with the first message, past ones included, that fits. */
+  find(fits: (message: Json) => boolean): Promise<Json>
+  /** Ends it, if it has not ended. */
+  stop(): Promise<void>
+}
+
+/** What differs from a plain relay. */
+export type RigOptions = Partial<Omit<RelayConfig, 'serverUrl'>> & {
+  ports?: Partial<RelayPorts>
+  memory?: ServerMemory
+}
+
+/** Without a login, and with short times. */
+export function startRelay(serverUrl: string, options: RigOptions = {}): Rig {
+  const { ports, memory: before, ...config } = options
+  const input = new PassThrough()
+  const output = new PassThrough()
+  const messages: Json[] = []
+  const said: string[] = []
+  const notes: string[] = []
+  const opened: string[] = []
+  const waiting = new Set<() => void>()
+  let memory = before
+  let rest = ''
+  let lastId = 0
+  output.on('data', (chunk: Buffer) => {
+    rest += chunk.toString('utf8')
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) messages.push(JSON.parse(line) as Json)
+    for (const look of waiting) look()
+  })
+  const http = createHttpClient({
+    connectTimeoutMs: 30_000,
+    headersTimeoutMs: 0,
+    bodyTimeoutMs: 0,
+    ipv4: false,
+    ca: undefined,
+    proxy: undefined,
+    allowHttp: true,
+    userAgent: 'test',
+  })
+  const relay = createRelay(
+    {
+      serverUrl,
+      transport: 'http-first',
+      protocol: 'auto',
+      headers: {},
+      tools: { allow: [], deny: [] },
+      retryMs: 0,
+      watchdogMs: 0,
+      pingMs: 0,
+      signInWaitMs: 100,
+      cookies: false,
+      ...config,
+    },
+    {
+      input,
+      output,
+      http,
+      runtime: {
+        now: () => Math.floor(Date.now() / 1000),
+        randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+        sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+        fetch: () => Promise.reject(new Error('not here')),
+      },
+      tokens: {
+        authorization: () => Promise.resolve(undefined),
+        refused: () => Promise.resolve({ kind: 'sign_in_needed' }),
+      },
+      openBrowser: (url) => void opened.push(url),
+      memory: { read: () => memory, write: (news) => void (memory = news) },
+      describeFailure: (error) => ({
+        code: -31_000,
+        message: error instanceof Error ? error.message : String(error),
+        data: { fault: (error as { fault?: string }).fault },
+      }),
+      say: (line) => void said.push(line),
+      note: (text) => void notes.push(text),
+      ...ports,
+    },
+  )
+  const over = relay.run()
+  const rig: Rig = {
+    relay,
+    over,
+    input,
+    output,
+    messages,
+    said,
+    notes,
+    opened,
+    memory: () => memory,
+    write(message) {
+      input.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
+    },
+    async ask(method, params, id = ++lastId) {
+      rig.write({ jsonrpc: '2.0', id, method, ...(params && { params }) })
+      return rig.find((message) => message['id'] === id && message['method'] === undefined)
+    },
+    find(fits) {
+      return new Promise((resolve) => {
+        const look = (): void => {
+          const found = messages.find(fits)
+          if (found === undefined) return
+          waiting.delete(look)
+          resolve(found)
+        }
+        waiting.add(look)
+        look()
+      })
+    },
+    async stop() {
+      relay.stop('test')
+      await over
+      http.close()
+    },
+  }
+  return rig
+}
+
+/** `_meta` of a request of 2026-07-28. */
+export function claims(capabilities: Json = {}): Json {
+  return {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': capabilities,
+    },
+  }
+}
+
+/** Opens a session as a client of 2025-11-25 does. */
+export async function initialize(rig: Rig, capabilities: Json = {}): Promise<Json> {
+  const answered = await rig.ask('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities,
+    clientInfo: { name: 'test', version: '1' },
+  })
+  rig.write({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  return answered
+}

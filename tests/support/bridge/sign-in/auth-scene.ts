@@ -1,0 +1,243 @@
+import { spawn } from 'node:child_process'
+import { lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { CredentialStore, LoginId } from '../../../../bridge/credentials/credential-store.ts'
+import type { Credential } from '../../../../bridge/credentials/credential.ts'
+import { loginId } from '../../../../bridge/credentials/login-id.ts'
+import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
+import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
+import type { Answer } from '../../../conformance/client/local-client.ts'
+import {
+  type BridgeHome,
+  type BridgeProcess,
+  createBridgeHome,
+  launcher,
+  startBridge,
+} from '../../../e2e/bridge-process.ts'
+import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
+
+/** A server with its authorization server, one user's home, and the bridges between them. */
+export interface AuthScene {
+  readonly remote: Remote
+  readonly home: BridgeHome
+  /** What the bridges of this user share. */
+  readonly store: CredentialStore
+  readonly id: LoginId
+  /** Stores a login as a sign-in leaves it; `agoSeconds` is how old its tokens are by their own account. */
+  signedIn(options?: { agoSeconds?: number }): Promise<Credential>
+  bridge(options?: BridgeOptions): BridgeProcess
+  /** Bridges that have answered their first request. */
+  opened(count: number, options?: BridgeOptions): Promise<BridgeProcess[]>
+  /** Runs `drawbridge` with these words; the URL of the server and the store come behind. */
+  command(...words: string[]): CommandProcess
+  /** All links that any bridge has shown: a browser tab each. */
+  links(): number
+}
+
+/** A command of the bridge that runs. */
+export interface CommandProcess {
+  /** All of stdout and stderr. */
+  said(): string
+  readonly ended: Promise<number | NodeJS.Signals>
+}
+
+/** How a bridge of a scene is started. */
+export interface BridgeOptions {
+  /** Whether it may open a browser. */
+  opens?: boolean
+  era?: 'legacy' | 'modern'
+  /** Beside `--debug` and, unless they say otherwise, a key in a file. */
+  flags?: readonly string[]
+  environment?: Readonly<Record<string, string>>
+}
+
+/**
+ * Runs `work` in a scene of its own, with `auth` and whatever else `options` set. Afterwards nothing secret may lie in any
+ * file under the home, on stderr or in the debug log, nothing there may be open to others, and nothing but messages may
+ * have been on stdout.
+ */
+export async function inAuthScene(
+  options: RemoteOptions,
+  work: (scene: AuthScene) => Promise<void>,
+): Promise<void> {
+  const remote = await startRemote({ auth: true, ...options })
+  const home = createBridgeHome()
+  const bridges: BridgeProcess[] = []
+  const commands: RunningCommand[] = []
+  const said = (): string =>
+    [
+      ...bridges.map((bridge, index) => `bridge ${index}:\n${bridge.stderr()}`),
+      ...commands.map((command, index) => `command ${index}:\n${command.said()}`),
+    ].join('\n')
+  try {
+    await work(createScene(remote, home, bridges, commands))
+    await Promise.all(bridges.map((bridge) => bridge.close()))
+    refuseLeaks(remote, home, said())
+    refuseStrayLines(bridges)
+  } catch (error) {
+    throw new Error(`${String(error)}\n${said()}\n${JSON.stringify(remote.counters)}`, { cause: error })
+  } finally {
+    for (const command of commands) command.kill()
+    await Promise.all([...bridges.map((bridge) => bridge.close()), ...commands.map(({ ended }) => ended)])
+    await remote.close()
+    home.remove()
+  }
+}
+
+function createScene(
+  remote: Remote,
+  home: BridgeHome,
+  bridges: BridgeProcess[],
+  commands: RunningCommand[],
+): AuthScene {
+  const store = createCredentialStore(
+    { home: join(home.path, '.drawbridge'), backend: 'file', keyFile: undefined, keychainTimeoutMs: 2500 },
+    { runtime: systemRuntime, announce: () => {} },
+  )
+  const id = loginId({ serverUrl: remote.url, resource: undefined, client: undefined, profile: 'default' })
+
+  function bridge({ flags = [], ...options }: BridgeOptions = {}): BridgeProcess {
+    const started = startBridge(remote.url, home, {
+      ...options,
+      flags: ['--debug', ...(flags.includes('--store') ? [] : ['--store', 'file']), ...flags],
+    })
+    bridges.push(started)
+    return started
+  }
+
+  return {
+    remote,
+    home,
+    store,
+    id,
+    bridge,
+    async signedIn({ agoSeconds = 0 } = {}) {
+      const credential = storedLogin(remote, agoSeconds)
+      await store.write(id, credential)
+      return credential
+    },
+    async opened(count, options) {
+      const started = Array.from({ length: count }, () => bridge(options))
+      await Promise.all(started.map((each) => each.open()))
+      return started
+    },
+    command(...words) {
+      const started = startCommand([...words, remote.url, '--store', 'file', '--no-open'], home)
+      commands.push(started)
+      return started
+    },
+    links: () => new Set(bridges.flatMap((each) => each.allLinks())).size,
+  }
+}
+
+type RunningCommand = CommandProcess & { kill(): void }
+
+function startCommand(words: readonly string[], home: BridgeHome): RunningCommand {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home.path }
+  const child = spawn(process.execPath, [launcher, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  return {
+    said: () => said,
+    ended: new Promise((resolve) => {
+      child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'))
+    }),
+    kill: () => void child.kill('SIGKILL'),
+  }
+}
+
+function storedLogin(remote: Remote, agoSeconds: number): Credential {
+  const redirectUris = ['http://127.0.0.1/oauth/callback']
+  const issued = remote.issueTokens({ clientId: remote.addClient({ redirectUris }).clientId })
+  const issuedAt = systemRuntime.now() - agoSeconds
+  return {
+    generation: 1,
+    serverUrl: remote.url,
+    profile: 'default',
+    issuer: remote.issuer,
+    tokenEndpoint: `${remote.issuer}/token`,
+    revocationEndpoint: `${remote.issuer}/revoke`,
+    resource: remote.url,
+    client: {
+      clientId: issued.client_id,
+      tokenEndpointAuthMethod: 'none',
+      origin: 'dynamic',
+      redirectUris,
+    },
+    tokens: {
+      accessToken: issued.access_token,
+      issuedAt,
+      ...(issued.expires_in === undefined ? {} : { expiresAt: issuedAt + issued.expires_in }),
+      ...(issued.refresh_token === undefined ? {} : { refreshToken: issued.refresh_token }),
+      scope: issued.scope,
+    },
+    signedInAt: issuedAt,
+    signInId: 'seeded',
+  }
+}
+
+/** What a tool call came back with: its text, or what the error says. */
+export async function call(bridge: BridgeProcess, name = 'whoami', args: JsonObject = {}): Promise<string> {
+  return textOf(await bridge.request('tools/call', { name, arguments: args }))
+}
+
+/** Calls `echo` so often at once; what is to come back is {@link echoes}. */
+export function burst(bridge: BridgeProcess, times: number): Promise<string[]> {
+  return Promise.all(echoes(times).map((text) => call(bridge, 'echo', { text })))
+}
+
+/** What {@link burst} comes back with when every call succeeds. */
+export function echoes(times: number): string[] {
+  return Array.from({ length: times }, (_, index) => `call ${index}`)
+}
+
+/** The text of an answer, however it went. */
+export function textOf(answer: Answer): string {
+  if ('error' in answer) return `error ${answer.error.code}: ${answer.error.message}`
+  const content = (answer.result['content'] ?? []) as { text?: string }[]
+  const text = content.map((part) => part.text ?? '').join('\n')
+  return answer.result['isError'] === true ? `failed: ${text}` : text
+}
+
+/** Does what a browser does with a link: follows all redirects. Answers the last page. */
+export async function visit(link: string): Promise<{ status: number; page: string }> {
+  const response = await fetch(link)
+  return { status: response.status, page: await response.text() }
+}
+
+/** Waits until `condition` holds. */
+export async function until(condition: () => unknown, what: string, waitMs = 25_000): Promise<void> {
+  for (const end = performance.now() + waitMs; performance.now() < end; await delay(10)) {
+    if (await condition()) return
+  }
+  throw new Error(`Nothing came of it within ${waitMs} ms: ${what}`)
+}
+
+function refuseLeaks(remote: Remote, home: BridgeHome, said: string): void {
+  const readable = home.files() + said
+  const leaks = [...remote.secrets].filter((secret) => readable.includes(secret))
+  if (leaks.length > 0) throw new Error(`Can be read: ${leaks.map((leak) => leak.slice(0, 20)).join(', ')}`)
+  const loose = looseModes(home.path)
+  if (loose.length > 0) throw new Error(`Open to others: ${loose.join(', ')}`)
+}
+
+function refuseStrayLines(bridges: readonly BridgeProcess[]): void {
+  const stray = bridges.flatMap(({ strayLines }) => strayLines)
+  if (stray.length > 0) throw new Error(`No message: ${stray.join('\n')}`)
+}
+
+/** Everything below a home that somebody else could look into; the home itself is of the system. */
+function looseModes(home: string): string[] {
+  return readdirSync(home, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const path = join(entry.parentPath, entry.name)
+    // A lock or a file in the making may be gone meanwhile.
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found === undefined) return []
+    const mode = found.mode & 0o777
+    const expected = entry.isDirectory() ? 0o700 : 0o600
+    return (mode & ~expected) === 0 ? [] : [`${path} (${mode.toString(8)})`]
+  })
+}

@@ -1,0 +1,27 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const program = fileURLToPath(new URL('./browser-process.ts', import.meta.url))
+
+/** A program that bridges open as the browser of their user. */
+export interface Browser {
+  /** For the environment of a bridge. */
+  environment: Readonly<Record<string, string>>
+  /** Every link that was opened, in order. */
+  openings(): string[]
+  remove(): void
+}
+
+/** A browser whose person is done after `pauseMs`, or never is. */
+export function createBrowser(pauseMs: number | 'never'): Browser {
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-browser-'))
+  const log = join(folder, 'openings')
+  writeFileSync(log, '')
+  return {
+    environment: { BROWSER: `${process.execPath} ${program} ${log} ${pauseMs} %s` },
+    openings: () => readFileSync(log, 'utf8').split('\n').filter(Boolean),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,122 @@
+import type {
+  ProfileForm,
+  ProfilesView,
+  ProfileView,
+  SettingsView,
+} from '../../../../extension/core/settings-view.ts'
+
+const notes: ProfileView = {
+  id: 'notes',
+  label: 'Notes',
+  appUrl: 'https://notes.example.com',
+  baseUrl: 'https://mcp.example.com',
+  cookieName: undefined,
+  builtIn: false,
+  app: { host: 'notes.example.com', state: 'allowed' },
+  server: { host: 'mcp.example.com', state: 'not-allowed' },
+}
+
+const staging: ProfileView = {
+  id: 'staging',
+  label: 'Notes (staging)',
+  appUrl: 'http://staging.internal:3000/notes',
+  baseUrl: undefined,
+  cookieName: 'notes-session',
+  builtIn: true,
+  app: { host: 'staging.internal:3000', state: 'not-allowed' },
+  server: undefined,
+}
+
+const form: ProfileForm = {
+  isNew: true,
+  draft: { id: 'new', label: '', appUrl: 'https://notes.example.com', baseUrl: '', cookieName: '' },
+  faults: {},
+  lookup: { kind: 'none' },
+}
+
+function profiles(changes: Partial<ProfilesView> = {}): ProfilesView {
+  return {
+    kind: 'profiles',
+    profiles: [notes, staging],
+    otherSites: [],
+    form: undefined,
+    deleting: undefined,
+    importing: undefined,
+    notice: { kind: 'none' },
+    shortcut: 'Alt+Shift+D',
+    ...changes,
+  }
+}
+
+/** Every screen of the page of settings, by the name of its picture. */
+export const settingsSamples: Readonly<Record<string, SettingsView>> = {
+  empty: profiles({ profiles: [], shortcut: undefined }),
+  profiles: profiles({ otherSites: ['app.example.org', 'localhost'] }),
+  saved: profiles({ notice: { kind: 'saved', label: 'Notes' } }),
+  'form-new': profiles({ form }),
+  'form-faults': profiles({
+    form: {
+      ...form,
+      draft: { ...form.draft, appUrl: '', baseUrl: 'http://mcp.example.com', cookieName: 'a b' },
+      faults: { appUrl: 'missing', baseUrl: 'not-secure', cookieName: 'bad-name' },
+    },
+  }),
+  'form-found': profiles({
+    form: {
+      ...form,
+      draft: { ...form.draft, label: 'Notes', baseUrl: 'https://mcp.example.com' },
+      lookup: {
+        kind: 'found',
+        baseUrl: 'https://mcp.example.com',
+        name: 'Notes',
+        authorizationServers: [],
+        scopes: [],
+      },
+    },
+  }),
+  'form-no-permission': profiles({
+    form: {
+      ...form,
+      draft: { ...form.draft, baseUrl: 'https://mcp.example.com' },
+      lookup: { kind: 'no-permission', host: 'mcp.example.com' },
+    },
+  }),
+  deletion: profiles({ deleting: { id: 'notes', label: 'Notes' } }),
+  import: profiles({
+    importing: {
+      changes: [
+        {
+          before: {
+            id: 'notes',
+            label: 'Notes',
+            appUrl: 'https://notes.example.com',
+            baseUrl: 'https://mcp.example.com',
+            cookieName: undefined,
+          },
+          after: {
+            id: 'notes',
+            label: 'Team notes',
+            appUrl: 'https://notes.example.com',
+            baseUrl: 'https://mcp.example.com.evil.example',
+            cookieName: 'notes-session',
+          },
+        },
+        {
+          before: undefined,
+          after: {
+            id: 'wiki',
+            label: 'Wiki',
+            appUrl: 'https://wiki.example.com',
+            baseUrl: 'https://mcp.wiki.example.com',
+            cookieName: undefined,
+          },
+        },
+      ],
+      kept: ['Notes (staging)'],
+    },
+  }),
+  'allow-read': { kind: 'allow', purpose: 'read', host: 'notes.example.com', outcome: 'open' },
+  'allow-test': { kind: 'allow', purpose: 'test', host: 'mcp.example.com', outcome: 'open' },
+  'allow-refused': { kind: 'allow', purpose: 'read', host: 'notes.example.com', outcome: 'refused' },
+  'allow-done': { kind: 'allow', purpose: 'read', host: 'notes.example.com', outcome: 'allowed' },
+}

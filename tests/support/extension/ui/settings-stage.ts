@@ -1,0 +1,22 @@
+// Runs in the page of settings in place of its main script: shows whatever view a test hands in.
+import '../../../../extension/entrypoints/options/style.css'
+import type { SettingsAction, SettingsView } from '../../../../extension/core/settings-view.ts'
+import { createSettingsScreen } from '../../../../extension/ui/settings/screen.ts'
+import { createTranslate } from './translator.ts'
+import type { Message } from './translator.ts'
+
+const actions: SettingsAction[] = []
+let screen: ((view: SettingsView) => void) | undefined
+
+Object.assign(globalThis, {
+  actions,
+  show(view: SettingsView, messages: Record<string, Message>) {
+    screen ??= createSettingsScreen(
+      document.body,
+      createTranslate(messages),
+      (action) => void actions.push(action),
+      () => {},
+    )
+    screen(view)
+  },
+})

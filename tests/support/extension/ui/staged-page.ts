@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+import type { Rolldown } from 'vite'
+import type { Message } from './translator.ts'
+
+const pages = {
+  popup: { html: '../../../../extension/entrypoints/popup/index.html', stage: 'popup-stage.ts' },
+  settings: { html: '../../../../extension/entrypoints/options/index.html', stage: 'settings-stage.ts' },
+} as const
+
+/**
+ * A page of ours and its style as one document without the extension around it. Its script is a stage, which shows the views
+ * that a test hands in: `popup-stage.ts` or `settings-stage.ts`.
+ */
+export async function buildStagedPage(name: keyof typeof pages): Promise<string> {
+  const { html, stage } = pages[name]
+  const built = await build({
+    configFile: false,
+    logLevel: 'silent',
+    build: {
+      write: false,
+      lib: {
+        entry: fileURLToPath(new URL(stage, import.meta.url)),
+        formats: ['iife'],
+        name: 'stage',
+      },
+    },
+  })
+  const [{ output }] = built as [Rolldown.RolldownOutput]
+  const script = output.find((file) => file.type === 'chunk')?.code ?? ''
+  const style = output.find((file) => file.type === 'asset')?.source ?? ''
+  return readFileSync(new URL(html, import.meta.url), 'utf8')
+    .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${String(style)}</style>`)
+    .replace(/<script type="module"[^>]*>/, () => `<script type="module">${script}`)
+}
+
+/** All texts of a language, by name. */
+export function readMessages(locale: string): Record<string, Message> {
+  const file = new URL(`../../../../extension/public/_locales/${locale}/messages.json`, import.meta.url)
+  return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Message>
+}

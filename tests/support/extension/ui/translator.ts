@@ -1,0 +1,19 @@
+import type { Translate } from '../../../../extension/ui/message.ts'
+
+/** A text as it lies in `_locales`. */
+export interface Message {
+  message: string
+  description?: string
+  placeholders?: Record<string, { content: string }>
+}
+
+/** What the browser makes of the texts of a language: placeholders are filled in, an unknown name gives nothing. */
+export function createTranslate(messages: Readonly<Record<string, Message>>): Translate {
+  return (key, ...substitutions) => {
+    const { message = '', placeholders = {} } = messages[key] ?? {}
+    return message.replaceAll(/\$(\w+)\$/g, (_, name: string) => {
+      const content = placeholders[name.toLowerCase()]?.content ?? ''
+      return substitutions[Number(content.slice(1)) - 1] ?? ''
+    })
+  }
+}

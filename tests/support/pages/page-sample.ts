@@ -1,0 +1,255 @@
+import type { Captcha } from '../../../server/core/session-provider.ts'
+import { captchaPolicy } from '../../../server/http/pages/captcha.ts'
+import { connectionsPage } from '../../../server/http/pages/connections-page.ts'
+import { deviceEntryPage } from '../../../server/http/pages/device-entry-page.ts'
+import { errorPage } from '../../../server/http/pages/error-page.ts'
+import { finishedPage } from '../../../server/http/pages/finished-page.ts'
+import { contentSecurityPolicy, pageContentSecurityPolicy } from '../../../server/http/pages/layout.ts'
+import { loginPage } from '../../../server/http/pages/login-page.ts'
+import type { LoginView } from '../../../server/http/pages/login-page.ts'
+import { messagePage } from '../../../server/http/pages/message-page.ts'
+import { secondFactorPage } from '../../../server/http/pages/second-factor-page.ts'
+import type { ServedPage } from './page-server.ts'
+import {
+  captchaSamples,
+  connectionsSample,
+  deviceEntrySample,
+  deviceSample,
+  errorSample,
+  finishedSample,
+  loginSample,
+  loopbackRequest,
+  loopbackSample,
+  messageSample,
+  requestSample,
+  secondFactorSample,
+} from './view-sample.ts'
+
+/** A name made to speak in the page's own voice and to climb out of its line: markup, quotes, two directions, marks. */
+const hostileName =
+  '<script>alert(1)</script> Claude” — verified by “Anthropic \u202e עוזר 🏴‍☠️ ' +
+  `Z\u0351\u0352\u0353\u0354\u0355\u0356 ${'and so on '.repeat(20)}`
+
+function plain(document: string): ServedPage {
+  return { document, contentSecurityPolicy: pageContentSecurityPolicy }
+}
+
+function withCaptcha(view: LoginView & { captcha: Captcha }): ServedPage {
+  return {
+    document: loginPage(view),
+    contentSecurityPolicy: contentSecurityPolicy(captchaPolicy(view.captcha)),
+  }
+}
+
+/** Every page in every state that a person can meet, by name: what the browser tests and the pictures go through. */
+export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
+  ['login', plain(loginPage(loginSample))],
+  ['login-loopback', plain(loginPage(loopbackSample))],
+  [
+    'login-error',
+    plain(
+      loginPage({
+        ...loopbackSample,
+        email: 'ada@example.com',
+        error: 'That email and password don’t match an account. Check both and try again.',
+      }),
+    ),
+  ],
+  ['login-one-button', plain(loginPage({ ...loginSample, password: false }))],
+  [
+    'login-social-only',
+    plain(
+      loginPage({
+        ...loginSample,
+        password: false,
+        social: [
+          { id: 'google', label: 'Google' },
+          { id: 'azure', label: 'Microsoft' },
+        ],
+      }),
+    ),
+  ],
+  ['login-hcaptcha', withCaptcha({ ...loginSample, captcha: captchaSamples.hcaptcha })],
+  ['login-turnstile', withCaptcha({ ...loopbackSample, captcha: captchaSamples.turnstile })],
+  [
+    'login-captcha-error',
+    withCaptcha({
+      ...loginSample,
+      captcha: captchaSamples.hcaptcha,
+      email: 'ada@example.com',
+      error: 'The check that you are a person is missing. Complete it, enter your password and sign in.',
+    }),
+  ],
+  [
+    'login-long-name',
+    plain(
+      loginPage({
+        ...loginSample,
+        subject: {
+          ...requestSample,
+          client: { name: hostileName },
+          redirectHost: `claude.ai.sign-in.${'a-rather-long-label-'.repeat(2)}.example.net`,
+        },
+      }),
+    ),
+  ],
+  [
+    'login-unbreakable',
+    plain(
+      loginPage({
+        ...loopbackSample,
+        subject: {
+          ...loopbackRequest,
+          client: { name: 'W'.repeat(200), verifiedHost: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
+          permissions: ['W'.repeat(80)],
+        },
+        social: [{ id: 'sso', label: 'W'.repeat(60) }],
+        appName: `${'w'.repeat(63)}.example`,
+        appUrl: `https://${'w'.repeat(63)}.example`,
+        error: 'W'.repeat(80),
+      }),
+    ),
+  ],
+  ['second-factor', plain(secondFactorPage(secondFactorSample))],
+  [
+    'second-factor-several',
+    plain(
+      secondFactorPage({
+        ...secondFactorSample,
+        factors: [
+          { id: 'factor-1', label: 'Phone' },
+          { id: 'factor-2', label: '' },
+          { id: 'factor-3', label: 'W'.repeat(80) },
+        ],
+      }),
+    ),
+  ],
+  [
+    'second-factor-error',
+    plain(
+      secondFactorPage({
+        ...secondFactorSample,
+        subject: loopbackRequest,
+        error: 'That code is not right. Enter the six digits that your authenticator app shows now.',
+      }),
+    ),
+  ],
+  ['login-device', plain(loginPage({ ...loginSample, action: '/oauth/device', subject: deviceSample }))],
+  [
+    'login-device-error',
+    plain(
+      loginPage({
+        ...loginSample,
+        action: '/oauth/device',
+        subject: {
+          ...deviceSample,
+          client: { name: 'W'.repeat(200) },
+          address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+        },
+        error: 'Email or password is not right. Check both and try again.',
+      }),
+    ),
+  ],
+  [
+    'login-account',
+    plain(loginPage({ ...loginSample, action: '/account/connections', subject: { kind: 'account' } })),
+  ],
+  [
+    'second-factor-account',
+    plain(
+      secondFactorPage({
+        ...secondFactorSample,
+        action: '/account/connections',
+        subject: { kind: 'account' },
+      }),
+    ),
+  ],
+  ['device-entry', plain(deviceEntryPage(deviceEntrySample))],
+  [
+    'device-entry-link',
+    plain(deviceEntryPage({ ...deviceEntrySample, userCode: 'WDJB-MJHT', fromLink: true })),
+  ],
+  [
+    'device-entry-error',
+    plain(
+      deviceEntryPage({
+        ...deviceEntrySample,
+        userCode: 'WDJB-MJHX',
+        error: 'No device waits with that code. Compare it with your device, or start again there.',
+      }),
+    ),
+  ],
+  ['message', plain(messagePage(messageSample))],
+  ['connections', plain(connectionsPage(connectionsSample))],
+  ['connections-empty', plain(connectionsPage({ ...connectionsSample, connections: [] }))],
+  [
+    'connections-notices',
+    plain(
+      connectionsPage({
+        ...connectionsSample,
+        email: undefined,
+        notice: { text: 'That connection has ended.', isFailure: false },
+        connections: connectionsSample.connections.slice(0, 1),
+        ended: [
+          { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },
+          {
+            client: { name: 'Claude', host: 'claude.ai' },
+            endedAt: 1_790_800_000,
+            end: 'signed_out_elsewhere',
+          },
+        ],
+      }),
+    ),
+  ],
+  [
+    'connections-unbreakable',
+    plain(
+      connectionsPage({
+        ...connectionsSample,
+        appName: 'W'.repeat(60),
+        email: `${'w'.repeat(64)}@${'m'.repeat(63)}.example`,
+        notice: { text: 'W'.repeat(80), isFailure: true },
+        connections: connectionsSample.connections.map(({ id, createdAt, lastUse, expiresAt }) => ({
+          id,
+          createdAt,
+          lastUse,
+          replays: {
+            count: 12,
+            lastAt: createdAt,
+            addresses: ['w'.repeat(60), '2001:db8:85a3:8d3:1319:8a2e:370:7348'],
+          },
+          expiresAt,
+          client: { name: hostileName, host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
+          returnsTo: [`${'w'.repeat(63)}.example`, 'x'.repeat(60)],
+        })),
+        waiting: [{ id: 'w', client: { name: 'W'.repeat(200) }, isDevice: true, allowedAt: 1_790_900_000 }],
+        more: 12,
+        ended: [{ client: { name: 'W'.repeat(200) }, endedAt: 1_790_900_000, end: 'key_used_twice' }],
+      }),
+    ),
+  ],
+  ['error', plain(errorPage(errorSample))],
+  [
+    'error-with-way-back',
+    plain(
+      errorPage({
+        ...errorSample,
+        back: {
+          url: 'https://claude.ai/',
+          host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example`,
+        },
+      }),
+    ),
+  ],
+  ['finished', plain(finishedPage(finishedSample))],
+  [
+    'finished-denied',
+    plain(
+      finishedPage({
+        ...finishedSample,
+        continueUrl: 'cursor://anysphere.cursor-mcp/oauth/callback?error=access_denied&state=xyz',
+        denied: true,
+      }),
+    ),
+  ],
+])

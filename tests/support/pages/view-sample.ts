@@ -1,0 +1,149 @@
+import type { Captcha } from '../../../server/core/session-provider.ts'
+import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
+import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
+import type { DeviceView } from '../../../server/http/pages/device-summary.ts'
+import type { ErrorView } from '../../../server/http/pages/error-page.ts'
+import type { FinishedView } from '../../../server/http/pages/finished-page.ts'
+import type { LoginView } from '../../../server/http/pages/login-page.ts'
+import type { MessageView } from '../../../server/http/pages/message-page.ts'
+import type { RequestView } from '../../../server/http/pages/request-summary.ts'
+import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
+
+/** The web app that every sample is about. */
+const app = { appName: 'Example Notes', appUrl: 'https://notes.example.com' }
+
+const permissions = ['Use this app’s tools as you', 'Stay connected for 30 days']
+
+/** A request of a client with a verified host. */
+export const requestSample: RequestView = {
+  kind: 'authorization',
+  client: { name: 'Claude', uri: 'https://claude.ai/', verifiedHost: 'claude.ai' },
+  redirectHost: 'claude.ai',
+  returnsToThisComputer: false,
+  permissions,
+}
+
+/** A request of a program that registered itself and returns to this computer. */
+export const loopbackRequest: RequestView = {
+  ...requestSample,
+  client: { name: 'VS Code' },
+  redirectHost: '127.0.0.1',
+  returnsToThisComputer: true,
+}
+
+/** A device that asks with the metadata document of somebody. */
+export const deviceSample: DeviceView = {
+  kind: 'device',
+  client: { name: 'Drawbridge bridge', describedBy: 'bridge.example.com' },
+  userCode: 'WDJB-MJHT',
+  address: '203.0.113.7',
+  asked: '2 minutes ago',
+  permissions,
+}
+
+/** A login view with every part present: a client with a verified host, a password form, one social method. */
+export const loginSample: LoginView = {
+  ...app,
+  action: '/oauth/authorize',
+  transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
+  subject: requestSample,
+  password: true,
+  social: [{ id: 'google', label: 'Google' }],
+}
+
+/** A login view for {@link loopbackRequest}. */
+export const loopbackSample: LoginView = { ...loginSample, subject: loopbackRequest }
+
+/** A second-factor view of an account with one authenticator app. */
+export const secondFactorSample: SecondFactorView = {
+  ...app,
+  action: '/oauth/authorize',
+  transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
+  subject: requestSample,
+  factors: [{ id: 'factor-1', label: 'Phone' }],
+}
+
+/** Every captcha there is, by vendor. The keys are the ones that the vendors give out for tests. */
+export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
+  hcaptcha: { kind: 'hcaptcha', siteKey: '10000000-ffff-ffff-ffff-000000000001' },
+  turnstile: { kind: 'turnstile', siteKey: '1x00000000000000000000AA' },
+}
+
+/** An error view with every part present. */
+export const errorSample: ErrorView = {
+  title: 'This sign-in link can’t be used',
+  message:
+    'The client asked to send you back to an address that it never registered, so nothing was allowed.',
+  nextStep:
+    'Go back to the client, remove this connection there and add it again. If it fails once more, send the line below to the client’s support.',
+  requestId: '01JQ8Z5T7N2M4C9V',
+  app,
+  detail: 'redirect_uri https://claude.example/api/mcp/auth_callback is not registered for this client',
+}
+
+/** A finished view for a client behind a private-use scheme. */
+export const finishedSample: FinishedView = {
+  clientName: 'Cursor',
+  continueUrl:
+    'cursor://anysphere.cursor-mcp/oauth/callback?code=c0de&state=xyz&iss=https%3A%2F%2Fmcp.example.com',
+  redirectHost: 'cursor',
+}
+
+/** The page that takes the code of a device, empty. */
+export const deviceEntrySample: DeviceEntryView = {
+  ...app,
+  action: '/oauth/device',
+  form: 'v1.k1.c2VhbGVkLWZvcm0',
+}
+
+/** How a sign-in for a device ends. */
+export const messageSample: MessageView = {
+  title: 'Your device may connect',
+  bridge: 'lowered',
+  message:
+    'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
+  nextStep: 'Go back to your device. You can close this page.',
+  link: { url: '/account/connections', label: 'See or end your connections' },
+}
+
+/** The connections of somebody with three: a client with a host, a program of this computer, a device. */
+export const connectionsSample: ConnectionsView = {
+  ...app,
+  action: '/account/connections',
+  form: 'v1.k1.c2VhbGVkLWZvcm0',
+  email: 'ada@example.com',
+  notice: undefined,
+  connections: [
+    {
+      id: 'grant-1',
+      client: { name: 'Claude', host: 'claude.ai' },
+      returnsTo: ['claude.ai'],
+      createdAt: 1_790_000_000,
+      lastUse: { at: 1_791_000_000, address: '203.0.113.7' },
+      replays: undefined,
+      expiresAt: 1_792_592_000,
+    },
+    {
+      id: 'grant-2',
+      client: { name: 'VS Code' },
+      returnsTo: ['127.0.0.1', 'vscode.dev', 'insiders.vscode.dev'],
+      createdAt: 1_790_500_000,
+      lastUse: { at: 1_790_990_000, address: '2001:db8:85a3:8d3:1319:8a2e:370:7348' },
+      replays: undefined,
+      expiresAt: 1_793_092_000,
+    },
+    {
+      id: 'grant-3',
+      client: { name: 'Drawbridge bridge on the build server', describedBy: 'bridge.example.com' },
+      returnsTo: [],
+      createdAt: 1_790_999_000,
+      lastUse: undefined,
+      replays: undefined,
+      expiresAt: 1_793_591_000,
+    },
+  ],
+  waiting: [],
+  more: 0,
+  ended: [],
+  now: 1_791_000_100,
+}

@@ -1,0 +1,370 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
+import { createGrants, newSecret } from './grants.ts'
+import type { Grants, TokenAnswer } from './grants.ts'
+import { OAuthFailure } from './oauth-failure.ts'
+import { count } from './remote-counters.ts'
+import type { RemoteCounters } from './remote-counters.ts'
+import type { RemoteSettings } from './remote-settings.ts'
+
+/** A client that the authorization server knows. */
+export interface RemoteClient {
+  clientId: string
+  clientSecret: string | undefined
+  redirectUris: string[]
+}
+
+/** The authorization server of the remote. */
+export interface AuthorizationServer {
+  /** Answers a request for one of its paths; false if it is none of them. */
+  handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>
+  readonly grants: Grants
+  /** Adds a client by hand. */
+  addClient(client: Partial<RemoteClient>): RemoteClient
+  forgetClients(): void
+  /** Lets go of every `/authorize` and device code that waits. */
+  approve(): void
+  /** Refuses them. */
+  deny(): void
+  /** Link for a person, of device codes that wait. */
+  userCodes(): string[]
+}
+
+interface Code {
+  clientId: string
+  redirectUri: string
+  challenge: string
+  scope: string
+  resource: string | undefined
+}
+
+interface DeviceCode {
+  clientId: string
+  scope: string
+  userCode: string
+  state: 'pending' | 'approved' | 'denied'
+}
+
+/** `issuer()` is known when the server listens. */
+export function createAuthorizationServer(
+  settings: RemoteSettings,
+  counters: RemoteCounters,
+  issuer: () => string,
+): AuthorizationServer {
+  const grants = createGrants(settings, counters)
+  const clients = new Map<string, RemoteClient>()
+  const codes = new Map<string, Code>()
+  const deviceCodes = new Map<string, DeviceCode>()
+  const waiting = new Set<(allowed: boolean) => void>()
+
+  function metadata(): Record<string, unknown> {
+    const at = issuer()
+    return {
+      issuer: settings.metadataIssuer ?? at,
+      authorization_endpoint: `${settings.pageOrigin ?? at}/authorize`,
+      token_endpoint: `${at}/token`,
+      ...(settings.registration ? { registration_endpoint: `${at}/register` } : {}),
+      ...(settings.revocation ? { revocation_endpoint: `${at}/revoke` } : {}),
+      ...(settings.deviceGrant ? { device_authorization_endpoint: `${at}/device_authorization` } : {}),
+      scopes_supported: [settings.scope, 'mcp:admin', 'offline_access'],
+      response_types_supported: ['code'],
+      grant_types_supported: [
+        'authorization_code',
+        'refresh_token',
+        'client_credentials',
+        ...(settings.deviceGrant ? [deviceGrantType] : []),
+      ],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      ...(settings.pkceAdvertised ? { code_challenge_methods_supported: ['S256'] } : {}),
+      ...(settings.iss === 'none' ? {} : { authorization_response_iss_parameter_supported: true }),
+      ...(settings.clientIdMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
+    }
+  }
+
+  function addClient(client: Partial<RemoteClient>): RemoteClient {
+    const made = {
+      clientId: client.clientId ?? `client-${randomUUID()}`,
+      clientSecret: client.clientSecret,
+      redirectUris: client.redirectUris ?? [],
+    }
+    clients.set(made.clientId, made)
+    if (made.clientSecret !== undefined) grants.secrets.add(made.clientSecret)
+    return made
+  }
+
+  async function register(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const document: unknown = JSON.parse(await readText(request))
+    const uris = isJsonObject(document) ? document['redirect_uris'] : undefined
+    if (!isJsonObject(document) || !Array.isArray(uris) || uris.length === 0) {
+      throw new OAuthFailure('invalid_redirect_uri', 'redirect_uris is missing')
+    }
+    counters.registrations++
+    const method = document['token_endpoint_auth_method']
+    const clientSecret = method === undefined || method === 'none' ? undefined : newSecret('cs')
+    const { clientId } = addClient({ redirectUris: uris.map(String), clientSecret })
+    sendJson(response, 201, {
+      ...document,
+      client_id: clientId,
+      client_id_issued_at: Math.floor(Date.now() / 1000),
+      ...(clientSecret === undefined ? {} : { client_secret: clientSecret, client_secret_expires_at: 0 }),
+    })
+  }
+
+  function knownClient(clientId: string): RemoteClient | undefined {
+    const known = clients.get(clientId)
+    if (known !== undefined || !settings.clientIdMetadataDocuments || !clientId.startsWith('https://'))
+      return known
+    return { clientId, clientSecret: undefined, redirectUris: [] }
+  }
+
+  async function authorize(response: ServerResponse, url: URL): Promise<void> {
+    counters.tabs++
+    const query = url.searchParams
+    const client = knownClient(query.get('client_id') ?? '')
+    const redirectUri = query.get('redirect_uri') ?? ''
+    if (client === undefined) return sendText(response, 400, 'unknown client')
+    if (!allowsRedirect(client, redirectUri)) return sendText(response, 400, 'redirect_uri does not fit')
+    await pause(settings.authorizeDelayMs)
+    const back = new URL(redirectUri)
+    const state = query.get('state')
+    if (state !== null) back.searchParams.set('state', state)
+    if (settings.iss !== 'none') {
+      back.searchParams.set('iss', settings.iss === 'right' ? issuer() : 'https://other.example')
+    }
+    const error = requestError(query) ?? ((await isAllowed(response)) ? undefined : 'access_denied')
+    if (error !== undefined) back.searchParams.set('error', error)
+    else back.searchParams.set('code', newCode(client.clientId, redirectUri, query))
+    response.writeHead(302, { Location: back.href }).end()
+  }
+
+  function newCode(clientId: string, redirectUri: string, query: URLSearchParams): string {
+    const code = newSecret('code')
+    grants.secrets.add(code)
+    codes.set(code, {
+      clientId,
+      redirectUri,
+      challenge: query.get('code_challenge') ?? '',
+      scope: query.get('scope') ?? settings.scope,
+      resource: query.get('resource') ?? undefined,
+    })
+    return code
+  }
+
+  function requestError(query: URLSearchParams): string | undefined {
+    if (query.get('response_type') !== 'code') return 'unsupported_response_type'
+    if (query.get('code_challenge_method') !== 'S256' || query.get('code_challenge') === null)
+      return 'invalid_request'
+    return query.get('resource') !== null && !settings.resourceParameter ? 'invalid_target' : undefined
+  }
+
+  /** Resolves when somebody decided. The browser waits on its request meanwhile. */
+  async function isAllowed(response: ServerResponse): Promise<boolean> {
+    if (settings.approval !== 'wait') return settings.approval === 'auto'
+    return new Promise((resolve) => {
+      const decide = (allowed: boolean): void => {
+        waiting.delete(decide)
+        resolve(allowed)
+      }
+      waiting.add(decide)
+      response.on('close', () => decide(false))
+    })
+  }
+
+  function allowsRedirect(client: RemoteClient, redirectUri: string): boolean {
+    if (!URL.canParse(redirectUri)) return false
+    if (client.redirectUris.includes(redirectUri)) return true
+    const url = new URL(redirectUri)
+    const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+    if (client.clientId.startsWith('https://')) return isLoopback
+    if (!settings.anyLoopbackPort || !isLoopback) return false
+    url.port = ''
+    return client.redirectUris.some((registered) => {
+      const other = new URL(registered)
+      other.port = ''
+      return other.href === url.href
+    })
+  }
+
+  async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const form = new URLSearchParams(await readText(request))
+    const fault = settings.tokenFaultTimes > 0 ? settings.tokenFault : undefined
+    if (fault !== undefined) settings.tokenFaultTimes--
+    if (fault !== undefined && !settings.tokenAnswerLost) {
+      if (fault === 'temporarily_unavailable') throw new OAuthFailure(fault, 'later', 503)
+      return strike(response, fault, settings)
+    }
+    const answer = await serveToken(request, form)
+    await pause(settings.tokenDelayMs)
+    if (fault !== undefined && fault !== 'temporarily_unavailable') return strike(response, fault, settings)
+    sendJson(response, 200, answer)
+  }
+
+  async function serveToken(request: IncomingMessage, form: URLSearchParams): Promise<TokenAnswer> {
+    const client = authenticate(request, form)
+    if (form.has('resource') && !settings.resourceParameter) {
+      throw new OAuthFailure('invalid_target', 'resource is not known here')
+    }
+    const scope = form.get('scope') ?? undefined
+    switch (form.get('grant_type')) {
+      case 'authorization_code':
+        return redeemCode(client, form)
+      case 'refresh_token':
+        if (settings.refreshNeedsScope && scope === undefined) {
+          throw new OAuthFailure('invalid_request', 'scope is missing')
+        }
+        return grants.refresh(form.get('refresh_token') ?? '', client.clientId, scope)
+      case deviceGrantType:
+        return redeemDeviceCode(client, form)
+      case 'client_credentials':
+        if (client.clientSecret === undefined) throw new OAuthFailure('unauthorized_client', 'no secret')
+        counters.clientCredentialsGrants++
+        return grants.open(client.clientId, scope ?? settings.scope, false)
+      default:
+        throw new OAuthFailure('unsupported_grant_type', 'unknown grant')
+    }
+  }
+
+  async function redeemCode(client: RemoteClient, form: URLSearchParams): Promise<TokenAnswer> {
+    const presented = form.get('code') ?? ''
+    const code = codes.get(presented)
+    codes.delete(presented)
+    if (
+      code === undefined ||
+      code.clientId !== client.clientId ||
+      code.redirectUri !== form.get('redirect_uri')
+    ) {
+      throw new OAuthFailure('invalid_grant', 'the code is not known')
+    }
+    const verifier = form.get('code_verifier') ?? ''
+    grants.secrets.add(verifier)
+    if (!(await matchesCodeChallenge(verifier, code.challenge))) {
+      throw new OAuthFailure('invalid_grant', 'the code_verifier does not fit')
+    }
+    counters.codeGrants++
+    return grants.open(client.clientId, code.scope)
+  }
+
+  function redeemDeviceCode(client: RemoteClient, form: URLSearchParams): TokenAnswer {
+    const presented = form.get('device_code') ?? ''
+    const code = deviceCodes.get(presented)
+    if (code === undefined || code.clientId !== client.clientId)
+      throw new OAuthFailure('expired_token', 'unknown code')
+    if (code.state === 'pending') throw new OAuthFailure('authorization_pending', 'not yet')
+    deviceCodes.delete(presented)
+    if (code.state === 'denied') throw new OAuthFailure('access_denied', 'refused')
+    counters.deviceGrants++
+    return grants.open(client.clientId, code.scope)
+  }
+
+  async function deviceAuthorization(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const form = new URLSearchParams(await readText(request))
+    const { clientId } = authenticate(request, form)
+    const deviceCode = newSecret('dc')
+    grants.secrets.add(deviceCode)
+    const userCode = randomUUID().slice(0, 8).toUpperCase()
+    const state =
+      settings.approval === 'auto' ? 'approved' : settings.approval === 'deny' ? 'denied' : 'pending'
+    deviceCodes.set(deviceCode, { clientId, scope: form.get('scope') ?? settings.scope, userCode, state })
+    sendJson(response, 200, {
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: `${settings.pageOrigin ?? issuer()}/device`,
+      verification_uri_complete: `${settings.pageOrigin ?? issuer()}/device?user_code=${userCode}`,
+      expires_in: 600,
+      interval: 1,
+    })
+  }
+
+  /** The client of a request of `/token`, `/revoke` or the device endpoint. */
+  function authenticate(request: IncomingMessage, form: URLSearchParams): RemoteClient {
+    const basic = /^Basic (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    const [id, secret] =
+      basic === undefined
+        ? [form.get('client_id') ?? '', form.get('client_secret') ?? undefined]
+        : Buffer.from(basic, 'base64').toString().split(':').map(decodeURIComponent)
+    const client = knownClient(id ?? '')
+    if (client === undefined || client.clientSecret !== secret) {
+      throw new OAuthFailure('invalid_client', 'the client is not known', 401)
+    }
+    return client
+  }
+
+  async function revoke(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const form = new URLSearchParams(await readText(request))
+    authenticate(request, form)
+    counters.revocations++
+    grants.revoke(form.get('token') ?? '')
+    response.writeHead(200).end()
+  }
+
+  function devicePage(response: ServerResponse, url: URL): void {
+    counters.tabs++
+    const userCode = url.searchParams.get('user_code')
+    const known = [...deviceCodes.values()].some((code) => code.userCode === userCode)
+    sendText(response, known ? 200 : 404, known ? 'Waiting for approve()' : 'No such code')
+  }
+
+  function decideAll(allowed: boolean): void {
+    for (const decide of waiting) decide(allowed)
+    for (const code of deviceCodes.values())
+      if (code.state === 'pending') code.state = allowed ? 'approved' : 'denied'
+  }
+
+  async function route(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean> {
+    switch (`${request.method} ${url.pathname}`) {
+      case 'GET /.well-known/oauth-authorization-server':
+      case 'GET /.well-known/openid-configuration':
+        sendJson(response, 200, metadata())
+        return true
+      case 'POST /register':
+        if (!settings.registration) return false
+        await register(request, response)
+        return true
+      case 'GET /authorize':
+        await authorize(response, url)
+        return true
+      case 'POST /token':
+        await token(request, response)
+        return true
+      case 'POST /revoke':
+        if (!settings.revocation) return false
+        await revoke(request, response)
+        return true
+      case 'POST /device_authorization':
+        if (!settings.deviceGrant) return false
+        await deviceAuthorization(request, response)
+        return true
+      case 'GET /device':
+        devicePage(response, url)
+        return true
+      default:
+        return false
+    }
+  }
+
+  return {
+    grants,
+    addClient,
+    async handle(request, response, url) {
+      try {
+        return await route(request, response, url)
+      } catch (error) {
+        const failure =
+          error instanceof OAuthFailure ? error : new OAuthFailure('invalid_request', String(error))
+        if (url.pathname === '/token') count(counters.tokenErrors, failure.code)
+        if (failure.status === 503) response.setHeader('Retry-After', settings.retryAfter)
+        sendJson(response, failure.status, { error: failure.code, error_description: failure.message })
+        return true
+      }
+    },
+    forgetClients: () => clients.clear(),
+    approve: () => decideAll(true),
+    deny: () => decideAll(false),
+    userCodes: () => [...deviceCodes.values()].map(({ userCode }) => userCode),
+  }
+}
+
+const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'

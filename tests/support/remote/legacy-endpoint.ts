@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpErrorCode, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { capabilities, instructions, serverInfo } from './catalogue.ts'
+import { header } from './endpoint-world.ts'
+import type { Caller, EndpointWorld, McpExchange } from './endpoint-world.ts'
+import { EventStream, parseEventId } from './event-stream.ts'
+import { sendJson, sendText } from './exchange-parts.ts'
+import { countMessage, LegacySession } from './legacy-session.ts'
+import type { Reply } from './legacy-session.ts'
+import { count } from './remote-counters.ts'
+
+interface HttpSession {
+  session: LegacySession
+  /** Of GET. */
+  standing: EventStream
+  /** All, by id, the standing one too. */
+  streams: Map<string, EventStream>
+}
+
+/** Streamable HTTP of the revisions 2025-03-26 to 2025-11-25. */
+export interface LegacyEndpoint {
+  handle(exchange: McpExchange): void
+  sessions(): LegacySession[]
+  /** Forgets all sessions; their streams stay open, as when another replica answers from now on. */
+  dropSessions(): void
+  /** Resets the connections of all streams that are open. */
+  dropStreams(): void
+  /** Ends them properly; they may be resumed. */
+  endStreams(): void
+}
+
+/** The endpoint, without authorization. */
+export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
+  const sessions = new Map<string, HttpSession>()
+  const flowing = new Set<EventStream>()
+  /** For `sessions: false`. */
+  let shared: HttpSession | undefined
+
+  function openSession(): HttpSession {
+    const standing = new EventStream(shortId(), world.settings.sseRetryMs)
+    const session = new LegacySession(world, (message) => standing.send(message))
+    const opened = { session, standing, streams: new Map([[standing.id, standing]]) }
+    if (!world.settings.sessions) return (shared = opened)
+    sessions.set(session.id, opened)
+    world.counters.sessionsOpened++
+    world.counters.sessionsOpen = sessions.size
+    return opened
+  }
+
+  /** The session that a request names; answers itself if there is none. */
+  function findSession(request: IncomingMessage, response: ServerResponse): HttpSession | undefined {
+    const version = header(request, mcpHeader.protocolVersion)
+    if (version !== undefined && !world.settings.revisions.includes(version)) {
+      refuse(response, 400, 'Bad Request: Unsupported protocol version')
+      return undefined
+    }
+    if (!world.settings.sessions) return (shared ??= openSession())
+    const id = header(request, mcpHeader.sessionId)
+    const found = id === undefined ? undefined : sessions.get(id)
+    if (id === undefined) refuse(response, 400, 'Bad Request: Mcp-Session-Id header is required')
+    else if (found === undefined) refuse(response, world.settings.lostSessionStatus, 'Session not found')
+    return found
+  }
+
+  function attach(stream: EventStream, response: ServerResponse, from: number): void {
+    world.counters.streamsOpened++
+    world.counters.streamsOpen++
+    flowing.add(stream)
+    stream.attach(response, from, () => {
+      world.counters.streamsOpen--
+      if (!stream.attached) flowing.delete(stream)
+    })
+  }
+
+  function handlePost({ request, response, body, caller }: McpExchange): void {
+    const parsed = parseJsonRpcMessage(body)
+    if (parsed.kind === 'invalid') return sendJson(response, 400, invalid(parsed.reason))
+    if (!acceptsBoth(request))
+      return refuse(response, 406, 'Not Acceptable: accept application/json and text/event-stream')
+    const opens = parsed.kind === 'request' && parsed.message.method === 'initialize'
+    const found = opens ? openSession() : findSession(request, response)
+    if (found === undefined) return
+    countMessage(world, parsed.message)
+    if (!world.allows(caller, parsed.message, response)) return
+    if (parsed.kind === 'request') return answer(found, parsed.message, caller, response, opens)
+    found.session.accept(parsed.message)
+    response.writeHead(202).end()
+  }
+
+  function answer(
+    found: HttpSession,
+    message: JsonRpcRequest,
+    caller: Caller,
+    response: ServerResponse,
+    opens: boolean,
+  ): void {
+    const headers = opens && world.settings.sessions ? { [mcpHeader.sessionId]: found.session.id } : {}
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    void found.session.answer(message, caller, postReply(found, response, opens))
+  }
+
+  /** JSON as long as nothing comes before the response. */
+  function postReply(found: HttpSession, response: ServerResponse, opens: boolean): Reply {
+    let stream: EventStream | undefined
+    const open = (): EventStream => {
+      if (stream !== undefined) return stream
+      const opened = new EventStream(shortId(), world.settings.sseRetryMs)
+      found.streams.set(opened.id, opened)
+      flowing.add(opened)
+      opened.attach(response, 0, () => flowing.delete(opened))
+      return (stream = opened)
+    }
+    const mode = opens && world.settings.reply === 'polled' ? 'json' : world.settings.reply
+    if (mode === 'polled') {
+      open().prime()
+      open().detach()
+    }
+    return {
+      interim: (message) => open().send(message),
+      finish(message) {
+        if (stream === undefined && mode === 'json') {
+          if (message === undefined) return void response.end()
+          return sendJson(response, 200, message)
+        }
+        if (message !== undefined) open().send(message)
+        open().end()
+      },
+    }
+  }
+
+  function handleGet({ request, response }: McpExchange): void {
+    if (!world.settings.getStream) return refuse(response, 405, 'Method not allowed.')
+    const found = findSession(request, response)
+    if (found === undefined) return
+    const lastEventId = header(request, mcpHeader.lastEventId)
+    if (lastEventId === undefined) return attach(found.standing, response, found.standing.delivered)
+    world.counters.lastEventIds.push(lastEventId)
+    const place = parseEventId(lastEventId)
+    const stream = place === undefined ? undefined : found.streams.get(place.stream)
+    if (place === undefined || stream === undefined) return refuse(response, 400, 'No such event')
+    attach(stream, response, place.next)
+  }
+
+  function handleDelete({ request, response }: McpExchange): void {
+    world.counters.deletes++
+    const found = findSession(request, response)
+    if (found === undefined) return
+    sessions.delete(found.session.id)
+    world.counters.sessionsOpen = sessions.size
+    for (const stream of found.streams.values()) stream.end()
+    response.writeHead(200).end()
+  }
+
+  return {
+    handle(exchange) {
+      switch (exchange.request.method) {
+        case 'POST':
+          return handlePost(exchange)
+        case 'GET':
+          return handleGet(exchange)
+        case 'DELETE':
+          return handleDelete(exchange)
+        default:
+          return refuse(exchange.response, 405, 'Method not allowed.')
+      }
+    },
+    sessions: () =>
+      [...(shared === undefined ? [] : [shared]), ...sessions.values()].map(({ session }) => session),
+    dropSessions() {
+      sessions.clear()
+      shared = undefined
+      world.counters.sessionsOpen = 0
+    },
+    dropStreams() {
+      for (const stream of flowing) stream.cut()
+    },
+    endStreams() {
+      for (const stream of flowing) stream.detach()
+    },
+  }
+}
+
+/** Answers a request of 2026-07-28 with the revisions that are served here, for `discoverable`. */
+export function answerWithRevisions(
+  { id, method, params }: JsonRpcRequest,
+  { response }: McpExchange,
+  { settings, counters }: EndpointWorld,
+): void {
+  count(counters.methods, method)
+  const supported = settings.revisions
+  if (method !== 'server/discover') {
+    const meta = params?.['_meta'] as JsonObject
+    const data = { supported, requested: meta[mcpMetaKey.protocolVersion] }
+    const error = jsonRpcError(id, mcpErrorCode.unsupportedProtocolVersion, 'Unsupported version', data)
+    return sendJson(response, 400, error)
+  }
+  const _meta = { [mcpMetaKey.serverInfo]: serverInfo }
+  const result = { resultType: 'complete', supportedVersions: supported, capabilities, instructions, _meta }
+  sendJson(response, 200, { jsonrpc: '2.0', id, result: { ...result, ttlMs: 0, cacheScope: 'public' } })
+}
+
+function acceptsBoth(request: IncomingMessage): boolean {
+  const accept = header(request, 'accept') ?? ''
+  return accept.includes('application/json') && accept.includes('text/event-stream')
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (status === 405) return sendText(response, 405, message)
+  sendJson(response, status, jsonRpcError(null, status === 404 ? -32_001 : -32_000, message))
+}
+
+function invalid(reason: string): JsonObject {
+  return { ...jsonRpcError(null, jsonRpcCode.invalidRequest, reason) }
+}
+
+function shortId(): string {
+  return randomUUID().slice(0, 8)
+}

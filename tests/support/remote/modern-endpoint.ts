@@ -1,0 +1,289 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
+import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import {
+  answerMethod,
+  capabilities,
+  headerArguments,
+  instructions,
+  RpcFailure,
+  serverInfo,
+} from './catalogue.ts'
+import { header } from './endpoint-world.ts'
+import type { Caller, EndpointWorld, McpExchange } from './endpoint-world.ts'
+import { sendJson, sendText } from './exchange-parts.ts'
+import { count } from './remote-counters.ts'
+
+/** 2026-07-28: every request for itself. */
+export interface ModernEndpoint {
+  handle(exchange: McpExchange): void
+  /** Sends a notification on the listen streams that asked for its kind. */
+  tell(method: string, params: JsonObject): void
+  dropStreams(): void
+  endStreams(): void
+}
+
+interface Listener {
+  id: JsonRpcId
+  wanted: JsonObject
+  response: ServerResponse
+}
+
+/** Questions that the client has to answer by sending the request again. */
+class InputRequired extends Error {
+  readonly questions: Record<string, { method: string; params: JsonObject }>
+
+  constructor(questions: Record<string, { method: string; params: JsonObject }>) {
+    super('input required')
+    this.questions = questions
+  }
+}
+
+/** The endpoint, without authorization. */
+export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
+  const listeners = new Set<Listener>()
+  const states = new Set<string>()
+
+  function handle({ request, response, body, caller }: McpExchange): void {
+    if (request.method !== 'POST') return sendText(response, 405, 'Method not allowed.')
+    const parsed = parseJsonRpcMessage(body)
+    if (parsed.kind === 'invalid') {
+      return sendJson(response, 400, jsonRpcError(parsed.id, jsonRpcCode.invalidRequest, parsed.reason))
+    }
+    if (parsed.kind !== 'request') {
+      if (parsed.kind === 'notification') count(world.counters.methods, parsed.message.method)
+      return void response.writeHead(202).end()
+    }
+    const { message } = parsed
+    const fault = faultOf(message, request)
+    if (fault !== undefined) return sendJson(response, 400, fault)
+    count(world.counters.methods, message.method)
+    if (!world.allows(caller, message, response)) return
+    if (message.method === 'subscriptions/listen') return listen(message, response)
+    void answer(message, caller, response)
+  }
+
+  async function answer(message: JsonRpcRequest, caller: Caller, response: ServerResponse): Promise<void> {
+    const { id } = message
+    const cancel = new AbortController()
+    response.on('close', () => {
+      if (response.writableFinished) return
+      world.counters.cancelled.push(id)
+      cancel.abort()
+    })
+    try {
+      const result = await resultOf(message, caller, response, cancel.signal)
+      finish(response, { jsonrpc: '2.0', id, result: complete(message.method, result) })
+    } catch (error) {
+      if (cancel.signal.aborted) return
+      if (error instanceof InputRequired) return finish(response, { jsonrpc: '2.0', id, result: ask(error) })
+      const failure =
+        error instanceof RpcFailure ? error : new RpcFailure(jsonRpcCode.internalError, String(error))
+      finish(response, { ...jsonRpcError(id, modernCode(failure.code), failure.message, failure.data) })
+    }
+  }
+
+  function ask(needed: InputRequired): JsonObject {
+    const requestState = randomUUID()
+    states.add(requestState)
+    return { resultType: 'input_required', inputRequests: needed.questions, requestState, _meta: resultMeta }
+  }
+
+  async function resultOf(
+    message: JsonRpcRequest,
+    caller: Caller,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
+    const { settings, counters, extraTools, broadcast } = world
+    const params = message.params ?? {}
+    if (message.method === 'server/discover') {
+      return { supportedVersions: [modernRevision], capabilities, instructions }
+    }
+    const meta = params['_meta'] as JsonObject
+    if ('inputResponses' in params && !states.delete(String(params['requestState']))) {
+      throw new RpcFailure(jsonRpcCode.invalidParams, 'unknown requestState')
+    }
+    return answerMethod(message.method, {
+      settings,
+      counters,
+      params,
+      signal,
+      caller,
+      extraTools,
+      broadcast,
+      notify(method, params) {
+        if (method === 'notifications/message' && meta[mcpMetaKey.logLevel] === undefined) return
+        writeEvent(response, { jsonrpc: '2.0', method, params })
+      },
+      async ask(questions) {
+        const given = isJsonObject(params['inputResponses']) ? params['inputResponses'] : {}
+        if (Object.keys(questions).every((key) => key in given)) return given
+        const missing = missingCapabilities(questions, meta[mcpMetaKey.clientCapabilities])
+        if (missing === undefined) throw new InputRequired(questions)
+        throw new RpcFailure(mcpErrorCode.missingClientCapability, 'capability missing', {
+          requiredCapabilities: missing,
+        })
+      },
+    })
+  }
+
+  function finish(response: ServerResponse, message: JsonObject): void {
+    if (response.headersSent || world.settings.reply === 'sse') {
+      writeEvent(response, message)
+      return void response.end()
+    }
+    sendJson(response, statusOf(message), message)
+  }
+
+  function listen(message: JsonRpcRequest, response: ServerResponse): void {
+    const asked = message.params?.['notifications']
+    const listener = { id: message.id, wanted: isJsonObject(asked) ? asked : {}, response }
+    listeners.add(listener)
+    world.counters.streamsOpened++
+    world.counters.streamsOpen++
+    response.on('close', () => {
+      listeners.delete(listener)
+      world.counters.streamsOpen--
+    })
+    tellOne(listener, 'notifications/subscriptions/acknowledged', { notifications: listener.wanted })
+  }
+
+  return {
+    handle,
+    tell(method, params) {
+      for (const listener of listeners) if (wants(listener, method, params)) tellOne(listener, method, params)
+    },
+    dropStreams() {
+      for (const { response } of listeners) response.socket?.resetAndDestroy()
+    },
+    endStreams() {
+      for (const { id, response } of listeners) {
+        const _meta = { ...resultMeta, [mcpMetaKey.subscriptionId]: id }
+        writeEvent(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } })
+        response.end()
+      }
+    },
+  }
+}
+
+const resultMeta = { [mcpMetaKey.serverInfo]: serverInfo }
+
+function tellOne(listener: Listener, method: string, params: JsonObject): void {
+  const _meta = { [mcpMetaKey.subscriptionId]: listener.id }
+  writeEvent(listener.response, { jsonrpc: '2.0', method, params: { ...params, _meta } })
+}
+
+function wants({ wanted }: Listener, method: string, params: JsonObject): boolean {
+  switch (method) {
+    case 'notifications/tools/list_changed':
+      return wanted['toolsListChanged'] === true
+    case 'notifications/prompts/list_changed':
+      return wanted['promptsListChanged'] === true
+    case 'notifications/resources/list_changed':
+      return wanted['resourcesListChanged'] === true
+    case 'notifications/resources/updated': {
+      const uris = wanted['resourceSubscriptions']
+      return Array.isArray(uris) && uris.includes(params['uri'])
+    }
+    default:
+      return false
+  }
+}
+
+function writeEvent(response: ServerResponse, message: JsonObject): void {
+  if (!response.headersSent) {
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no',
+    })
+  }
+  response.write(`data: ${JSON.stringify(message)}\n\n`)
+}
+
+function complete(method: string, result: JsonObject): JsonObject {
+  const cacheable = /\/list$|^resources\/read$|^server\/discover$/.test(method)
+  return {
+    resultType: 'complete',
+    ...result,
+    ...(cacheable ? { ttlMs: 0, cacheScope: 'private' } : {}),
+    _meta: resultMeta,
+  }
+}
+
+function modernCode(code: number): number {
+  return code === mcpErrorCode.resourceNotFound ? jsonRpcCode.invalidParams : code
+}
+
+function statusOf(message: JsonObject): number {
+  const error = message['error']
+  if (!isJsonObject(error)) return 200
+  if (error['code'] === jsonRpcCode.methodNotFound) return 404
+  return error['code'] === mcpErrorCode.missingClientCapability ? 400 : 200
+}
+
+function missingCapabilities(
+  questions: Record<string, { method: string }>,
+  declared: unknown,
+): JsonObject | undefined {
+  const has = isJsonObject(declared) ? declared : {}
+  const missing = Object.values(questions)
+    .map(({ method }) => method.split('/')[0] ?? '')
+    .filter((capability) => !(capability in has))
+  return missing.length === 0 ? undefined : Object.fromEntries(missing.map((capability) => [capability, {}]))
+}
+
+/** What is wrong with headers and `_meta` of a request (MCP 2026-07-28 transports). */
+function faultOf(message: JsonRpcRequest, request: IncomingMessage): JsonObject | undefined {
+  const refuse = (code: number, text: string, data?: unknown): JsonObject => ({
+    ...jsonRpcError(message.id, code, text, data),
+  })
+  const meta = message.params?.['_meta']
+  const version = isJsonObject(meta) ? meta[mcpMetaKey.protocolVersion] : undefined
+  if (!isJsonObject(meta) || typeof version !== 'string') {
+    const supported = { supported: [modernRevision], requested: header(request, mcpHeader.protocolVersion) }
+    return message.method === 'initialize'
+      ? refuse(mcpErrorCode.unsupportedProtocolVersion, 'Unsupported protocol version', supported)
+      : refuse(jsonRpcCode.invalidParams, '_meta is missing')
+  }
+  if (version !== modernRevision) {
+    const data = { supported: [modernRevision], requested: version }
+    return refuse(mcpErrorCode.unsupportedProtocolVersion, 'Unsupported protocol version', data)
+  }
+  if (!isJsonObject(meta[mcpMetaKey.clientCapabilities])) {
+    return refuse(jsonRpcCode.invalidParams, 'clientCapabilities is missing')
+  }
+  const expected = expectedHeaders(message, version)
+  const wrong = Object.entries(expected).find(([name, value]) => {
+    const sent = header(request, name)
+    return (sent === undefined ? undefined : decodeMcpHeaderValue(sent)) !== value
+  })
+  return wrong === undefined
+    ? undefined
+    : refuse(mcpErrorCode.headerMismatch, `${wrong[0]} does not fit the body`)
+}
+
+function expectedHeaders(message: JsonRpcRequest, version: string): Record<string, string> {
+  const params = message.params ?? {}
+  const expected: Record<string, string> = {
+    [mcpHeader.protocolVersion]: version,
+    [mcpHeader.method]: message.method,
+  }
+  if (['tools/call', 'prompts/get'].includes(message.method))
+    expected[mcpHeader.name] = String(params['name'])
+  if (message.method === 'resources/read') expected[mcpHeader.name] = String(params['uri'])
+  if (message.method !== 'tools/call' || !isJsonObject(params['arguments'])) return expected
+  for (const [property, suffix] of Object.entries(headerArguments(String(params['name'])))) {
+    const value = params['arguments'][property]
+    if (value !== undefined && value !== null)
+      expected[`${mcpHeader.paramPrefix}${suffix}`] =
+        typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  return expected
+}

@@ -1,0 +1,308 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { eraOfMessage } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
+import { freePort } from '../server/free-port.ts'
+import { createAuthorizationServer } from './authorization-server.ts'
+import type { RemoteClient } from './authorization-server.ts'
+import type { Caller, EndpointWorld } from './endpoint-world.ts'
+import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
+import type { TokenAnswer } from './grants.ts'
+import { answerWithRevisions, createLegacyEndpoint } from './legacy-endpoint.ts'
+import { createModernEndpoint } from './modern-endpoint.ts'
+import { count, createCounters } from './remote-counters.ts'
+import type { RemoteCounters } from './remote-counters.ts'
+import { usualSettings } from './remote-settings.ts'
+import type { RemoteSettings } from './remote-settings.ts'
+import { createSseEndpoint } from './sse-endpoint.ts'
+
+/** What is fixed at the start; every member of {@link RemoteSettings} may be given too. */
+export interface RemoteOptions extends Partial<RemoteSettings> {
+  /** 0, and the default, for any that is free. */
+  port?: number
+  /** Whether the authorization server has an origin of its own. */
+  ownAuthorizationServer?: boolean
+}
+
+/** A running remote on 127.0.0.1. */
+export interface Remote {
+  origin: string
+  /** Of Streamable HTTP. */
+  url: string
+  /** Of the transport of 2024-11-05. */
+  sseUrl: string
+  issuer: string
+  /** May be changed at any time. */
+  readonly settings: RemoteSettings
+  readonly counters: RemoteCounters
+  /** Everything secret that was given out so far, to look for in files and logs. */
+  readonly secrets: ReadonlySet<string>
+  set(changes: Partial<RemoteSettings>): void
+  resetCounters(): void
+  /** The next `times` POSTs of `/mcp` fail that way. */
+  failNext(fault: RemoteSettings['fault'], times?: number, method?: string): void
+  failNextToken(fault: RemoteSettings['tokenFault'], times?: number): void
+  /** Forgets all sessions, so that their ids get `lostSessionStatus`; streams stay open. */
+  dropSessions(): void
+  /** Resets the connections of all open streams. */
+  dropStreams(): void
+  /** Ends all open streams properly. */
+  endStreams(): void
+  /** Resets every connection. */
+  dropConnections(): void
+  /** Makes all access tokens invalid; refresh tokens live on. */
+  revokeAccessTokens(): void
+  /** Makes every token invalid. */
+  revokeGrants(): void
+  forgetClients(): void
+  addClient(client?: Partial<RemoteClient>): RemoteClient
+  /** Tokens as if somebody had signed in, for a client that is made for it if none is named. */
+  issueTokens(grant?: { clientId?: string; scope?: string }): TokenAnswer & { client_id: string }
+  /** Answers everything that waits with `approval: 'wait'`. */
+  approve(): void
+  deny(): void
+  /** The user codes of devices, in order. */
+  userCodes(): string[]
+  /** A notification for every client, on its standing stream. */
+  broadcast(method: string, params?: JsonObject): void
+  /** Adds a tool and tells so. */
+  changeTools(): void
+  /** A request of the server to the legacy client that came last, on its standing stream. */
+  ask(method: string, params?: JsonObject): Promise<unknown>
+  /** Log level that the legacy client which came last asked for. */
+  logLevel(): string | undefined
+  /** URIs that the legacy client which came last subscribed to. */
+  subscriptions(): string[]
+  /** Nobody listens any more, and every connection is reset. */
+  stop(): Promise<void>
+  /** Listens again on the same port. Sessions, tokens and clients are still known. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Starts a remote MCP server with its own authorization server. */
+export async function startRemote(options: RemoteOptions = {}): Promise<Remote> {
+  const { port = 0, ownAuthorizationServer = false, ...changes } = options
+  const settings: RemoteSettings = { ...usualSettings, ...changes }
+  const counters = createCounters()
+  const extraTools: string[] = []
+  const sockets = new Set<Socket>()
+  const servers: Server[] = []
+  const origins = { mcp: '', issuer: '' }
+  const authorizationServer = createAuthorizationServer(settings, counters, () => origins.issuer)
+  const { grants } = authorizationServer
+  const world: EndpointWorld = { settings, counters, extraTools, broadcast, allows }
+  const legacy = createLegacyEndpoint(world)
+  const modern = createModernEndpoint(world)
+  const sse = createSseEndpoint(world)
+
+  function broadcast(method: string, params: JsonObject = {}): void {
+    for (const session of legacySessions()) session.tell(method, params)
+    modern.tell(method, params)
+  }
+
+  function legacySessions(): ReturnType<typeof legacy.sessions> {
+    return [...legacy.sessions(), ...sse.sessions()]
+  }
+
+  function challenge(scope: string, error?: string): Record<string, string> {
+    if (settings.challenge === 'none') return {}
+    if (settings.challenge === 'bare') return { 'WWW-Authenticate': 'Bearer' }
+    const resourceMetadata = `${origins.mcp}/.well-known/oauth-protected-resource/mcp`
+    return { 'WWW-Authenticate': bearerChallenge({ resourceMetadata, scope, error }) }
+  }
+
+  /** Who asks; answers 401 itself for nobody. */
+  function authenticate(request: IncomingMessage, response: ServerResponse): Caller | undefined {
+    if (!settings.auth) return { clientId: '', scope: '' }
+    const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    const caller = token === undefined ? undefined : grants.caller(token)
+    if (caller !== undefined) return caller
+    counters.unauthorized++
+    const error = token === undefined ? undefined : 'invalid_token'
+    sendJson(response, 401, { error: error ?? 'unauthorized' }, challenge(settings.scope, error))
+    return undefined
+  }
+
+  function allows(caller: Caller, message: object, response: ServerResponse): boolean {
+    if (!settings.auth) return true
+    const parsed = parseJsonRpcMessage(message)
+    const isAdmin = parsed.kind === 'request' && parsed.message.params?.['name'] === 'admin'
+    const needed = isAdmin ? [settings.scope, 'mcp:admin'] : [settings.scope]
+    const granted = caller.scope.split(' ')
+    if (needed.every((scope) => granted.includes(scope))) return true
+    counters.forbidden++
+    const scope = needed.join(' ')
+    sendJson(response, 403, { error: 'insufficient_scope' }, challenge(scope, 'insufficient_scope'))
+    return false
+  }
+
+  async function serveMcp(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const text = request.method === 'POST' ? await readText(request) : ''
+    const caller = authenticate(request, response)
+    if (caller === undefined) return
+    let body: unknown
+    try {
+      body = text === '' ? undefined : JSON.parse(text)
+    } catch {
+      return sendJson(response, 400, jsonRpcError(null, jsonRpcCode.parseError, 'Parse error'))
+    }
+    const method = typeof body === 'object' && body !== null && 'method' in body ? body.method : undefined
+    if (settings.fault !== undefined && settings.faultTimes > 0 && request.method === 'POST') {
+      if (settings.faultMethod === undefined || settings.faultMethod === method) {
+        settings.faultTimes--
+        return strike(response, settings.fault, settings)
+      }
+    }
+    if (!stick(request, response)) return
+    const exchange = { request, response, caller, body }
+    if (url.pathname !== '/mcp') return sse.handle(exchange, url)
+    if (settings.transport === 'sse') return sendText(response, 404, 'Not found')
+    const parsed = parseJsonRpcMessage(body)
+    const isModern = parsed.kind !== 'invalid' && eraOfMessage(parsed.message) === 'modern'
+    if (settings.era === 'modern' || (settings.era === 'both' && isModern)) modern.handle(exchange)
+    else if (settings.discoverable && isModern && parsed.kind === 'request')
+      answerWithRevisions(parsed.message, exchange, world)
+    else legacy.handle(exchange)
+  }
+
+  /** With `cookies`: whoever has a session must come back to the same replica. */
+  function stick(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!settings.cookies) return true
+    if (request.headers['mcp-session-id'] === undefined) {
+      response.setHeader('Set-Cookie', 'replica=one; Path=/; HttpOnly')
+      return true
+    }
+    if ((request.headers.cookie ?? '').split('; ').includes('replica=one')) return true
+    sendText(response, 404, 'another replica')
+    return false
+  }
+
+  function serveWellKnown(request: IncomingMessage, response: ServerResponse, url: URL): boolean {
+    const name = '/.well-known/oauth-protected-resource'
+    if (request.method !== 'GET' || !settings.protectedResourceMetadata) return false
+    if (url.pathname !== name && url.pathname !== `${name}/mcp`) return false
+    sendJson(response, 200, {
+      resource: settings.resource ?? `${origins.mcp}/mcp`,
+      authorization_servers: [origins.issuer],
+      scopes_supported: [settings.scope],
+      bearer_methods_supported: ['header'],
+    })
+    return true
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse, roles: string): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://remote')
+    count(counters.requests, `${request.method} ${url.pathname}`)
+    await pause(settings.delayMs)
+    if (roles.includes('mcp')) {
+      if (isMcpPath(url.pathname)) return serveMcp(request, response, url)
+      if (serveWellKnown(request, response, url)) return
+    }
+    if (roles.includes('issuer') && (await authorizationServer.handle(request, response, url))) return
+    sendText(response, 404, 'Not found')
+  }
+
+  function isMcpPath(path: string): boolean {
+    return path === '/mcp' || (settings.transport !== 'http' && (path === '/sse' || path === '/messages'))
+  }
+
+  async function listen(at: number, roles: string): Promise<string> {
+    const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
+      serve(request, response, roles).catch((error: unknown) => {
+        if (response.headersSent) response.destroy()
+        else sendText(response, 500, String(error))
+      })
+    })
+    server.on('connection', (socket) => {
+      if (roles.includes('mcp')) counters.connections++
+      sockets.add(socket)
+      socket.on('close', () => sockets.delete(socket))
+    })
+    await new Promise<void>((resolve, reject) => server.listen(at, '127.0.0.1', resolve).on('error', reject))
+    servers.push(server)
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  async function start(): Promise<void> {
+    origins.mcp = await listen(await portOf(origins.mcp, port), ownAuthorizationServer ? 'mcp' : 'mcp issuer')
+    if (ownAuthorizationServer) origins.issuer = await listen(await portOf(origins.issuer), 'issuer')
+    else origins.issuer = origins.mcp
+  }
+
+  /** The one it had, also after a stop: so no port that somebody else may be given meanwhile. */
+  async function portOf(origin: string, wanted = 0): Promise<number> {
+    if (origin !== '') return Number(new URL(origin).port)
+    return wanted === 0 ? await freePort() : wanted
+  }
+
+  function dropConnections(): void {
+    for (const socket of sockets) socket.resetAndDestroy()
+  }
+
+  async function stop(): Promise<void> {
+    const closing = servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve)))
+    dropConnections()
+    await Promise.all(closing)
+  }
+
+  await start()
+  return {
+    origin: origins.mcp,
+    url: `${origins.mcp}/mcp`,
+    sseUrl: `${origins.mcp}/sse`,
+    issuer: origins.issuer,
+    settings,
+    counters,
+    secrets: grants.secrets,
+    set: (changes) => void Object.assign(settings, changes),
+    resetCounters() {
+      const { sessionsOpen, streamsOpen } = counters
+      Object.assign(counters, createCounters(), { sessionsOpen, streamsOpen })
+    },
+    failNext(fault, times = 1, method) {
+      Object.assign(settings, { fault, faultTimes: times, faultMethod: method })
+    },
+    failNextToken(fault, times = 1) {
+      Object.assign(settings, { tokenFault: fault, tokenFaultTimes: times })
+    },
+    dropSessions: legacy.dropSessions,
+    dropStreams() {
+      for (const endpoint of [legacy, modern, sse]) endpoint.dropStreams()
+    },
+    endStreams() {
+      for (const endpoint of [legacy, modern, sse]) endpoint.endStreams()
+    },
+    dropConnections,
+    revokeAccessTokens: grants.revokeAccessTokens,
+    revokeGrants: grants.revokeAll,
+    forgetClients: authorizationServer.forgetClients,
+    addClient: (client = {}) => authorizationServer.addClient(client),
+    issueTokens({ clientId, scope = settings.scope } = {}) {
+      const id =
+        clientId ?? authorizationServer.addClient({ redirectUris: ['http://127.0.0.1/callback'] }).clientId
+      return { ...grants.open(id, scope), client_id: id }
+    },
+    approve: authorizationServer.approve,
+    deny: authorizationServer.deny,
+    userCodes: authorizationServer.userCodes,
+    broadcast,
+    changeTools() {
+      extraTools.push(`extra_${extraTools.length + 1}`)
+      broadcast('notifications/tools/list_changed')
+    },
+    async ask(method, params = {}) {
+      const session = legacySessions().at(-1)
+      if (session === undefined) throw new Error('no client has a session')
+      return session.ask(method, params)
+    },
+    logLevel: () => legacySessions().at(-1)?.level,
+    subscriptions: () => [...(legacySessions().at(-1)?.subscriptions ?? [])],
+    stop,
+    start,
+    close: stop,
+  }
+}

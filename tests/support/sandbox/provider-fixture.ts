@@ -1,0 +1,93 @@
+import { createClient, type SupabaseClient } from '@supabase/supabase-js'
+import { createFakeRuntime, type FakeRuntime } from '../server/fake-runtime.ts'
+import {
+  createEmbeddedProvider,
+  type EmbeddedProvider,
+  type EmbeddedProviderConfig,
+} from '../../../server/sandbox/provider/embedded-provider.ts'
+
+/** A runtime for tests that also notes what was slept, in milliseconds. */
+export interface NotedRuntime extends FakeRuntime {
+  slept: number[]
+}
+
+/** Real chance, no network, a clock that starts at the host's time (which the real clients use) and no waiting. */
+export function fakeRuntime(): NotedRuntime {
+  const slept: number[] = []
+  return { ...createFakeRuntime(), sleep: async (ms) => void slept.push(ms), slept }
+}
+
+/** Where the provider of the tests seems to live. */
+export const SITE = 'http://localhost:8788'
+
+/** Base URL of its auth API. */
+export const AUTH: string = `${SITE}/auth/v1`
+
+/** A provider under test. */
+export interface ProviderFixture extends EmbeddedProvider {
+  runtime: NotedRuntime
+  /** An unmodified client with its own memory; its network is the provider. */
+  client: () => SupabaseClient
+  /** A JSON request to the auth API in the dialect of current clients. */
+  call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>
+}
+
+/** A provider in memory, or in the given file. */
+export function startProvider(
+  overrides: Partial<EmbeddedProviderConfig> = {},
+  runtime: NotedRuntime = fakeRuntime(),
+): ProviderFixture {
+  const config = {
+    url: AUTH,
+    siteUrl: SITE,
+    redirectAllowList: [],
+    tokenTtlSeconds: 3600,
+    database: ':memory:',
+  }
+  const provider = createEmbeddedProvider({ ...config, ...overrides }, runtime)
+  return {
+    ...provider,
+    runtime,
+    client: () =>
+      createClient(SITE, 'sb_publishable_test', {
+        auth: { persistSession: false, autoRefreshToken: false, flowType: 'pkce' },
+        global: { fetch: (input, init) => provider.fetch(new Request(input, init)) },
+      }),
+    call: (method, path, body, headers = {}) =>
+      provider.fetch(
+        new Request(`${AUTH}${path}`, {
+          method,
+          headers: {
+            'content-type': 'application/json;charset=UTF-8',
+            'x-supabase-api-version': '2024-01-01',
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      ),
+  }
+}
+
+/** Walks a browser from `/authorize` through the stand-in Google, clicking the button; returns the last redirect. */
+export async function walkGoogle(
+  provider: Pick<EmbeddedProvider, 'fetch'>,
+  authorizeUrl: string,
+  button: string,
+): Promise<URL> {
+  const toGoogle = await provider.fetch(new Request(authorizeUrl))
+  const page = await provider.fetch(new Request(toGoogle.headers.get('location') ?? ''))
+  const markup = await page.text()
+  const attribute = (pattern: RegExp): string => pattern.exec(markup)?.[1] ?? ''
+  const label = new RegExp(`<button[^>]*value="([^"]*)"[^>]*>(?:(?!</button>).)*${button}`, 's')
+  const chosen = await provider.fetch(
+    new Request(attribute(/<form[^>]*action="([^"]*)"/), {
+      method: 'POST',
+      body: new URLSearchParams({
+        state: attribute(/name="state" value="([^"]*)"/),
+        account: attribute(label),
+      }),
+    }),
+  )
+  const callback = await provider.fetch(new Request(chosen.headers.get('location') ?? ''))
+  return new URL(callback.headers.get('location') ?? '')
+}

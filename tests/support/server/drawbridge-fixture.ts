@@ -1,0 +1,175 @@
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { type App, createApp } from '../../../server/app.ts'
+import { createConfig } from '../../../server/config/config.ts'
+import type { Settings } from '../../../server/config/setting.ts'
+import { createLog } from '../../../server/observability/log.ts'
+import type { ToolModule } from '../../../server/mcp/tool-module.ts'
+import { type Browser, createBrowser, type Visit } from './browser.ts'
+import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
+
+/** Where the system under test seems to live. */
+export const baseUrl = 'http://localhost:8787'
+
+/** Where the demo web app and the embedded provider seem to live. */
+export const appUrl = 'http://localhost:8788'
+
+/** Return address of the test client; nobody listens there. */
+export const redirectUri = 'http://127.0.0.1:4711/callback'
+
+/** The account that every fixture has. */
+export const account = { email: 'ada@example.com', password: 'correct horse battery' } as const
+
+/** What the token endpoint answered. */
+export interface Tokens {
+  access_token: string
+  refresh_token: string
+  expires_in: number
+  scope: string
+}
+
+/** A whole Drawbridge in memory, reached by requests instead of sockets. */
+export interface DrawbridgeFixture {
+  app: App
+  runtime: FakeRuntime
+  /** Everything that was logged, as text. */
+  logged: () => string
+  browser(): Browser
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  postForm(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Response>
+  register(metadata?: Record<string, unknown>): Promise<{ client_id: string; client_secret?: string }>
+  authorizeUrl(clientId: string, parameters?: Record<string, string>): URL
+  /** Opens the login page of a fresh request and signs in with the fixture's account. */
+  signIn(clientId: string, browser?: Browser, parameters?: Record<string, string>): Promise<Visit>
+  /** A code that may be redeemed with the PKCE verifier of the fixture. */
+  code(clientId: string): Promise<string>
+  redeem(clientId: string, code: string, fields?: Record<string, string>): Promise<Response>
+  refresh(clientId: string, refreshToken: string, fields?: Record<string, string>): Promise<Response>
+  /** Registers, signs in and redeems. */
+  connect(): Promise<{ clientId: string; tokens: Tokens }>
+  mcp(message: unknown, headers?: Record<string, string>): Promise<Response>
+  callTool(accessToken: string, name: string, input?: unknown): Promise<{ text: string; isError: boolean }>
+  close(): Promise<void>
+}
+
+/** PKCE verifier of every authorization request the fixture makes. */
+export const codeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(7))
+
+const codeChallenge = await deriveCodeChallenge(codeVerifier)
+
+/** Starts a fixture with its account already there. Settings default to a store in memory, tools to those of the demo. */
+export async function startDrawbridge(
+  settings: Settings = {},
+  runtime: FakeRuntime = createFakeRuntime(),
+  tools?: ToolModule,
+): Promise<DrawbridgeFixture> {
+  const lines: string[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(line) })
+  const config = createConfig({ baseUrl, appUrl, store: 'memory:', ...settings }, { production: false })
+  const app = createApp(config, runtime, log, tools)
+  const { embedded } = app
+  if (embedded?.provider.admin.findUser(account.email) === undefined) {
+    await embedded?.provider.admin.createUser(account)
+  }
+  const base = new URL(config.baseUrl)
+
+  function send(request: Request): Promise<Response> | undefined {
+    const { origin } = new URL(request.url)
+    if (origin === base.origin) return app.fetch(request)
+    return origin === new URL(config.appUrl).origin ? embedded?.fetch(request) : undefined
+  }
+
+  const fixture: DrawbridgeFixture = {
+    app,
+    runtime,
+    logged: () => lines.join(''),
+    browser: () => createBrowser(send),
+    fetch: (path, init) => app.fetch(new Request(config.baseUrl + path, init)),
+    postForm: (path, fields, headers = {}) =>
+      fixture.fetch(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: new URLSearchParams(fields).toString(),
+      }),
+    async register(metadata = {}) {
+      const response = await fixture.fetch('/oauth/register', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          client_name: 'Test client',
+          redirect_uris: [redirectUri],
+          token_endpoint_auth_method: 'none',
+          ...metadata,
+        }),
+      })
+      if (response.status !== 201) throw new Error(`Registration answered ${response.status}.`)
+      return (await response.json()) as { client_id: string; client_secret?: string }
+    },
+    authorizeUrl(clientId, parameters = {}) {
+      const url = new URL(`${config.baseUrl}/oauth/authorize`)
+      url.search = new URLSearchParams({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        state: 'state-1',
+        scope: 'mcp',
+        resource: `${config.baseUrl}/mcp`,
+        code_challenge: codeChallenge,
+        code_challenge_method: 'S256',
+        ...parameters,
+      }).toString()
+      return url
+    },
+    async signIn(clientId, browser = fixture.browser(), parameters = {}) {
+      const login = await browser.visit(fixture.authorizeUrl(clientId, parameters))
+      return browser.submit(login, 'password', account)
+    },
+    async code(clientId) {
+      const { url } = await fixture.signIn(clientId)
+      const code = url.searchParams.get('code')
+      if (code === null) throw new Error(`Signing in ended at ${url.origin}${url.pathname} without a code.`)
+      return code
+    },
+    redeem: (clientId, code, fields = {}) =>
+      fixture.postForm('/oauth/token', {
+        grant_type: 'authorization_code',
+        client_id: clientId,
+        code,
+        code_verifier: codeVerifier,
+        redirect_uri: redirectUri,
+        ...fields,
+      }),
+    refresh: (clientId, refreshToken, fields = {}) =>
+      fixture.postForm('/oauth/token', {
+        grant_type: 'refresh_token',
+        client_id: clientId,
+        refresh_token: refreshToken,
+        ...fields,
+      }),
+    async connect() {
+      const { client_id: clientId } = await fixture.register()
+      const response = await fixture.redeem(clientId, await fixture.code(clientId))
+      return { clientId, tokens: (await response.json()) as Tokens }
+    },
+    mcp: (message, headers = {}) =>
+      fixture.fetch('/mcp', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+        body: typeof message === 'string' ? message : JSON.stringify(message),
+      }),
+    async callTool(accessToken, name, input = {}) {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }
+      const response = await fixture.mcp(message, { authorization: `Bearer ${accessToken}` })
+      if (response.status !== 200) throw new Error(`tools/call answered ${response.status}.`)
+      const { result } = (await response.json()) as {
+        result: { content: { text: string }[]; isError?: boolean }
+      }
+      return { text: result.content.map(({ text }) => text).join('\n'), isError: result.isError === true }
+    },
+    close: () => app.close(),
+  }
+  return fixture
+}

@@ -1,0 +1,142 @@
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import {
+  type DeviceAuthorizationResponse,
+  redeemDeviceCode,
+  startDeviceAuthorization,
+} from '../../../server/core/device-authorization.ts'
+import { createScopeCatalogue } from '../../../server/core/scope.ts'
+import type { SessionProvider } from '../../../server/core/session-provider.ts'
+import type { SignInPorts } from '../../../server/core/sign-in.ts'
+import { createAuthorizeEndpoint } from '../../../server/http/authorize.ts'
+import { createCallbackEndpoint } from '../../../server/http/callback.ts'
+import { createAccountEndpoint } from '../../../server/http/account.ts'
+import { createDevicePageEndpoint } from '../../../server/http/device-page.ts'
+import type { LoginPorts } from '../../../server/http/login.ts'
+import { createLoginCookies } from '../../../server/http/login-cookies.ts'
+import { publicUrls } from '../../../server/http/metadata.ts'
+import { createRouter, type FetchHandler } from '../../../server/http/router.ts'
+import { type Browser, createBrowser, type Visit } from './browser.ts'
+import type { FakeRuntime } from './fake-runtime.ts'
+import { authorizationRequest, publicClient, signInPortsSample } from './sign-in-sample.ts'
+
+/** The login flow over HTTP, in front of a provider that a test makes up. */
+export interface LoginFixture {
+  fetch: FetchHandler
+  /** What all instances of one server have in common. */
+  shared: Pick<ReturnType<typeof signInPortsSample>, 'store' | 'sealer' | 'runtime'>
+  runtime: FakeRuntime
+  /** A browser at an address; without one no limit per address holds. */
+  browser(address?: string): Browser
+  /** Opens the login page of a fresh request. */
+  open(browser: Browser): Promise<Visit>
+  authorizeUrl(): URL
+  /** Starts a device of the fixture's client, at an address. */
+  startDevice(address?: string): Promise<DeviceAuthorizationResponse>
+  /** What the device is told that asks for its tokens: the error, or `approved`. */
+  pollDevice(deviceCode: string): Promise<string>
+  /** Names and fields of what was reported, as text. */
+  logged: () => string
+  /** Half-way sessions that are due for sign-out, by id. */
+  toSignOut(): Promise<string[]>
+}
+
+/** Where the flow is served, and whether it is another instance of one that is there. */
+export interface LoginFixtureOptions {
+  baseUrl?: string
+  limitPerMinute?: number
+  beside?: LoginFixture
+}
+
+/** The flow for `provider`, with one client registered. */
+export async function createLoginFixture(
+  provider: SessionProvider,
+  options: LoginFixtureOptions = {},
+): Promise<LoginFixture> {
+  const { baseUrl = 'http://localhost:8787', limitPerMinute = 1000, beside } = options
+  const sample = { ...signInPortsSample(provider), ...beside?.shared }
+  const { runtime, store, sealer } = sample
+  const signIn: SignInPorts = { ...sample, callbackUrl: `${baseUrl}/oauth/callback`, limitPerMinute }
+  const urls = publicUrls(baseUrl)
+  const ports: LoginPorts = {
+    urls,
+    appUrl: 'http://localhost:8788',
+    appName: 'Notes',
+    clients: store,
+    registrations: store,
+    codes: {
+      store,
+      sealer,
+      runtime,
+      providerIssuer: provider.issuer,
+      sessionTtlSeconds: 30 * 86_400,
+      scopes: createScopeCatalogue(),
+      accessTokenTtlSeconds: 3600,
+      reportGrantEnd: () => {},
+    },
+    devices: store,
+    signIn,
+    cookies: createLoginCookies(baseUrl),
+  }
+  const lines: string[] = []
+  const fetch = createRouter(
+    [
+      createAuthorizeEndpoint(ports),
+      createCallbackEndpoint(ports),
+      createDevicePageEndpoint(ports),
+      createAccountEndpoint({ login: ports, grants: store, storedClients: store }),
+    ],
+    {
+      baseUrl,
+      createContext: (_request, peer) => ({
+        id: 'request',
+        address: peer?.address,
+        report: (event, fields) => void lines.push(JSON.stringify({ event, ...fields })),
+      }),
+    },
+  )
+  const client = publicClient({ redirectUris: ['http://127.0.0.1/callback'] })
+  await store.addClient(client)
+  const devicePorts = { ...ports.codes, devices: store, issuer: urls.issuer, resource: urls.resource }
+  const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
+  return {
+    fetch,
+    shared: { store, sealer, runtime },
+    runtime,
+    browser: (address) =>
+      createBrowser((request) =>
+        new URL(request.url).origin === new URL(baseUrl).origin ? fetch(request, { address }) : undefined,
+      ),
+    open: (browser) => browser.visit(authorizeUrl()),
+    authorizeUrl,
+    startDevice: (address) =>
+      startDeviceAuthorization({ client, scope: undefined, resources: [], address }, devicePorts),
+    async pollDevice(deviceCode) {
+      try {
+        await redeemDeviceCode({ client, deviceCode, resources: [] }, devicePorts)
+        return 'approved'
+      } catch (error) {
+        if (error instanceof OAuthError) return error.code
+        throw error
+      }
+    },
+    logged: () => lines.join('\n'),
+    async toSignOut() {
+      const now = runtime.now()
+      const due = await store.claimSignOuts({ limit: 100, until: now }, now)
+      return due.map(({ session }) => session.grantId)
+    },
+  }
+
+  function authorizeUrl(): URL {
+    const url = new URL(`${baseUrl}/oauth/authorize`)
+    url.search = new URLSearchParams({
+      response_type: 'code',
+      client_id: asked.clientId,
+      redirect_uri: asked.redirectUri,
+      state: asked.state ?? '',
+      code_challenge: asked.codeChallenge,
+      code_challenge_method: 'S256',
+    }).toString()
+    return url
+  }
+}

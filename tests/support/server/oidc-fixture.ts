@@ -1,0 +1,94 @@
+import type { SessionProvider, SignIn } from '../../../server/core/session-provider.ts'
+import { createOidcProvider, type OidcConfig } from '../../../server/providers/openid-connect/oidc.ts'
+import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
+import { oidcClient, type OidcServer, type OidcServerOptions, startOidcServer } from './oidc-server.ts'
+
+/** Where the provider sends people back to; nobody listens there. */
+export const callbackUrl = 'http://localhost:8787/oauth/callback'
+
+/** The adapter under test in front of a real provider. */
+export interface OidcFixture {
+  server: OidcServer
+  runtime: FakeRuntime
+  provider: SessionProvider
+  /** The adapter with other settings, at the same provider. */
+  providerWith(config: Partial<OidcConfig>): SessionProvider
+  /** Plays `play` in place of the next request to `path`; `send` lets the provider answer. */
+  intercept(path: string, play: Interception): void
+  /** Starts a sign-in and lets the person do `what`; what came back, ready for `socialFinish`. */
+  goAndReturn(what?: 'sign in' | 'refuse'): Promise<Returned>
+  /** A whole sign-in. */
+  signIn(): Promise<SignIn>
+}
+
+/** What `socialFinish` takes. */
+export interface Returned {
+  params: URLSearchParams
+  secret: string
+  callbackUrl: string
+}
+
+/** What happens to one request instead of being sent, or around it. */
+export type Interception = (request: Request, send: () => Promise<Response>) => Promise<Response> | Response
+
+/** Starts a provider and the adapter. Consent is asked for, since this provider gives no refresh token without. */
+export async function startOidcFixture(
+  options: Partial<OidcServerOptions> = {},
+  config: Partial<OidcConfig> = {},
+): Promise<OidcFixture> {
+  const server = await startOidcServer({ callbackUrl, ...options })
+  const interceptions: { path: string; play: Interception }[] = []
+  const clock = createFakeRuntime()
+  const runtime: FakeRuntime = {
+    ...clock,
+    async fetch(request, options) {
+      const { pathname } = new URL(request.url)
+      const found = interceptions.findIndex(({ path }) => path === pathname)
+      const [interception] = found === -1 ? [] : interceptions.splice(found, 1)
+      const send = (): Promise<Response> => fetch(request, options)
+      return interception ? interception.play(request, send) : send()
+    },
+  }
+  const providerWith = (other: Partial<OidcConfig>): SessionProvider =>
+    createOidcProvider(
+      {
+        issuer: server.issuer,
+        clientId: oidcClient.id,
+        clientSecret: oidcClient.secret,
+        scope: 'openid email profile offline_access',
+        parameters: { prompt: 'consent' },
+        label: 'Example ID',
+        audience: undefined,
+        ...config,
+        ...other,
+      },
+      runtime,
+    )
+  const provider = providerWith({})
+
+  const fixture: OidcFixture = {
+    server,
+    runtime,
+    provider,
+    providerWith,
+    intercept: (path, play) => void interceptions.push({ path, play }),
+    async goAndReturn(what = 'sign in') {
+      const { url, secret } = await provider.socialStart({ method: 'oidc', callbackUrl })
+      return { params: (await server.visit(url, what)).searchParams, secret, callbackUrl }
+    },
+    async signIn() {
+      const step = await provider.socialFinish(await fixture.goAndReturn())
+      if (step.kind !== 'signed_in') throw new Error('A second factor was asked for.')
+      return step.signIn
+    },
+  }
+  return fixture
+}
+
+/** The JSON of what is sent, with `members` in place of its own; undefined leaves one out. */
+export function replacing(members: Record<string, unknown>): Interception {
+  return async (_request, send) => {
+    const body = (await (await send()).json()) as Record<string, unknown>
+    return Response.json({ ...body, ...members })
+  }
+}

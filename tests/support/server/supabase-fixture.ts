@@ -1,0 +1,94 @@
+import type { SignIn, SignInStep } from '../../../server/core/session-provider.ts'
+import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
+import { start } from './grant-sample.ts'
+import {
+  createEmbeddedProvider,
+  type EmbeddedProvider,
+} from '../../../server/sandbox/provider/embedded-provider.ts'
+import { walkGoogle } from '../sandbox/provider-fixture.ts'
+import { createGotrueProvider, type GotrueConfig } from '../../../server/providers/supabase/gotrue.ts'
+
+const siteUrl = 'http://localhost:8788'
+
+/** Where the social provider sends the browser back to. */
+export const callbackUrl = 'http://localhost:8787/oauth/callback'
+
+/** Settings of an adapter for the embedded provider. */
+export const gotrueConfig: GotrueConfig = {
+  url: `${siteUrl}/auth/v1`,
+  apiKey: 'sb_publishable_test',
+  issuer: `${siteUrl}/auth/v1`,
+  audience: 'authenticated',
+  hs256Secret: undefined,
+  social: undefined,
+  captcha: undefined,
+  secondFactor: 'if-enrolled',
+}
+
+/** Credentials as the login page hands them on. */
+export const ada = { email: 'ada@example.com', password: 'correct horse battery', captchaToken: undefined }
+
+/** The adapter in front of an embedded provider in memory. */
+export interface GotrueFixture {
+  runtime: FakeRuntime
+  embedded: EmbeddedProvider
+  provider: ReturnType<typeof createGotrueProvider>
+  /** Another adapter for the same provider, or for what `fetch` makes of it. */
+  configured(
+    changes: Partial<GotrueConfig>,
+    fetch?: (request: Request) => Promise<Response>,
+  ): ReturnType<typeof createGotrueProvider>
+  /** A return from the stand-in Google after its first account was chosen. */
+  returned(): Promise<{ params: URLSearchParams; secret: string; callbackUrl: string }>
+  /** A session without a password, whose hash would take its time. */
+  signInSocially(): Promise<SignIn>
+}
+
+/** Starts a fixture at {@link start}. */
+export function startGotrue(): GotrueFixture {
+  const runtime = createFakeRuntime(start)
+  const embedded = createEmbeddedProvider(
+    {
+      url: gotrueConfig.url,
+      siteUrl,
+      redirectAllowList: [callbackUrl],
+      tokenTtlSeconds: 3600,
+      database: ':memory:',
+    },
+    runtime,
+  )
+  const configured: GotrueFixture['configured'] = (changes, fetch = embedded.fetch) =>
+    createGotrueProvider({ ...gotrueConfig, ...changes }, { ...runtime, fetch })
+  const provider = configured({})
+
+  async function returned() {
+    const begun = await provider.socialStart({ method: 'google', callbackUrl })
+    const back = await walkGoogle(embedded, begun.url, '@')
+    if (back.origin + back.pathname !== callbackUrl) throw new Error(`Returned to ${back.origin}.`)
+    return { params: back.searchParams, secret: begun.secret, callbackUrl }
+  }
+
+  return {
+    runtime,
+    embedded,
+    provider,
+    configured,
+    returned,
+    signInSocially: async () => completed(await provider.socialFinish(await returned())),
+  }
+}
+
+/** The sign-in of a step that needed no second one. */
+export function completed(step: SignInStep): SignIn {
+  if (step.kind !== 'signed_in') throw new Error(`The sign-in stopped at ${step.kind}.`)
+  return step.signIn
+}
+
+/** An adapter whose provider gives `response` to every call. */
+export function answering(
+  response: () => Response,
+  changes: Partial<GotrueConfig> = {},
+): ReturnType<typeof createGotrueProvider> {
+  const runtime = createFakeRuntime(start)
+  return createGotrueProvider({ ...gotrueConfig, ...changes }, { ...runtime, fetch: async () => response() })
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { start } from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts } from './texts.ts'
+
+/** The part of the store contract about counted attempts. */
+export function describeAttempts({ store, race }: StoreInstances): void {
+  describe('attempts', () => {
+    it('are counted within a window that begins with the first', async () => {
+      const counts = []
+      for (const after of [0, 1, 30, 59]) counts.push(await store().countAttempt('key', 60, start + after))
+      expect(counts).toEqual([1, 2, 3, 4].map((count) => ({ count, windowEndsAt: start + 60 })))
+    })
+
+    it('at the end of the window the next one begins, at the time of its first attempt', async () => {
+      await store().countAttempt('key', 60, start)
+      await store().countAttempt('key', 60, start + 59)
+      expect(await store().countAttempt('key', 60, start + 60)).toEqual({
+        count: 1,
+        windowEndsAt: start + 120,
+      })
+      expect(await store().countAttempt('key', 60, start + 500)).toEqual({
+        count: 1,
+        windowEndsAt: start + 560,
+      })
+      expect(await store().countAttempt('key', 60, start + 501)).toEqual({
+        count: 2,
+        windowEndsAt: start + 560,
+      })
+    })
+
+    it('a window that runs keeps its end, whatever length is asked for later', async () => {
+      await store().countAttempt('key', 60, start)
+      expect(await store().countAttempt('key', 3600, start + 1)).toEqual({
+        count: 2,
+        windowEndsAt: start + 60,
+      })
+      expect((await store().countAttempt('key', 1, start + 2)).windowEndsAt).toBe(start + 60)
+    })
+
+    it('of one key do not count for another', async () => {
+      await store().countAttempt('key', 60, start)
+      expect((await store().countAttempt('KEY', 60, start)).count).toBe(1)
+      expect((await store().countAttempt('key ', 60, start)).count).toBe(1)
+      expect((await store().countAttempt('', 60, start)).count).toBe(1)
+    })
+
+    it('fifty at once are fifty, each with a number of its own', async () => {
+      const counted = await race((each) => each.countAttempt('key', 60, start))
+      expect(counted.map(({ count }) => count).sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 50 }, (_, index) => index + 1),
+      )
+      expect(new Set(counted.map(({ windowEndsAt }) => windowEndsAt))).toEqual(new Set([start + 60]))
+    })
+
+    it('fifty at once after the end of a window share the new one', async () => {
+      await store().countAttempt('key', 60, start)
+      const counted = await race((each) => each.countAttempt('key', 60, start + 60))
+      expect(counted.filter(({ count }) => count === 1)).toHaveLength(1)
+      expect(Math.max(...counted.map(({ count }) => count))).toBe(50)
+    })
+
+    it('are given back one by one, within their window, and never below none', async () => {
+      for (let index = 0; index < 3; index += 1) await store().countAttempt('key', 60, start)
+      await store().returnAttempt('key', start + 60)
+      expect((await store().countAttempt('key', 60, start)).count).toBe(3)
+      for (let index = 0; index < 9; index += 1) await store().returnAttempt('key', start + 60)
+      expect(await store().countAttempt('key', 60, start + 1)).toEqual({ count: 1, windowEndsAt: start + 60 })
+    })
+
+    it('of a window that has ended are not given back to the next one, nor to another key', async () => {
+      await store().countAttempt('key', 60, start)
+      await store().countAttempt('key', 60, start + 60)
+      await store().returnAttempt('key', start + 60)
+      await store().returnAttempt('KEY', start + 120)
+      await store().returnAttempt('nothing', start + 60)
+      expect((await store().countAttempt('key', 60, start + 61)).count).toBe(2)
+      expect((await store().countAttempt('nothing', 60, start)).count).toBe(1)
+    })
+
+    it('fifty that are counted and given back at once leave none', async () => {
+      await store().countAttempt('key', 60, start)
+      await race(async (each) => {
+        const { windowEndsAt } = await each.countAttempt('key', 60, start)
+        await each.returnAttempt('key', windowEndsAt)
+      })
+      expect((await store().countAttempt('key', 60, start)).count).toBe(2)
+    })
+
+    it.each(awkwardTexts)('are counted under %s', async (_what, text) => {
+      await store().countAttempt('a', 60, start)
+      expect((await store().countAttempt(`key ${text}`, 60, start)).count).toBe(1)
+      expect((await store().countAttempt(`key ${text}`, 60, start)).count).toBe(2)
+    })
+  })
+}

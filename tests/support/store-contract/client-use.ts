@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../../server/core/client.ts'
+import { start } from '../server/grant-sample.ts'
+import { describeTrimming } from './client-trimming.ts'
+import { bareClient, clientSample } from './clients.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts, longText } from './texts.ts'
+
+const daySeconds = 86_400
+
+/** The part of the store contract about what becomes of clients: changed, kept, listed, trimmed, removed, expired. */
+export function describeClientUse(instances: StoreInstances): void {
+  describeChanges(instances)
+  describeKeptClients(instances)
+  describeLists(instances)
+  describeTrimming(instances)
+  describeExpiry(instances)
+}
+
+function describeChanges({ store, race }: StoreInstances): void {
+  const changed: Client = { ...bareClient, kind: 'metadata_document', createdAt: start + 5, name: 'Changed' }
+
+  describe('clients that change', () => {
+    it('are replaced as a whole', async () => {
+      await store().addClient(clientSample)
+      expect(await store().replaceClient(changed)).toBe(true)
+      expect(await store().findClient(clientSample.id)).toStrictEqual(changed)
+      expect(await store().replaceClient(clientSample)).toBe(true)
+      expect(await store().findClient(clientSample.id)).toStrictEqual(clientSample)
+    })
+
+    it('are not added by replacing them', async () => {
+      expect(await store().replaceClient(clientSample)).toBe(false)
+      expect(await store().findClient(clientSample.id)).toBeUndefined()
+    })
+
+    it('are put where there is none, and over what is there', async () => {
+      await store().putClient(clientSample)
+      expect(await store().findClient(clientSample.id)).toStrictEqual(clientSample)
+      await store().putClient(changed)
+      expect(await store().findClient(clientSample.id)).toStrictEqual(changed)
+    })
+
+    it('fifty puts at once leave one of them whole', async () => {
+      await race((each, index) =>
+        each.putClient({ ...clientSample, name: `${index}`, secretHash: `${index}` }),
+      )
+      const found = await store().findClient(clientSample.id)
+      expect(found?.secretHash).toBe(found?.name)
+      expect(await store().listClients({ after: '', limit: 100 })).toHaveLength(1)
+    })
+
+    it('RFC 7592 2.3: are removed once, and can be added again', async () => {
+      await store().addClient(clientSample)
+      expect(await store().removeClient(clientSample.id)).toBe(true)
+      expect(await store().removeClient(clientSample.id)).toBe(false)
+      expect(await store().findClient(clientSample.id)).toBeUndefined()
+      await store().addClient(bareClient)
+      expect(await store().findClient(bareClient.id)).toStrictEqual(bareClient)
+    })
+
+    it('fifty callers remove one client once, and no other', async () => {
+      await store().addClient(clientSample)
+      await store().addClient({ ...clientSample, id: 'other' })
+      const removed = await race((each) => each.removeClient(clientSample.id))
+      expect(removed.filter(Boolean)).toHaveLength(1)
+      expect(await store().findClient('other')).toBeDefined()
+    })
+
+    it.each(['', 'MCPC_1', 'mcpc_1\0', longText])('removing %j removes nothing', async (id) => {
+      await store().addClient(clientSample)
+      expect(await store().removeClient(id)).toBe(false)
+      expect(await store().findClient(clientSample.id)).toBeDefined()
+    })
+  })
+}
+
+function describeKeptClients({ store, race }: StoreInstances): void {
+  const end = (): Promise<number | undefined> =>
+    store()
+      .findClient(clientSample.id)
+      .then((client) => client?.expiresAt)
+  const first = start + daySeconds
+
+  describe('clients that somebody signs in with', () => {
+    it.each([
+      ['later', first + 1, first + 1],
+      ['as it is', first, first],
+      ['earlier: it stays', first - 1, first],
+    ])('the end is %s', async (_what, until, expected) => {
+      await store().addClient(clientSample)
+      await store().keepClient(clientSample.id, until)
+      expect(await end()).toBe(expected)
+    })
+
+    it('one that has no end gets none', async () => {
+      await store().addClient(bareClient)
+      await store().keepClient(bareClient.id, first)
+      expect(await store().findClient(bareClient.id)).toStrictEqual(bareClient)
+    })
+
+    it('one that is unknown stays unknown, and the others are as they were', async () => {
+      await store().addClient(clientSample)
+      await store().keepClient('nothing', first + 1)
+      expect(await store().findClient('nothing')).toBeUndefined()
+      expect(await end()).toBe(first)
+    })
+
+    it('fifty at once: the latest end stays', async () => {
+      await store().addClient(clientSample)
+      await race((each, index) => each.keepClient(clientSample.id, first + ((index * 7) % 50)))
+      expect(await end()).toBe(first + 49)
+    })
+
+    it('whoever stores it again with the end it had before does not shorten it', async () => {
+      await store().addClient(clientSample)
+      await store().keepClient(clientSample.id, first + 9)
+      await store().replaceClient({ ...clientSample, name: 'replaced' })
+      expect(await end()).toBe(first + 9)
+      await store().putClient({ ...clientSample, name: 'put' })
+      expect(await store().findClient(clientSample.id)).toMatchObject({ name: 'put', expiresAt: first + 9 })
+      await store().replaceClient({ ...clientSample, expiresAt: first + 20 })
+      expect(await end()).toBe(first + 20)
+      await store().replaceClient({ ...clientSample, expiresAt: undefined })
+      expect(await end()).toBeUndefined()
+    })
+
+    it('one that nobody signed in with may get an earlier end', async () => {
+      await store().addClient(clientSample)
+      await store().replaceClient({ ...clientSample, expiresAt: first - 5 })
+      expect(await end()).toBe(first - 5)
+    })
+  })
+}
+
+function describeLists({ store }: StoreInstances): void {
+  describe('lists of clients', () => {
+    it('are empty in an empty store', async () => {
+      expect(await store().listClients({ after: '', limit: 10 })).toEqual([])
+    })
+
+    it('go by id, page by page, whatever the kind and the end', async () => {
+      const ids = ['b', 'B', 'a', 'https://client.example/', 'a b', 'é']
+      for (const [index, id] of ids.entries()) {
+        await store().addClient({ ...(index % 2 ? clientSample : bareClient), id })
+      }
+      const pages: string[][] = []
+      for (let after = ''; ;) {
+        const page = await store().listClients({ after, limit: 4 })
+        pages.push(page.map(({ id }) => id))
+        if (page.length < 4) break
+        after = page.at(-1)?.id ?? ''
+      }
+      expect(pages).toEqual([
+        ['B', 'a', 'a b', 'b'],
+        ['https://client.example/', 'é'],
+      ])
+    })
+
+    it.each(awkwardTexts)('go on after %s', async (_what, text) => {
+      const whole = { ...clientSample, id: `id ${text}`, name: text }
+      await store().addClient(whole)
+      expect(await store().listClients({ after: 'id', limit: 5 })).toStrictEqual([whole])
+      expect(await store().listClients({ after: whole.id, limit: 5 })).toEqual([])
+    })
+  })
+}
+
+function describeExpiry({ store }: StoreInstances): void {
+  describe('clients that expire', () => {
+    it('are found until they are collected, which they are at their end', async () => {
+      await store().addClient(clientSample)
+      await store().addClient({ ...clientSample, id: 'later', expiresAt: start + daySeconds + 1 })
+      await store().addClient({ ...bareClient, id: 'endless' })
+      expect(await store().collectExpired(start + daySeconds - 1, 500)).toBe(0)
+      expect(await store().findClient(clientSample.id)).toBeDefined()
+      expect(await store().collectExpired(start + daySeconds, 500)).toBe(1)
+      expect(await store().findClient(clientSample.id)).toBeUndefined()
+      expect(await store().collectExpired(start + 1000 * daySeconds, 500)).toBe(1)
+      expect(await store().findClient('endless')).toBeDefined()
+    })
+
+    it('are collected at the end that they were moved to', async () => {
+      await store().addClient(clientSample)
+      await store().keepClient(clientSample.id, start + 9 * daySeconds)
+      expect(await store().collectExpired(start + 9 * daySeconds - 1, 500)).toBe(0)
+      expect(await store().collectExpired(start + 9 * daySeconds, 500)).toBe(1)
+    })
+
+    it('are collected within the limit', async () => {
+      for (let index = 0; index < 5; index += 1) await store().addClient({ ...clientSample, id: `${index}` })
+      expect(await store().collectExpired(start + daySeconds, 3)).toBe(3)
+      expect(await store().collectExpired(start + daySeconds, 3)).toBe(2)
+      // What is collected is no longer counted among what may be trimmed.
+      await store().addClient(clientSample)
+      expect(await store().trimClients(1, 10, start)).toBe(0)
+    })
+  })
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../../server/core/client.ts'
+import { start } from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts, longText } from './texts.ts'
+
+/** A registered client with everything that one can have, which is more than one client has. */
+export const clientSample: Client = {
+  id: 'mcpc_1',
+  kind: 'registered',
+  name: 'A client',
+  uri: 'https://client.example/',
+  redirectUris: ['http://127.0.0.1/callback', 'https://client.example/callback?a=1'],
+  grantTypes: ['authorization_code', 'refresh_token'],
+  scope: 'mcp notes:read',
+  authMethod: 'client_secret_basic',
+  secretHash: 'hash',
+  keys: { kind: 'jwks', keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }] },
+  managementHash: 'management hash',
+  document: { fetchedAt: start, freshUntil: start + 60, etag: '"1"' },
+  introspects: true,
+  createdAt: start,
+  expiresAt: start + 86_400,
+}
+
+/** A client with nothing that it need not have. */
+export const bareClient: Client = {
+  ...clientSample,
+  name: undefined,
+  uri: undefined,
+  grantTypes: ['authorization_code'],
+  scope: undefined,
+  authMethod: 'none',
+  secretHash: undefined,
+  keys: undefined,
+  managementHash: undefined,
+  document: undefined,
+  introspects: false,
+  expiresAt: undefined,
+}
+
+/** The part of the store contract about clients. */
+export function describeClients({ store, race }: StoreInstances): void {
+  describe('clients', () => {
+    it('gives back what was added', async () => {
+      await store().addClient(clientSample)
+      expect(await store().findClient(clientSample.id)).toStrictEqual(clientSample)
+    })
+
+    it.each<[string, Client]>([
+      ['with nothing that it need not have', bareClient],
+      ['of the configuration', { ...bareClient, kind: 'configured', introspects: true }],
+      [
+        'of a document without an etag, and with the address of its keys',
+        {
+          ...bareClient,
+          kind: 'metadata_document',
+          keys: { kind: 'jwks_uri', uri: 'https://client.example/jwks' },
+          document: { fetchedAt: start, freshUntil: start + 60, etag: undefined },
+        },
+      ],
+    ])('gives back one %s, with every member', async (_what, client) => {
+      await store().addClient(client)
+      expect(await store().findClient(client.id)).toStrictEqual(client)
+    })
+
+    it.each(['', 'MCPC_1', 'mcpc_1 ', 'mcpc_1\0', 'mcpc_%', '__proto__', 'constructor', longText])(
+      'does not know %j',
+      async (id) => {
+        await store().addClient(clientSample)
+        expect(await store().findClient(id)).toBeUndefined()
+      },
+    )
+
+    it('fifty registrations at once are fifty clients', async () => {
+      await race((each, index) => each.addClient({ ...clientSample, id: `client ${index}` }))
+      const found = await race((each, index) => each.findClient(`client ${49 - index}`))
+      expect(found.map((client) => client?.id)).toEqual(found.map((_, index) => `client ${49 - index}`))
+    })
+
+    it.each(awkwardTexts)('keeps %s', async (_what, text) => {
+      const awkward = {
+        ...clientSample,
+        id: `id ${text}`,
+        name: `name ${text}`,
+        uri: text,
+        redirectUris: [`https://a/${text}`],
+        scope: text,
+        managementHash: text,
+      }
+      await store().addClient(awkward)
+      await store().addClient(clientSample)
+      expect(await store().findClient(awkward.id)).toEqual(awkward)
+      expect(await store().findClient(clientSample.id)).toEqual(clientSample)
+    })
+
+    it('keeps a million characters', async () => {
+      const long = { ...clientSample, name: longText, redirectUris: [longText, 'https://a/'] }
+      await store().addClient(long)
+      expect(await store().findClient(long.id)).toEqual(long)
+    })
+  })
+}

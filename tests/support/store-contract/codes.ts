@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addGrant, dueSignOuts, grantSample, mintedSample, start } from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { longText } from './texts.ts'
+
+/** The part of the store contract about authorization codes. */
+export function describeCodes({ store, race }: StoreInstances): void {
+  const { code, session, tokens, grant } = grantSample('a')
+  const redeem = (now: number) => store().redeemAuthorizationCode(code.codeHash, tokens, now)
+
+  describe('authorization codes', () => {
+    beforeEach(() => store().addAuthorizationCode(code, session))
+
+    it('gives back what was added, and nothing for another hash', async () => {
+      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
+      expect(await store().findAuthorizationCode(`${code.codeHash} `)).toBeUndefined()
+      expect(await store().findAuthorizationCode(code.codeHash.toUpperCase())).toBeUndefined()
+    })
+
+    it('makes no grant before it is redeemed', async () => {
+      expect(await store().findProviderSession(grant.id)).toBeUndefined()
+      expect(await store().findAccessToken(tokens.accessHash, start)).toBeUndefined()
+      expect(await store().findRefreshToken(tokens.refreshHash)).toBeUndefined()
+    })
+
+    it('becomes a grant with its session and tokens', async () => {
+      expect(await redeem(start)).toEqual({ kind: 'redeemed' })
+      expect(await store().findAccessToken(tokens.accessHash, start)).toEqual({
+        grant,
+        scope: 'mcp',
+        expiresAt: start + 3600,
+        awaitsFirstUse: false,
+        providerSession: session,
+      })
+      expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
+        grant,
+        endReason: undefined,
+        usedAt: undefined,
+      })
+      expect(await store().findProviderSession(grant.id)).toEqual(session)
+      expect(await dueSignOuts(store(), start + 86_400)).toEqual([])
+    })
+
+    it('is found when used and when expired, so that reuse is noticed', async () => {
+      await redeem(start)
+      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
+    })
+
+    it.each([
+      ['one second before its end', 59, 'redeemed'],
+      ['at its end', 60, 'expired'],
+      ['long after its end', 86_400, 'expired'],
+    ])('RFC 6749 4.1.2: redeemed %s', async (_when, after, kind) => {
+      expect(await redeem(start + after)).toEqual({ kind })
+      const live = kind === 'redeemed'
+      expect((await store().findAccessToken(tokens.accessHash, start)) !== undefined).toBe(live)
+      expect((await store().findProviderSession(grant.id)) !== undefined).toBe(live)
+    })
+
+    it('used wins over expired, and says when it was first used', async () => {
+      await redeem(start + 7)
+      expect(await redeem(start + 8)).toEqual({ kind: 'used', redeemedAt: start + 7 })
+      expect(await redeem(start + 3600)).toEqual({ kind: 'used', redeemedAt: start + 7 })
+    })
+
+    it('used stays used when its grant has ended', async () => {
+      await redeem(start)
+      await store().endGrant(grant.id, 'code_reuse', start + 20)
+      expect(await redeem(start + 21)).toEqual({ kind: 'used', redeemedAt: start })
+      expect(await store().findAccessToken(tokens.accessHash, start + 21)).toBeUndefined()
+    })
+
+    it('unknown is unknown', async () => {
+      for (const hash of ['', 'nothing', 'CODE A', longText]) {
+        expect(await store().redeemAuthorizationCode(hash, tokens, start)).toEqual({ kind: 'unknown' })
+      }
+    })
+
+    it('whose session was given up is expired, even to a clock that runs behind', async () => {
+      await store().collectExpired(start + 60, 500)
+      expect(await redeem(start + 59)).toEqual({ kind: 'expired' })
+      expect(await store().findAccessToken(tokens.accessHash, start)).toBeUndefined()
+      expect(await store().findProviderSession(grant.id)).toBeUndefined()
+      expect(await dueSignOuts(store(), start + 60)).toEqual([session])
+    })
+
+    it('fifty redemptions at once: one wins, and only its tokens exist', async () => {
+      const results = await race((each, index) =>
+        each.redeemAuthorizationCode(code.codeHash, mintedSample(`racer ${index}`), start),
+      )
+      expect(results.filter(({ kind }) => kind === 'redeemed')).toHaveLength(1)
+      expect(results.filter(({ kind }) => kind === 'used')).toHaveLength(49)
+      const winner = results.findIndex(({ kind }) => kind === 'redeemed')
+      const live = await race((each, index) => each.findAccessToken(`access racer ${index}`, start))
+      expect(live.flatMap((record, index) => (record ? [index] : []))).toEqual([winner])
+      const refresh = await race((each, index) => each.findRefreshToken(`refresh racer ${index}`))
+      expect(refresh.flatMap((record, index) => (record ? [index] : []))).toEqual([winner])
+    })
+
+    it('fifty different codes at once are fifty grants', async () => {
+      await race((each, index) => addGrant(each, grantSample(`racer ${index}`)))
+      const found = await race((each, index) => each.findProviderSession(`grant racer ${49 - index}`))
+      expect(found.map((each) => each?.sealed)).toEqual(
+        found.map((_, index) => `sealed racer ${49 - index} 1`),
+      )
+    })
+
+    it('a client without refresh tokens gets an access token only', async () => {
+      const { scope, accessHash, accessExpiresAt } = tokens
+      const minted = { scope, accessHash, accessExpiresAt, refreshHash: undefined }
+      expect(await store().redeemAuthorizationCode(code.codeHash, minted, start)).toEqual({
+        kind: 'redeemed',
+      })
+      expect(await store().findAccessToken(accessHash, start)).toMatchObject({ grant })
+      expect(await store().findRefreshToken('')).toBeUndefined()
+    })
+
+    it.each([
+      ['without email and name', { id: 'p#b', sub: 'b', email: undefined, name: undefined }],
+      ['with a NUL and an emoji in the name', { id: 'p#b', sub: 'b', email: 'é@例え.jp', name: 'a\0b 👩‍🚀' }],
+      ['with a name of 100,000 characters', { id: 'p#b', sub: 'b', email: '', name: 'n'.repeat(100_000) }],
+    ])('keeps a user %s', async (_what, user) => {
+      const sample = await addGrant(store(), grantSample('b', { user, clientId: 'c\0d', scope: '' }))
+      expect(await store().findAuthorizationCode(sample.code.codeHash)).toEqual(sample.code)
+      expect((await store().findAccessToken(sample.tokens.accessHash, start))?.grant).toEqual(sample.grant)
+      expect((await store().findRefreshToken(sample.tokens.refreshHash))?.grant).toEqual(sample.grant)
+    })
+  })
+}

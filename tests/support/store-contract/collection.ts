@@ -1,0 +1,267 @@
+import { describe, expect, it } from 'vitest'
+import {
+  addGrant,
+  dueSignOuts,
+  grantSample,
+  grantSeconds,
+  rotationTerms,
+  secondFactorSample,
+  start,
+  successorSample,
+} from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { socialSignInSample } from './social-sign-ins.ts'
+
+const daySeconds = 86_400
+
+/** The part of the store contract about what has expired. */
+export function describeCollection(instances: StoreInstances): void {
+  describeDeletion(instances)
+  describeGivenUpSessions(instances)
+  describeBatches(instances)
+}
+
+function describeDeletion({ store }: StoreInstances): void {
+  describe('collectExpired', () => {
+    it('finds nothing to delete in an empty store', async () => {
+      expect(await store().collectExpired(start + 10 * grantSeconds, 500)).toBe(0)
+    })
+
+    it('deletes nothing that is live', async () => {
+      const { grant, tokens, code } = await addGrant(store(), grantSample('a'))
+      await store().addSocialSignIn(socialSignInSample('s', 'b'), 5)
+      await store().addSecondFactor(secondFactorSample('f'))
+      await store().countAttempt('key', 600, start)
+      expect(await store().collectExpired(start + 599, 500)).toBe(0)
+      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
+      expect(await store().findAccessToken(tokens.accessHash, start + 599)).toBeDefined()
+      expect(await store().findRefreshToken(tokens.refreshHash)).toBeDefined()
+      expect(await store().findProviderSession(grant.id)).toBeDefined()
+      expect(await store().listSocialSignIns('b', start + 599)).toHaveLength(1)
+      const attempt = { id: 'f', bindingHash: 'binding', most: 5 }
+      expect(await store().attemptSecondFactor(attempt, start + 599)).toBeDefined()
+      expect((await store().countAttempt('key', 600, start + 599)).count).toBe(2)
+      expect(await dueSignOuts(store(), start + 599)).toEqual([])
+    })
+
+    it('deletes a social sign-in at its end', async () => {
+      await store().addSocialSignIn(socialSignInSample('s'), 5)
+      expect(await store().collectExpired(start + 600, 500)).toBe(1)
+      expect(await store().removeSocialSignIn('s')).toBe(false)
+    })
+
+    it('forgets counted attempts at the end of their window', async () => {
+      await store().countAttempt('key', 60, start)
+      await store().countAttempt('other', 61, start)
+      expect(await store().collectExpired(start + 60, 500)).toBe(1)
+      expect((await store().countAttempt('other', 61, start + 60)).count).toBe(2)
+    })
+
+    it.each([
+      ['used', true],
+      ['never used', false],
+    ])('keeps a %s code for a day past its end, so that its reuse is noticed', async (_what, used) => {
+      const { code, session, tokens } = grantSample('a')
+      await store().addAuthorizationCode(code, session)
+      if (used) await store().redeemAuthorizationCode(code.codeHash, tokens, start)
+      // The access token of a used code is long expired by then, the session of the other given up.
+      await store().collectExpired(code.expiresAt + daySeconds - 1, 500)
+      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
+      expect(await store().redeemAuthorizationCode(code.codeHash, tokens, start + daySeconds)).toEqual(
+        used ? { kind: 'used', redeemedAt: start } : { kind: 'expired' },
+      )
+      expect(await store().collectExpired(code.expiresAt + daySeconds, 500)).toBe(1)
+      expect(await store().findAuthorizationCode(code.codeHash)).toBeUndefined()
+    })
+
+    it('deletes an access token at its end and leaves its grant', async () => {
+      const { grant, tokens } = await addGrant(store(), grantSample('a'))
+      expect(await store().collectExpired(start + 3600, 500)).toBe(1)
+      expect(await store().findRefreshToken(tokens.refreshHash)).toBeDefined()
+      expect(await store().findProviderSession(grant.id)).toBeDefined()
+    })
+
+    it('keeps an ended grant until its own end, without its refresh tokens, whose family still says why', async () => {
+      const { grant, tokens } = await addGrant(store(), grantSample('a'))
+      const live = await addGrant(store(), grantSample('b'))
+      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), rotationTerms(start))
+      await store().endGrant(grant.id, 'code_reuse', start + 1)
+      while ((await store().collectExpired(start + 1, 1)) > 0);
+      for (const hash of [tokens.refreshHash, 'refresh a 2']) {
+        expect(await store().findRefreshToken(hash)).toBeUndefined()
+      }
+      expect(await store().findRefreshToken(live.tokens.refreshHash)).toBeDefined()
+      await store().collectExpired(start + grantSeconds - 1, 500)
+      expect((await store().findGrantByFamily('family a'))?.end?.reason).toBe('code_reuse')
+      while ((await store().collectExpired(start + grantSeconds, 500)) > 0);
+      expect(await store().findGrantByFamily('family a')).toBeUndefined()
+    })
+
+    it('deletes an expired grant with its refresh tokens and its session', async () => {
+      const { grant, tokens, session } = await addGrant(store(), grantSample('a'))
+      // Code, access token, refresh token, grant.
+      expect(await store().collectExpired(start + grantSeconds, 500)).toBe(4)
+      expect(await store().findRefreshToken(tokens.refreshHash)).toBeUndefined()
+      expect(await store().findProviderSession(grant.id)).toBeUndefined()
+      expect(await store().saveProviderSession({ ...session, version: 2 })).toBe(false)
+      expect(await store().collectExpired(start + grantSeconds, 500)).toBe(0)
+    })
+
+    it('deletes nothing with a limit of 0', async () => {
+      await addGrant(store(), grantSample('a'))
+      await store().addSecondFactor(secondFactorSample('f'))
+      expect(await store().collectExpired(start + grantSeconds, 0)).toBe(0)
+      expect(await dueSignOuts(store(), start + grantSeconds)).toEqual([])
+    })
+  })
+}
+
+function describeGivenUpSessions({ store, race }: StoreInstances): void {
+  const claim = (now: number) => store().claimSignOuts({ limit: 10, until: now }, now)
+
+  describe('sessions that nobody uses any more', () => {
+    it('that of a grant is due for sign-out when the grant has expired', async () => {
+      const { session } = await addGrant(store(), grantSample('a'))
+      await store().collectExpired(start + grantSeconds - 1, 500)
+      expect(await claim(start + grantSeconds)).toEqual([])
+      await store().collectExpired(start + grantSeconds + 7, 500)
+      expect(await claim(start + grantSeconds + 7)).toEqual([
+        { session, attempts: 1, since: start + grantSeconds + 7 },
+      ])
+    })
+
+    it('that of a grant which ended before is not due again when it expires', async () => {
+      const ended = await addGrant(store(), grantSample('a'))
+      await addGrant(store(), grantSample('b'))
+      await store().endGrant(ended.grant.id, 'code_reuse', start)
+      await store().endRefusedSession({ grantId: 'grant b', version: 1 }, 'provider_session_ended', start)
+      await store().removeSignOut(ended.grant.id)
+      await store().collectExpired(start + grantSeconds, 500)
+      expect(await claim(start + grantSeconds)).toEqual([])
+    })
+
+    it('a sign-out that waits outlives its grant', async () => {
+      const { grant, session } = await addGrant(store(), grantSample('a'))
+      await store().endGrant(grant.id, 'code_reuse', start)
+      await store().collectExpired(start + grantSeconds, 500)
+      expect(await claim(start + grantSeconds)).toEqual([{ session, attempts: 1, since: start }])
+    })
+
+    it('that of a code is due as soon as the code has expired, and once', async () => {
+      const { code, session } = grantSample('a')
+      await store().addAuthorizationCode(code, session)
+      expect(await store().collectExpired(start + 59, 500)).toBe(0)
+      expect(await claim(start + 59)).toEqual([])
+      expect(await store().collectExpired(start + 60, 500)).toBe(1)
+      expect(await claim(start + 60)).toEqual([{ session, attempts: 1, since: start + 60 }])
+      expect(await store().collectExpired(start + 61, 500)).toBe(0)
+      await store().removeSignOut(session.grantId)
+      await store().collectExpired(start + 2 * daySeconds, 500)
+      expect(await claim(start + 2 * daySeconds)).toEqual([])
+    })
+
+    it('that of a code found only a day later is due all the same', async () => {
+      const { code, session } = grantSample('a')
+      await store().addAuthorizationCode(code, session)
+      while ((await store().collectExpired(start + 2 * daySeconds, 500)) > 0);
+      expect(await claim(start + 2 * daySeconds)).toHaveLength(1)
+      expect(await store().findAuthorizationCode(code.codeHash)).toBeUndefined()
+    })
+
+    it('that of a redeemed code belongs to its grant', async () => {
+      await addGrant(store(), grantSample('a'))
+      await store().collectExpired(start + 2 * daySeconds, 500)
+      expect(await claim(start + 2 * daySeconds)).toEqual([])
+    })
+
+    it('that of a second factor is due when the time for it is over', async () => {
+      const { session } = secondFactorSample('f')
+      await store().addSecondFactor(secondFactorSample('f'))
+      expect(await store().collectExpired(start + 599, 500)).toBe(0)
+      expect(await store().collectExpired(start + 600, 500)).toBe(1)
+      expect(await claim(start + 600)).toEqual([{ session, attempts: 1, since: start + 600 }])
+      expect(await store().removeSecondFactor('f', false, start)).toBe(false)
+    })
+
+    it('fifty collectors and redemptions at once: a session has a grant or is signed out, never both', async () => {
+      await race((each, index) => {
+        const { code, session } = grantSample(`racer ${index}`)
+        return each.addAuthorizationCode(code, session)
+      })
+      // A clock that runs behind may redeem what another already collects.
+      const redeemed = await race(async (each, index) => {
+        if (index % 5 === 0) await each.collectExpired(start + 60, 4)
+        const { code, tokens } = grantSample(`racer ${index}`)
+        return (await each.redeemAuthorizationCode(code.codeHash, tokens, start + 59)).kind
+      })
+      const due = new Set((await dueSignOuts(store(), start + 60)).map(({ grantId }) => grantId))
+      for (const [index, kind] of redeemed.entries()) {
+        const id = `grant racer ${index}`
+        expect((await store().findProviderSession(id)) !== undefined).toBe(kind === 'redeemed')
+        expect(due.has(id)).toBe(kind === 'expired')
+      }
+    })
+  })
+}
+
+function describeBatches({ store, race }: StoreInstances): void {
+  describe('batches of what has expired', () => {
+    it('never touch a live neighbour and leave nothing behind', async () => {
+      const live = await Promise.all(
+        Array.from({ length: 5 }, (_, index) =>
+          addGrant(store(), grantSample(`live ${index}`, { expiresAt: start + 3 * grantSeconds })),
+        ),
+      )
+      for (let index = 0; index < 20; index += 1) await addGrant(store(), grantSample(`old ${index}`))
+      const now = start + grantSeconds
+      const batches: number[] = []
+      for (;;) {
+        const deleted = await store().collectExpired(now, 7)
+        if (deleted === 0) break
+        batches.push(deleted)
+        for (const { grant, tokens } of live) {
+          expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
+            grant,
+            endReason: undefined,
+            usedAt: undefined,
+          })
+          expect(await store().findProviderSession(grant.id)).toBeDefined()
+        }
+      }
+      // Four rows of each old one; code and access token of each live one.
+      expect(batches.reduce((sum, deleted) => sum + deleted, 0)).toBe(20 * 4 + 5 * 2)
+      expect(Math.max(...batches)).toBeLessThanOrEqual(7)
+      expect(batches.slice(0, -1).every((deleted) => deleted === 7)).toBe(true)
+      expect(await dueSignOuts(store(), now)).toHaveLength(20)
+    })
+
+    it('a long chain of refresh tokens goes with its grant, however small the batches', async () => {
+      let { refreshHash } = (await addGrant(store(), grantSample('a'))).tokens
+      const hashes = [refreshHash]
+      for (let step = 2; step <= 20; step += 1) {
+        const successor = successorSample(`a ${step}`)
+        await store().rotateRefreshToken(refreshHash, successor, rotationTerms(start))
+        refreshHash = successor.refreshHash
+        hashes.push(refreshHash)
+      }
+      const batches: number[] = []
+      for (;;) {
+        const deleted = await store().collectExpired(start + grantSeconds, 3)
+        if (deleted === 0) break
+        batches.push(deleted)
+      }
+      // The code, twenty access tokens, each with the refresh token that brought it, the last refresh token, the grant.
+      expect(batches.reduce((sum, deleted) => sum + deleted, 0)).toBe(1 + 20 + 1 + 1)
+      for (const hash of hashes) expect(await store().findRefreshToken(hash)).toBeUndefined()
+      expect(await dueSignOuts(store(), start + grantSeconds)).toHaveLength(1)
+    })
+
+    it('two collectors at once delete each row once', async () => {
+      for (let index = 0; index < 10; index += 1) await addGrant(store(), grantSample(`old ${index}`))
+      const deleted = await race((each) => each.collectExpired(start + grantSeconds, 3))
+      const rest = await store().collectExpired(start + grantSeconds, 500)
+      expect(deleted.reduce((sum, count) => sum + count, rest)).toBe(40)
+      expect(await dueSignOuts(store(), start + grantSeconds)).toHaveLength(10)
+    })
+  })
+}

@@ -1,0 +1,244 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { PendingDevice } from '../../../server/core/device-authorization-store.ts'
+import { start } from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts, longText } from './texts.ts'
+
+/** A device named `name` that waits ten minutes. */
+export function deviceSample(name: string): PendingDevice {
+  return {
+    deviceHash: `device ${name}`,
+    userCodeHash: `user code ${name}`,
+    clientId: 'mcpc_1',
+    scope: 'mcp offline_access',
+    resource: 'https://mcp.example.com/mcp',
+    address: '192.0.2.1',
+    createdAt: start,
+    expiresAt: start + 600,
+  }
+}
+
+/** The part of the store contract about devices that wait to be allowed. */
+export function describeDevices(instances: StoreInstances): void {
+  describeWaiting(instances)
+  describeDecisions(instances)
+  describePolls(instances)
+  describeForgotten(instances)
+}
+
+function describeWaiting({ store, race }: StoreInstances): void {
+  const device = deviceSample('a')
+
+  describe('devices that wait', () => {
+    it('are found by their user code', async () => {
+      expect(await store().addDevice(device)).toBe(true)
+      expect(await store().addDevice(deviceSample('b'))).toBe(true)
+      expect(await store().findDevice(device.userCodeHash, start)).toStrictEqual(device)
+    })
+
+    it.each(['', 'device a', 'USER CODE A', 'user code a\0', longText])(
+      'are not found by %j',
+      async (hash) => {
+        await store().addDevice(device)
+        expect(await store().findDevice(hash, start)).toBeUndefined()
+      },
+    )
+
+    it.each([
+      ['a second before their end', 599, true],
+      ['at their end', 600, false],
+    ])('RFC 8628 3.2: %s', async (_when, after, found) => {
+      await store().addDevice(device)
+      expect((await store().findDevice(device.userCodeHash, start + after)) !== undefined).toBe(found)
+    })
+
+    it('keep their user code for themselves until they are collected, decided or expired', async () => {
+      await store().addDevice(device)
+      const second = { ...deviceSample('b'), userCodeHash: device.userCodeHash, expiresAt: start + 9000 }
+      expect(await store().addDevice(second)).toBe(false)
+      await store().decideDevice(device.deviceHash, 'denied', start)
+      expect(await store().addDevice(second)).toBe(false)
+      expect((await store().pollDevice(second.deviceHash, 5, start)).kind).toBe('unknown')
+      await store().collectExpired(start + 600 + 3600, 500)
+      expect(await store().addDevice(second)).toBe(true)
+      expect(await store().findDevice(device.userCodeHash, start)).toStrictEqual(second)
+    })
+
+    it('one of fifty at once gets the user code', async () => {
+      const added = await race((each, index) => each.addDevice({ ...device, deviceHash: `device ${index}` }))
+      expect(added.filter(Boolean)).toHaveLength(1)
+      const found = await store().findDevice(device.userCodeHash, start)
+      expect(found?.deviceHash).toBe(`device ${added.indexOf(true)}`)
+    })
+
+    it('without an address', async () => {
+      await store().addDevice({ ...device, address: undefined })
+      expect(await store().findDevice(device.userCodeHash, start)).toStrictEqual({
+        ...device,
+        address: undefined,
+      })
+    })
+
+    it.each(awkwardTexts)('keep %s', async (_what, text) => {
+      const awkward: PendingDevice = {
+        ...device,
+        deviceHash: `d ${text}`,
+        userCodeHash: `u ${text}`,
+        clientId: text,
+        scope: text,
+        resource: text,
+        address: text,
+      }
+      await store().addDevice(awkward)
+      expect(await store().findDevice(awkward.userCodeHash, start)).toStrictEqual(awkward)
+    })
+  })
+}
+
+function describeDecisions({ store, race }: StoreInstances): void {
+  const device = deviceSample('a')
+  const poll = (now: number) => store().pollDevice(device.deviceHash, 5, now)
+
+  describe('devices that are decided about', () => {
+    beforeEach(async () => {
+      await store().addDevice(device)
+      await store().addDevice(deviceSample('b'))
+    })
+
+    it.each(['approved', 'denied'] as const)('%s: once, and not found any more', async (decision) => {
+      expect(await store().decideDevice(device.deviceHash, decision, start)).toBe(true)
+      for (const other of ['approved', 'denied'] as const) {
+        expect(await store().decideDevice(device.deviceHash, other, start)).toBe(false)
+      }
+      expect(await store().findDevice(device.userCodeHash, start)).toBeUndefined()
+      expect(await poll(start)).toStrictEqual(
+        decision === 'approved' ? { kind: 'approved', device } : { kind: 'denied' },
+      )
+      expect(await store().findDevice('user code b', start)).toBeDefined()
+      expect((await store().pollDevice('device b', 5, start)).kind).toBe('pending')
+    })
+
+    it.each([
+      ['a second before their end', 599, true],
+      ['at their end', 600, false],
+    ])('%s', async (_when, after, decided) => {
+      expect(await store().decideDevice(device.deviceHash, 'approved', start + after)).toBe(decided)
+      expect((await poll(start + 599)).kind).toBe(decided ? 'approved' : 'pending')
+    })
+
+    it('unknown ones are not decided about', async () => {
+      for (const hash of ['', 'nothing', device.userCodeHash, longText]) {
+        expect(await store().decideDevice(hash, 'approved', start)).toBe(false)
+      }
+    })
+
+    it('fifty decisions at once: one counts', async () => {
+      const decide = (index: number) => (index % 2 ? 'approved' : 'denied')
+      const decided = await race((each, index) => each.decideDevice(device.deviceHash, decide(index), start))
+      expect(decided.filter(Boolean)).toHaveLength(1)
+      expect((await poll(start)).kind).toBe(decide(decided.indexOf(true)))
+    })
+
+    it('fifty decisions and polls at once: whoever asks afterwards is told', async () => {
+      await race<unknown>((each, index) =>
+        index === 25
+          ? each.decideDevice(device.deviceHash, 'approved', start)
+          : each.pollDevice(device.deviceHash, 5, start),
+      )
+      expect(await poll(start)).toStrictEqual({ kind: 'approved', device })
+    })
+  })
+}
+
+function describePolls({ store, race }: StoreInstances): void {
+  const device = deviceSample('a')
+  const poll = (after: number, interval = 5) => store().pollDevice(device.deviceHash, interval, start + after)
+  const slow = (intervalSeconds: number) => ({ kind: 'slow_down', intervalSeconds })
+  const pending = { kind: 'pending' }
+
+  describe('polls of a device', () => {
+    beforeEach(() => store().addDevice(device))
+
+    it.each<[string, readonly number[], readonly unknown[]]>([
+      ['the first may come at once', [0], [pending]],
+      ['at the interval each is in time', [0, 5, 10, 15], [pending, pending, pending, pending]],
+      ['one second early adds five seconds', [0, 4], [pending, slow(10)]],
+      ['the longer interval holds from then on', [0, 4, 14, 23], [pending, slow(10), pending, slow(15)]],
+      ['the time counts from the poll before, early or not', [0, 4, 10], [pending, slow(10), slow(15)]],
+      ['each early one adds as much', [0, 0, 1, 2], [pending, slow(10), slow(15), slow(20)]],
+      ['a clock that runs behind is early', [7, 3], [pending, slow(10)]],
+    ])('RFC 8628 3.5: %s', async (_what, times, expected) => {
+      const told: unknown[] = []
+      for (const after of times) told.push(await poll(after))
+      expect(told).toStrictEqual(expected)
+    })
+
+    it('the interval that is asked for is the one it begins with', async () => {
+      expect([await poll(0, 2), await poll(2, 2), await poll(3, 2), await poll(10, 2)]).toEqual([
+        pending,
+        pending,
+        slow(7),
+        pending,
+      ])
+    })
+
+    it('of one device do not count for another', async () => {
+      await store().addDevice(deviceSample('b'))
+      await poll(0)
+      expect(await store().pollDevice('device b', 5, start)).toEqual(pending)
+    })
+
+    it.each([
+      ['a second before its end', 599, 'pending'],
+      ['at its end', 600, 'expired'],
+      ['an hour later', 600 + 3599, 'expired'],
+    ])('RFC 8628 3.5: %s', async (_when, after, kind) => {
+      expect((await poll(after)).kind).toBe(kind)
+    })
+
+    it.each(['approved', 'denied'] as const)('%s or not, it expires', async (decision) => {
+      await store().decideDevice(device.deviceHash, decision, start)
+      expect((await poll(599)).kind).toBe(decision)
+      expect(await poll(600)).toEqual({ kind: 'expired' })
+    })
+
+    it('whoever asks too early for what is decided is told the decision, each time', async () => {
+      await poll(0)
+      await store().decideDevice(device.deviceHash, 'approved', start)
+      for (const after of [0, 0, 1]) expect(await poll(after)).toStrictEqual({ kind: 'approved', device })
+    })
+
+    it.each(['', 'nothing', 'user code a', 'DEVICE A', longText])('%j is unknown', async (hash) => {
+      expect(await store().pollDevice(hash, 5, start)).toEqual({ kind: 'unknown' })
+    })
+
+    it('fifty at once: one is in time, each of the others adds five seconds', async () => {
+      const told = await race((each) => each.pollDevice(device.deviceHash, 5, start))
+      expect(told.filter(({ kind }) => kind === 'pending')).toHaveLength(1)
+      const intervals = told.flatMap((each) => (each.kind === 'slow_down' ? [each.intervalSeconds] : []))
+      expect(intervals.sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 49 }, (_, index) => 10 + 5 * index),
+      )
+    })
+  })
+}
+
+function describeForgotten({ store }: StoreInstances): void {
+  describe('devices that have expired', () => {
+    it('are collected an hour after their end', async () => {
+      await store().addDevice(deviceSample('a'))
+      await store().addDevice({ ...deviceSample('b'), expiresAt: start + 601 })
+      expect(await store().collectExpired(start + 600 + 3599, 500)).toBe(0)
+      expect((await store().pollDevice('device a', 5, start + 600)).kind).toBe('expired')
+      expect(await store().collectExpired(start + 600 + 3600, 500)).toBe(1)
+      expect((await store().pollDevice('device a', 5, start + 600)).kind).toBe('unknown')
+      expect((await store().pollDevice('device b', 5, start + 601)).kind).toBe('expired')
+    })
+
+    it('are collected within the limit', async () => {
+      for (let index = 0; index < 5; index += 1) await store().addDevice(deviceSample(`${index}`))
+      expect(await store().collectExpired(start + 9000, 3)).toBe(3)
+      expect(await store().collectExpired(start + 9000, 3)).toBe(2)
+    })
+  })
+}

@@ -1,0 +1,251 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { GrantEndReason } from '../../../server/core/grant.ts'
+import {
+  addGrant,
+  dueSignOuts,
+  type GrantSample,
+  grantSample,
+  grantSeconds,
+  nextSession,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+
+const reasons: readonly GrantEndReason[] = ['refresh_token_reuse', 'code_reuse', 'provider_session_ended']
+
+/** The part of the store contract about grants that end before their time, and what is left to sign out. */
+export function describeEndedGrants(instances: StoreInstances): void {
+  describeEndGrant(instances)
+  describeLateSaves(instances)
+  describeRefusedSessions(instances)
+}
+
+function describeEndGrant({ store, race }: StoreInstances): void {
+  let sample: GrantSample
+
+  describe('ended grants', () => {
+    beforeEach(async () => {
+      sample = await addGrant(store(), grantSample('a'))
+    })
+
+    it('takes every token and the session with it, and no other grant', async () => {
+      const { tokens, grant, session } = sample
+      const twin = await addGrant(store(), grantSample('b', { user: grant.user, clientId: grant.clientId }))
+      await store().endGrant(grant.id, 'provider_session_ended', start + 5)
+      expect(await store().findAccessToken(tokens.accessHash, start + 5)).toBeUndefined()
+      expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
+        grant,
+        endReason: 'provider_session_ended',
+        usedAt: undefined,
+      })
+      expect(await store().findProviderSession(grant.id)).toBeUndefined()
+      await store().saveProviderSession(nextSession(session))
+      expect(await store().findProviderSession(grant.id)).toBeUndefined()
+      const options = rotationTerms(start + 5)
+      expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({
+        kind: 'ended',
+      })
+      expect(await store().findAccessToken(twin.tokens.accessHash, start + 5)).toBeDefined()
+      expect(await store().findProviderSession(twin.grant.id)).toEqual(twin.session)
+    })
+
+    it.each(reasons)('%s: the session is due for sign-out at once', async (reason) => {
+      await store().endGrant(sample.grant.id, reason, start + 5)
+      expect(await store().claimSignOuts({ limit: 5, until: start + 9 }, start + 4)).toEqual([])
+      expect(await store().claimSignOuts({ limit: 5, until: start + 9 }, start + 5)).toEqual([
+        { session: sample.session, attempts: 1, since: start + 5 },
+      ])
+    })
+
+    it('the newest session is the one to sign out', async () => {
+      await store().saveProviderSession(nextSession(sample.session))
+      await store().endGrant(sample.grant.id, 'code_reuse', start)
+      expect(await dueSignOuts(store(), start)).toEqual([nextSession(sample.session)])
+    })
+
+    it('the first reason stays, and the sign-out is due once', async () => {
+      const { tokens, grant, session } = sample
+      await store().endGrant(grant.id, 'code_reuse', start)
+      await store().endGrant(grant.id, 'provider_session_ended', start + 1)
+      expect((await store().findRefreshToken(tokens.refreshHash))?.endReason).toBe('code_reuse')
+      expect(await dueSignOuts(store(), start + 1)).toEqual([session])
+      await store().removeSignOut(grant.id)
+      await store().endGrant(grant.id, 'refresh_token_reuse', start + 2)
+      expect(await dueSignOuts(store(), start + 2)).toEqual([])
+    })
+
+    it('fifty callers end it once', async () => {
+      await race((each, index) => each.endGrant(sample.grant.id, reasons[index % 3] ?? 'code_reuse', start))
+      expect(await dueSignOuts(store(), start)).toEqual([sample.session])
+      expect(reasons).toContain((await store().findRefreshToken(sample.tokens.refreshHash))?.endReason)
+    })
+
+    it('a grant that ends while its tokens rotate leaves no token alive', async () => {
+      const options = rotationTerms(start)
+      await race<unknown>((each, index) =>
+        index === 20
+          ? each.endGrant(sample.grant.id, 'code_reuse', start)
+          : each.rotateRefreshToken(sample.tokens.refreshHash, successorSample(`racer ${index}`), options),
+      )
+      const live = await race((each, index) => each.findAccessToken(`access racer ${index}`, start))
+      expect(live.filter(Boolean)).toEqual([])
+      expect(await dueSignOuts(store(), start)).toEqual([sample.session])
+    })
+
+    it('an expired grant that is still there is signed out all the same', async () => {
+      await store().endGrant(sample.grant.id, 'code_reuse', start + grantSeconds)
+      expect(await dueSignOuts(store(), start + grantSeconds)).toEqual([sample.session])
+    })
+
+    it('ending a grant that does not exist does nothing', async () => {
+      await store().endGrant('', 'code_reuse', start)
+      await store().endGrant('nothing', 'code_reuse', start)
+      await store().endGrant('GRANT A', 'code_reuse', start)
+      expect(await store().findAccessToken(sample.tokens.accessHash, start)).toBeDefined()
+      expect(await dueSignOuts(store(), start)).toEqual([])
+    })
+  })
+}
+
+function describeLateSaves({ store, race }: StoreInstances): void {
+  let sample: GrantSample
+
+  describe('a session saved after its grant ended', () => {
+    beforeEach(async () => {
+      sample = await addGrant(store(), grantSample('a'))
+      const lease = { grantId: sample.grant.id, version: 1, owner: 'one', until: start + 15 }
+      await store().leaseProviderSession(lease, start)
+      await store().endGrant(sample.grant.id, 'code_reuse', start)
+    })
+
+    it('is not had, but takes the place of the one that waits for its sign-out', async () => {
+      expect(await store().saveProviderSession(nextSession(sample.session))).toBe(false)
+      expect(await store().findProviderSession(sample.grant.id)).toBeUndefined()
+      expect(await dueSignOuts(store(), start)).toEqual([nextSession(sample.session)])
+    })
+
+    it('leaves the sign-out as claimed and as due as it was', async () => {
+      await store().claimSignOuts({ limit: 5, until: start + 30 }, start)
+      await store().saveProviderSession(nextSession(sample.session))
+      expect(await store().claimSignOuts({ limit: 5, until: start + 60 }, start + 29)).toEqual([])
+      expect(await store().claimSignOuts({ limit: 5, until: start + 60 }, start + 30)).toEqual([
+        { session: nextSession(sample.session), attempts: 2, since: start },
+      ])
+    })
+
+    it.each([0, 1, 3])('is dropped when its version is %i and 1 waits', async (version) => {
+      const stale = nextSession({ ...sample.session, version: version - 1 }, 'stale')
+      expect(await store().saveProviderSession(stale)).toBe(false)
+      expect(await dueSignOuts(store(), start)).toEqual([sample.session])
+    })
+
+    it('is dropped when the sign-out is done', async () => {
+      await store().removeSignOut(sample.grant.id)
+      expect(await store().saveProviderSession(nextSession(sample.session))).toBe(false)
+      expect(await dueSignOuts(store(), start + grantSeconds)).toEqual([])
+    })
+
+    it('giving the lease back does nothing', async () => {
+      const { id } = sample.grant
+      await store().releaseProviderSession({ grantId: id, owner: 'one', outcomeKnown: false })
+      expect(await dueSignOuts(store(), start)).toEqual([sample.session])
+    })
+
+    it('fifty saves and ends at once: the newest session is signed out, whoever came first', async () => {
+      const other = await addGrant(store(), grantSample('b'))
+      await race(async (each, index) =>
+        index % 2 === 0
+          ? each.saveProviderSession(nextSession(other.session))
+          : each.endGrant(other.grant.id, 'code_reuse', start + 1),
+      )
+      expect(await dueSignOuts(store(), start + 1)).toEqual([sample.session, nextSession(other.session)])
+    })
+  })
+}
+
+function describeRefusedSessions({ store, race }: StoreInstances): void {
+  let sample: GrantSample
+  const refuse = (version: number, now = start + 5, each = store()): Promise<boolean> =>
+    each.endRefusedSession({ grantId: sample.grant.id, version }, 'provider_session_ended', now)
+
+  describe('a session that the provider refused', () => {
+    beforeEach(async () => {
+      sample = await addGrant(store(), grantSample('a'))
+    })
+
+    it('ends its grant; nothing is left to sign out, nothing sealed is left', async () => {
+      const { grant, tokens } = sample
+      const sealed = 'gone.sealed'
+      await store().saveProviderSession(nextSession(sample.session, sealed))
+      expect(await refuse(2)).toBe(true)
+      expect(await store().findAccessToken(tokens.accessHash, start + 5)).toBeUndefined()
+      expect(await store().findProviderSession(grant.id)).toBeUndefined()
+      expect(await store().findRefreshToken(tokens.refreshHash)).toEqual({
+        grant,
+        endReason: 'provider_session_ended',
+        usedAt: undefined,
+      })
+      const options = rotationTerms(start + 5)
+      expect(await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).toEqual({
+        kind: 'ended',
+      })
+      expect(await dueSignOuts(store(), start + grantSeconds)).toEqual([])
+      expect(await store().listSealingKeys()).toEqual([])
+      expect(await store().saveProviderSession(nextSession(sample.session))).toBe(false)
+    })
+
+    it.each([
+      ['older than the stored one', 1],
+      ['newer than the stored one', 3],
+    ])('ends nothing when it is %s', async (_what, version) => {
+      await store().saveProviderSession(nextSession(sample.session))
+      expect(await refuse(version)).toBe(false)
+      expect(await store().findAccessToken(sample.tokens.accessHash, start + 5)).toBeDefined()
+      expect((await store().findRefreshToken(sample.tokens.refreshHash))?.endReason).toBeUndefined()
+      expect(await store().findProviderSession(sample.grant.id)).toEqual(nextSession(sample.session))
+    })
+
+    it('ends nothing that has ended: the first reason and the sign-out stay', async () => {
+      await store().endGrant(sample.grant.id, 'code_reuse', start)
+      expect(await refuse(1)).toBe(false)
+      expect((await store().findRefreshToken(sample.tokens.refreshHash))?.endReason).toBe('code_reuse')
+      expect(await dueSignOuts(store(), start + 5)).toEqual([sample.session])
+    })
+
+    it('later ends of the grant neither change the reason nor find anything to sign out', async () => {
+      await refuse(1)
+      await store().endGrant(sample.grant.id, 'code_reuse', start + 6)
+      const found = await store().findRefreshToken(sample.tokens.refreshHash)
+      expect(found?.endReason).toBe('provider_session_ended')
+      expect(await dueSignOuts(store(), start + 6)).toEqual([])
+    })
+
+    it('leaves other grants alone, and does not know unknown ones', async () => {
+      const other = await addGrant(store(), grantSample('b'))
+      expect(
+        await store().endRefusedSession({ grantId: 'nothing', version: 1 }, 'provider_session_ended', start),
+      ).toBe(false)
+      await refuse(1)
+      expect(await store().findAccessToken(other.tokens.accessHash, start + 5)).toBeDefined()
+    })
+
+    it('fifty callers: one ended it', async () => {
+      const ended = await race((each) => refuse(1, start + 5, each))
+      expect(ended.filter(Boolean)).toHaveLength(1)
+    })
+
+    it('fifty refusals and saves at once: the grant ends or the new session lives, never both', async () => {
+      const answers = await race((each, index) =>
+        index % 2 === 0 ? refuse(1, start + 5, each) : each.saveProviderSession(nextSession(sample.session)),
+      )
+      expect(answers.filter(Boolean)).toHaveLength(1)
+      const saved = answers.indexOf(true) % 2 === 1
+      expect(await store().findProviderSession(sample.grant.id)).toEqual(
+        saved ? nextSession(sample.session) : undefined,
+      )
+      expect(await dueSignOuts(store(), start + 5)).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,296 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Grant, GrantRecord } from '../../../server/core/grant.ts'
+import {
+  addGrant,
+  dueSignOuts,
+  type GrantSample,
+  grantSample,
+  grantSeconds,
+  start,
+} from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts, longText } from './texts.ts'
+
+const person = (name: string): Grant['user'] => ({
+  id: `p#${name}`,
+  sub: name,
+  email: undefined,
+  name: undefined,
+})
+
+/** The part of the store contract about grants as people look at them and end them. */
+export function describeGrantRecords(instances: StoreInstances): void {
+  describeLists(instances)
+  describeUses(instances)
+  describeEndings(instances)
+}
+
+function describeLists({ store }: StoreInstances): void {
+  const list = async (of: Parameters<StoreLists>[0], after = '', limit = 100): Promise<string[]> =>
+    (await store().listGrants(of, { after, limit })).map(({ grant }) => grant.id)
+
+  describe('lists of grants', () => {
+    it('are empty in an empty store', async () => {
+      expect(await list(undefined)).toEqual([])
+      expect(await list({ userId: 'p#ann' })).toEqual([])
+      expect(await store().findGrant('grant a')).toBeUndefined()
+    })
+
+    it('are of a user, of a client or of all, by id, page by page', async () => {
+      for (const [index, id] of ['d', 'a', 'B', 'c', 'e'].entries()) {
+        const user = person(index % 2 ? 'bob' : 'ann')
+        await addGrant(store(), grantSample(id, { id, user, clientId: index < 3 ? 'one' : 'two' }))
+      }
+      expect(await list(undefined)).toEqual(['B', 'a', 'c', 'd', 'e'])
+      expect(await list(undefined, 'a', 2)).toEqual(['c', 'd'])
+      expect(await list({ userId: 'p#ann' })).toEqual(['B', 'd', 'e'])
+      expect(await list({ userId: 'p#ann' }, 'B', 1)).toEqual(['d'])
+      expect(await list({ clientId: 'one' })).toEqual(['B', 'a', 'd'])
+      expect(await list({ clientId: 'two' }, 'c')).toEqual(['e'])
+      expect(await list({ clientId: 'two' }, 'e')).toEqual([])
+      for (const other of ['', 'P#ANN', 'p#ann ', 'one', 'p#', longText]) {
+        expect(await list({ userId: other })).toEqual([])
+      }
+      expect(await list({ clientId: 'p#ann' })).toEqual([])
+    })
+
+    it('have no code that is not redeemed', async () => {
+      const { code, session, grant } = grantSample('a')
+      await store().addAuthorizationCode(code, session)
+      expect(await list(undefined)).toEqual([])
+      expect(await store().findGrant(grant.id)).toBeUndefined()
+    })
+
+    it('say when and why a grant ended, until it is collected', async () => {
+      const a = await addGrant(store(), grantSample('a', { clientId: 'one' }))
+      const b = await addGrant(store(), grantSample('b', { clientId: 'one' }))
+      const c = await addGrant(store(), grantSample('c', { clientId: 'one' }))
+      await store().endGrant(a.grant.id, 'revoked_by_user', start + 5)
+      await store().endRefusedSession(
+        { grantId: b.grant.id, version: 1 },
+        'provider_session_ended',
+        start + 6,
+      )
+      const unused = { lastUse: undefined, replays: undefined }
+      const expected: GrantRecord[] = [
+        { grant: a.grant, ...unused, end: { at: start + 5, reason: 'revoked_by_user' } },
+        { grant: b.grant, ...unused, end: { at: start + 6, reason: 'provider_session_ended' } },
+        { grant: c.grant, ...unused, end: undefined },
+      ]
+      await store().collectExpired(start + grantSeconds - 1, 500)
+      expect(await store().listGrants({ clientId: 'one' }, { after: '', limit: 9 })).toStrictEqual(expected)
+      expect(await store().listGrants(undefined, { after: '', limit: 9 })).toStrictEqual(expected)
+      for (const record of expected) {
+        expect(await store().findGrant(record.grant.id)).toStrictEqual(record)
+      }
+      while ((await store().collectExpired(start + grantSeconds, 500)) > 0);
+      expect(await list({ clientId: 'one' })).toEqual([])
+      expect(await store().findGrant(a.grant.id)).toBeUndefined()
+    })
+
+    it.each(awkwardTexts)('of a user and of a client named %s', async (_what, text) => {
+      const user = { id: `p#${text}`, sub: text, email: text, name: text }
+      const sample = await addGrant(store(), grantSample(`a ${text}`, { user, clientId: `c ${text}` }))
+      await addGrant(store(), grantSample('other'))
+      await store().recordGrantUses([{ grantId: sample.grant.id, usedAt: start, address: text }])
+      const lastUse = { usedAt: start, address: text }
+      const record = { grant: sample.grant, lastUse, replays: undefined, end: undefined }
+      const page = { after: '', limit: 9 }
+      expect(await store().listGrants({ userId: user.id }, page)).toStrictEqual([record])
+      expect(await store().listGrants({ clientId: `c ${text}` }, page)).toStrictEqual([record])
+      expect(await store().findGrant(sample.grant.id)).toStrictEqual(record)
+      expect(
+        await store().endGrants({ clientId: `c ${text}` }, 'client_removed', { now: start, limit: 5 }),
+      ).toStrictEqual([sample.grant])
+    })
+  })
+}
+
+type StoreLists = ReturnType<StoreInstances['store']>['listGrants']
+
+function describeUses({ store, race }: StoreInstances): void {
+  const use = (name: string, after: number, address?: string) => ({
+    grantId: `grant ${name}`,
+    usedAt: start + after,
+    address,
+  })
+  const lastUse = async (name: string): Promise<unknown> =>
+    (await store().findGrant(`grant ${name}`))?.lastUse
+
+  describe('uses of grants', () => {
+    beforeEach(async () => {
+      await addGrant(store(), grantSample('a'))
+      await addGrant(store(), grantSample('b'))
+    })
+
+    it('are noted for many at once; nothing else of a grant changes', async () => {
+      await store().recordGrantUses([use('a', 5, '192.0.2.1'), use('b', 6)])
+      expect(await store().findGrant('grant a')).toStrictEqual({
+        grant: grantSample('a').grant,
+        lastUse: { usedAt: start + 5, address: '192.0.2.1' },
+        replays: undefined,
+        end: undefined,
+      })
+      expect(await lastUse('b')).toStrictEqual({ usedAt: start + 6, address: undefined })
+      expect(await store().findAccessToken('access a 1', start)).toBeDefined()
+    })
+
+    it.each([
+      ['in one batch, the later last', [[use('a', 1, 'x'), use('a', 2, 'y')]], 'y'],
+      ['in one batch, the later first', [[use('a', 2, 'y'), use('a', 1, 'x')]], 'y'],
+      ['in two, the later last', [[use('a', 1, 'x')], [use('a', 2, 'y')]], 'y'],
+      ['in two, the later first', [[use('a', 2, 'y')], [use('a', 1, 'x')]], 'y'],
+      ['in one, of the same second', [[use('a', 2, 'x'), use('a', 2, 'y')]], 'y'],
+      ['in two, of the same second', [[use('a', 2, 'x')], [use('a', 2, 'y')]], 'y'],
+      ['and an address that is not known any more', [[use('a', 1, 'x')], [use('a', 2)]], undefined],
+    ])('the later one stays: %s', async (_what, batches, address) => {
+      for (const batch of batches) await store().recordGrantUses(batch)
+      expect(await lastUse('a')).toStrictEqual({ usedAt: start + 2, address })
+      expect(await lastUse('b')).toBeUndefined()
+    })
+
+    it('of grants that are unknown or ended harm nobody', async () => {
+      await store().endGrant('grant b', 'code_reuse', start)
+      await store().recordGrantUses([])
+      await store().recordGrantUses([use('nothing', 1), use('a', 2), use('', 3), use('b', 4), use('A', 5)])
+      expect(await lastUse('a')).toEqual({ usedAt: start + 2, address: undefined })
+      expect(await store().findGrant('grant b')).toMatchObject({ end: { at: start, reason: 'code_reuse' } })
+      expect(await store().findGrant('grant nothing')).toBeUndefined()
+      expect(await store().listGrants(undefined, { after: '', limit: 9 })).toHaveLength(2)
+    })
+
+    it('a thousand at once', async () => {
+      const uses = Array.from({ length: 1000 }, (_, index) =>
+        use(index % 2 ? 'a' : `unknown ${index}`, index),
+      )
+      await store().recordGrantUses([...uses, use('b', 7)])
+      expect(await lastUse('a')).toEqual({ usedAt: start + 999, address: undefined })
+      expect(await lastUse('b')).toEqual({ usedAt: start + 7, address: undefined })
+    })
+
+    it('fifty batches at once, each in another order: the latest stays', async () => {
+      await race((each, index) => {
+        const uses = [use('a', index, `${index}`), use('b', index, `${index}`)]
+        return each.recordGrantUses(index % 2 ? uses : uses.toReversed())
+      })
+      for (const name of ['a', 'b']) {
+        expect(await lastUse(name)).toEqual({ usedAt: start + 49, address: '49' })
+      }
+    })
+  })
+}
+
+function describeEndings({ store, race }: StoreInstances): void {
+  const user = person('ann')
+  const add = (name: string, grant: Partial<Grant> = {}): Promise<GrantSample> =>
+    addGrant(store(), grantSample(name, { user, clientId: 'one', ...grant }))
+  const page = { now: start + 5, limit: 100 }
+  const idsOf = (grants: readonly Grant[]): string[] => grants.map(({ id }) => id).sort()
+
+  describe('all grants of somebody', () => {
+    it.each([
+      ['a user', { userId: 'p#ann' }, ['grant a', 'grant b'], 'grant c'],
+      ['a client', { clientId: 'one' }, ['grant a', 'grant c'], 'grant b'],
+    ])('of %s end, as each by itself', async (_whose, of, ended, other) => {
+      const samples = [
+        await add('a'),
+        await add('b', { clientId: 'two' }),
+        await add('c', { user: person('bob') }),
+      ]
+      const answered = await store().endGrants(of, 'revoked_by_operator', page)
+      expect(idsOf(answered)).toEqual(ended)
+      for (const { grant, tokens, session } of samples) {
+        const lives = grant.id === other
+        if (!lives) expect(answered).toContainEqual(grant)
+        expect((await store().findAccessToken(tokens.accessHash, start + 5)) !== undefined).toBe(lives)
+        expect((await store().findProviderSession(grant.id)) !== undefined).toBe(lives)
+        expect((await store().findGrant(grant.id))?.end).toEqual(
+          lives ? undefined : { at: start + 5, reason: 'revoked_by_operator' },
+        )
+        expect(
+          (await dueSignOuts(store(), start + 5)).some(({ grantId }) => grantId === session.grantId),
+        ).toBe(!lives)
+      }
+    })
+
+    it('the sessions are due for sign-out at once, not before', async () => {
+      const { session } = await add('a')
+      await store().endGrants({ userId: user.id }, 'revoked_by_user', page)
+      expect(await store().claimSignOuts({ limit: 5, until: start + 9 }, start + 4)).toEqual([])
+      expect(await store().claimSignOuts({ limit: 5, until: start + 9 }, start + 5)).toEqual([
+        { session, attempts: 1, since: start + 5 },
+      ])
+    })
+
+    it('at most as many as asked for; whoever asks again gets the rest', async () => {
+      for (const name of ['a', 'b', 'c', 'd', 'e']) await add(name)
+      const pages: string[][] = []
+      for (;;) {
+        const ended = await store().endGrants({ clientId: 'one' }, 'client_removed', { ...page, limit: 2 })
+        pages.push(idsOf(ended))
+        if (ended.length < 2) break
+      }
+      expect(pages.map((each) => each.length)).toEqual([2, 2, 1])
+      expect(pages.flat().sort()).toEqual(['grant a', 'grant b', 'grant c', 'grant d', 'grant e'])
+      expect(await dueSignOuts(store(), start + 5)).toHaveLength(5)
+    })
+
+    it('not those that have ended or expired: their first reason stays, and nothing is due twice', async () => {
+      await add('a')
+      await add('b', { expiresAt: start + 5 })
+      await add('c', { expiresAt: start + 6 })
+      await store().endGrant('grant a', 'code_reuse', start)
+      await store().removeSignOut('grant a')
+      const ended = await store().endGrants({ userId: user.id }, 'revoked_by_user', page)
+      expect(idsOf(ended)).toEqual(['grant c'])
+      expect((await store().findGrant('grant a'))?.end).toEqual({ at: start, reason: 'code_reuse' })
+      expect((await store().findGrant('grant b'))?.end).toBeUndefined()
+      expect((await dueSignOuts(store(), start + 5)).map(({ grantId }) => grantId)).toEqual(['grant c'])
+      expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', page)).toEqual([])
+    })
+
+    it('with a limit of 0, and of nobody: none', async () => {
+      await add('a')
+      expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', { ...page, limit: 0 })).toEqual(
+        [],
+      )
+      for (const other of ['', 'P#ANN', 'one', 'p#ann\0', longText]) {
+        expect(await store().endGrants({ userId: other }, 'revoked_by_user', page)).toEqual([])
+      }
+      expect(await store().endGrants({ clientId: user.id }, 'revoked_by_user', page)).toEqual([])
+      expect(await store().findAccessToken('access a 1', start)).toBeDefined()
+    })
+
+    it('fifty callers, by user and by client: each grant is ended by one of them', async () => {
+      for (let index = 0; index < 20; index += 1) await add(`${index}`)
+      const answers = await race((each, index) =>
+        each.endGrants(index % 2 ? { userId: user.id } : { clientId: 'one' }, 'revoked_by_user', {
+          ...page,
+          limit: 3,
+        }),
+      )
+      const rest = await store().endGrants({ userId: user.id }, 'revoked_by_user', page)
+      const ended = idsOf([...answers.flat(), ...rest])
+      expect(ended).toHaveLength(20)
+      expect(new Set(ended).size).toBe(20)
+      expect(await dueSignOuts(store(), start + 5)).toHaveLength(20)
+    })
+
+    it('fifty single ends, uses and ends of all at once: every grant ends once', async () => {
+      for (let index = 0; index < 10; index += 1) await add(`${index}`)
+      const answers = await race(async (each, index) => {
+        const grantId = `grant ${index % 10}`
+        if (index % 5 === 0) await each.recordGrantUses([{ grantId, usedAt: start + 1, address: 'x' }])
+        if (index % 3 === 0) await each.endGrant(grantId, 'code_reuse', start + 5)
+        return each.endGrants({ clientId: 'one' }, 'client_removed', { ...page, limit: 2 })
+      })
+      const ids = idsOf(answers.flat())
+      expect(new Set(ids).size).toBe(ids.length)
+      for (let index = 0; index < 10; index += 1) {
+        const end = (await store().findGrant(`grant ${index}`))?.end
+        expect(end?.reason).toBe(ids.includes(`grant ${index}`) ? 'client_removed' : 'code_reuse')
+      }
+      expect(await dueSignOuts(store(), start + 5)).toHaveLength(10)
+    })
+  })
+}

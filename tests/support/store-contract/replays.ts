@@ -1,0 +1,239 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { RefreshRotation, RotationTerms } from '../../../server/core/grant.ts'
+import {
+  addGrant,
+  type GrantSample,
+  grantSample,
+  grantSeconds,
+  mintedSample,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts } from './texts.ts'
+
+/** The part of the store contract about refresh tokens that were used before: when they are answered, and when they are collected. */
+export function describeReplays(instances: StoreInstances): void {
+  describeWindow(instances)
+  describeReplayRecords(instances)
+  describeUsedTokens(instances)
+}
+
+function describeWindow({ store, race }: StoreInstances): void {
+  const first = 'refresh a 1'
+  const rotate = (refreshHash: string, successor: string, now: number): Promise<RefreshRotation> =>
+    store().rotateRefreshToken(refreshHash, successorSample(successor), rotationTerms(now))
+
+  describe('the window of a used refresh token', () => {
+    beforeEach(async () => {
+      await addGrant(store(), grantSample('a'))
+      await rotate(first, 'a 2', start)
+    })
+
+    it.each([
+      ['its access token', (at: number) => store().recordFirstUse('access a 2', at)],
+      ['its refresh token', (at: number) => rotate('refresh a 2', 'a 3', at)],
+    ])('closes ten seconds after its successor was used: %s', async (_what, use) => {
+      await use(start + 60)
+      expect((await rotate(first, 'x', start + 70)).kind).toBe('replayed')
+      expect((await rotate(first, 'y', start + 71)).kind).toBe('reused')
+    })
+
+    it('counts from the first of several uses', async () => {
+      await rotate('refresh a 2', 'a 3', start + 20)
+      await store().recordFirstUse('access a 2', start + 25)
+      expect((await rotate(first, 'x', start + 31)).kind).toBe('reused')
+    })
+
+    it('a later use of the same access token changes nothing', async () => {
+      await store().recordFirstUse('access a 2', start + 20)
+      await store().recordFirstUse('access a 2', start + 29)
+      expect((await rotate(first, 'x', start + 30)).kind).toBe('replayed')
+      expect((await rotate(first, 'y', start + 31)).kind).toBe('reused')
+    })
+
+    it('is not lengthened by a late use', async () => {
+      await store().recordFirstUse('access a 2', start + 119)
+      expect((await rotate(first, 'x', start + 120)).kind).toBe('replayed')
+      expect((await rotate(first, 'y', start + 121)).kind).toBe('reused')
+    })
+
+    it('stays open while its successor is unused, whatever else is used and removed', async () => {
+      await store().recordFirstUse('access a 1', start)
+      await store().removeAccessToken('access a 1')
+      await store().removeAccessToken('access a 2')
+      await store().recordFirstUse('nothing', start)
+      expect((await rotate(first, 'x', start + 120)).kind).toBe('replayed')
+    })
+
+    it('is open for short-lived access tokens as well, collected or not', async () => {
+      const brief = { ...successorSample('a 3'), accessExpiresAt: start + 1 }
+      await store().rotateRefreshToken('refresh a 2', brief, rotationTerms(start))
+      while ((await store().collectExpired(start + 110, 500)) > 0);
+      expect((await rotate('refresh a 2', 'x', start + 110)).kind).toBe('replayed')
+    })
+
+    it('an access token awaits its first use when a refresh brought it', async () => {
+      const awaits = async (hash: string): Promise<boolean | undefined> =>
+        (await store().findAccessToken(hash, start))?.awaitsFirstUse
+      expect([await awaits('access a 1'), await awaits('access a 2')]).toEqual([false, true])
+      await store().recordFirstUse('access a 2', start)
+      expect(await awaits('access a 2')).toBe(false)
+    })
+
+    it('fifty first uses at once are one', async () => {
+      await race((each, index) => each.recordFirstUse('access a 2', start + 20 + (index % 3)))
+      expect((await store().findAccessToken('access a 2', start))?.awaitsFirstUse).toBe(false)
+    })
+  })
+}
+
+function describeReplayRecords({ store, race }: StoreInstances): void {
+  const first = 'refresh a 1'
+  const rotate = (now: number, address?: string, each = store()): Promise<RefreshRotation> =>
+    each.rotateRefreshToken(first, successorSample(`a ${address}`), rotationTerms(now, { address }))
+  const replays = async (): Promise<unknown> => (await store().findGrant('grant a'))?.replays
+
+  describe('replays of refresh tokens', () => {
+    beforeEach(() => addGrant(store(), grantSample('a')))
+
+    it('say when and from where the token was used first', async () => {
+      await rotate(start + 3, '192.0.2.1')
+      expect(await rotate(start + 5, '198.51.100.7')).toEqual({
+        kind: 'replayed',
+        sealedTokens: 'sealed pair a 192.0.2.1',
+        firstUse: { at: start + 3, address: '192.0.2.1' },
+      })
+    })
+
+    it('are counted with their grant, with both addresses when these differ', async () => {
+      await rotate(start, '192.0.2.1')
+      expect(await replays()).toBeUndefined()
+      await rotate(start + 1, '192.0.2.1')
+      expect(await replays()).toStrictEqual({ count: 1, lastAt: start + 1, addresses: undefined })
+      await rotate(start + 2, '198.51.100.7')
+      const addresses = ['192.0.2.1', '198.51.100.7']
+      expect(await replays()).toStrictEqual({ count: 2, lastAt: start + 2, addresses })
+      await rotate(start + 4, '192.0.2.1')
+      expect(await replays()).toStrictEqual({ count: 3, lastAt: start + 4, addresses })
+      expect((await store().listGrants(undefined, { after: '', limit: 9 }))[0]?.replays).toEqual(
+        await replays(),
+      )
+    })
+
+    it.each([
+      ['the first address is not known', undefined, '192.0.2.1'],
+      ['the second is not known', '192.0.2.1', undefined],
+      ['both are of one /64', '2001:db8::1', '2001:db8::2'],
+    ])('name no addresses when %s', async (_when, one, other) => {
+      await rotate(start, one)
+      await rotate(start + 1, other)
+      expect(await replays()).toStrictEqual({ count: 1, lastAt: start + 1, addresses: undefined })
+    })
+
+    it.each(awkwardTexts)('keep addresses that are %s', async (_what, text) => {
+      await rotate(start, `${text} 1`)
+      await rotate(start + 1, `${text} 2`)
+      expect(await replays()).toMatchObject({ addresses: [`${text} 1`, `${text} 2`] })
+    })
+
+    it('fifty at once are all counted', async () => {
+      await rotate(start)
+      await race((each) => rotate(start, undefined, each))
+      expect(await replays()).toMatchObject({ count: 50 })
+    })
+  })
+}
+
+function describeUsedTokens({ store }: StoreInstances): void {
+  let sample: GrantSample
+  const rotate = (
+    refreshHash: string,
+    successor: string,
+    now: number,
+    changes: Partial<RotationTerms> = {},
+  ): Promise<RefreshRotation> => {
+    const minted = { ...successorSample(successor), accessExpiresAt: now + 3600 }
+    return store().rotateRefreshToken(refreshHash, minted, rotationTerms(now, changes))
+  }
+  const collect = async (now: number): Promise<void> => {
+    while ((await store().collectExpired(now, 500)) > 0);
+  }
+
+  describe('refresh tokens that were used long ago', () => {
+    beforeEach(async () => {
+      sample = await addGrant(store(), grantSample('a'))
+    })
+
+    it('RFC 9700 4.14.2: are collected, and their family still names the grant', async () => {
+      await rotate(sample.tokens.refreshHash, 'a 2', start)
+      await rotate('refresh a 2', 'a 3', start + 1800)
+      await collect(start + 3599)
+      expect(await store().findRefreshToken(sample.tokens.refreshHash)).toBeDefined()
+      await collect(start + 3600)
+      expect(await store().findRefreshToken(sample.tokens.refreshHash)).toBeUndefined()
+      expect(await store().findRefreshToken('refresh a 2')).toBeDefined()
+      expect((await rotate(sample.tokens.refreshHash, 'x', start + 3600)).kind).toBe('ended')
+      expect((await rotate('refresh a 3', 'a 4', start + 3600)).kind).toBe('rotated')
+      expect(await store().findGrantByFamily('family a')).toMatchObject({
+        grant: sample.grant,
+        end: undefined,
+      })
+    })
+
+    it('a loop of refreshes leaves no more than what the life of its access tokens covers', async () => {
+      let hash = sample.tokens.refreshHash
+      const hashes = [hash]
+      for (let step = 2; step <= 40; step += 1) {
+        expect((await rotate(hash, `a ${step}`, start + step * 600)).kind).toBe('rotated')
+        hash = `refresh a ${step}`
+        hashes.push(hash)
+        await collect(start + step * 600)
+      }
+      const found = await Promise.all(hashes.map((each) => store().findRefreshToken(each)))
+      expect(found.filter(Boolean).length).toBeLessThanOrEqual(7)
+      expect(found.at(-1)).toMatchObject({ grant: sample.grant, usedAt: undefined })
+    })
+
+    it('stay when they could not be recognised without their row', async () => {
+      await rotate(sample.tokens.refreshHash, 'a 2', start, { isOfFamily: false })
+      await collect(start + 86_400)
+      expect((await rotate(sample.tokens.refreshHash, 'x', start + 86_400)).kind).toBe('reused')
+    })
+
+    it('one that was never used stays as long as its grant, whatever happens to access tokens', async () => {
+      await rotate(sample.tokens.refreshHash, 'a 2', start)
+      await store().removeAccessToken('access a 2')
+      await collect(start + grantSeconds - 1)
+      expect(await store().findRefreshToken('refresh a 2')).toMatchObject({ usedAt: undefined })
+      expect(await store().findRefreshToken(sample.tokens.refreshHash)).toBeUndefined()
+      await collect(start + grantSeconds)
+      expect(await store().findRefreshToken('refresh a 2')).toBeUndefined()
+    })
+
+    it('go with their grant, in whatever order their access tokens end', async () => {
+      const long = { ...successorSample('a 2'), accessExpiresAt: start + grantSeconds }
+      await store().rotateRefreshToken(sample.tokens.refreshHash, long, rotationTerms(start))
+      await rotate('refresh a 2', 'a 3', start + 10)
+      await rotate('refresh a 3', 'a 4', start + 20)
+      await collect(start + 86_400)
+      expect(await store().findRefreshToken('refresh a 2')).toBeUndefined()
+      expect(await store().findRefreshToken('refresh a 4')).toBeDefined()
+      await collect(start + grantSeconds)
+      for (const hash of [sample.tokens.refreshHash, 'refresh a 3', 'refresh a 4']) {
+        expect(await store().findRefreshToken(hash)).toBeUndefined()
+      }
+    })
+
+    it('a family is found by its own hash only, and a grant without one by none', async () => {
+      const other = grantSample('b')
+      await addGrant(store(), { ...other, tokens: mintedSample('b 1') })
+      await addGrant(store(), { ...grantSample('c'), tokens: mintedSample('c 1') })
+      expect((await store().findGrantByFamily('family a'))?.grant.id).toBe('grant a')
+      for (const hash of ['', 'family b', 'FAMILY A', 'family a\0']) {
+        expect(await store().findGrantByFamily(hash)).toBeUndefined()
+      }
+    })
+  })
+}

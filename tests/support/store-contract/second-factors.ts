@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { dueSignOuts, secondFactorSample, sessionSample, start } from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts, longText } from './texts.ts'
+
+const most = 5
+
+/** The part of the store contract about sign-ins that wait for their second factor. */
+export function describeSecondFactors({ store, race }: StoreInstances): void {
+  const pending = secondFactorSample('a')
+  const attempt = (now: number, id = 'a', bindingHash = 'binding') =>
+    store().attemptSecondFactor({ id, bindingHash, most }, now)
+
+  describe('second factors', () => {
+    it('an attempt is told what it is about', async () => {
+      await store().addSecondFactor(pending)
+      await store().addSecondFactor(secondFactorSample('b', 'other browser'))
+      expect(await attempt(start)).toEqual(pending)
+      expect(await attempt(start, 'b', 'other browser')).toEqual(secondFactorSample('b', 'other browser'))
+    })
+
+    it('allows the most attempts; the next one ends it, and its session is due for sign-out', async () => {
+      await store().addSecondFactor(pending)
+      for (let count = 1; count <= most; count += 1) expect(await attempt(start + count)).toEqual(pending)
+      expect(await dueSignOuts(store(), start + 600)).toEqual([])
+      expect(await attempt(start + 7)).toBeUndefined()
+      expect(await dueSignOuts(store(), start + 6)).toEqual([])
+      expect(await dueSignOuts(store(), start + 7)).toEqual([pending.session])
+      expect(await attempt(start + 8)).toBeUndefined()
+      expect(await store().removeSecondFactor('a', true, start + 8)).toBe(false)
+    })
+
+    it.each([
+      ['until the second before its end', 599, true],
+      ['not at its end', 600, false],
+    ])('may be tried %s', async (_when, after, live) => {
+      await store().addSecondFactor(pending)
+      expect((await attempt(start + after)) !== undefined).toBe(live)
+    })
+
+    it('another browser learns nothing, and its attempts do not count', async () => {
+      await store().addSecondFactor(pending)
+      for (let count = 0; count < 2 * most; count += 1) {
+        expect(await attempt(start, 'a', 'other browser')).toBeUndefined()
+      }
+      for (let count = 0; count < most; count += 1) expect(await attempt(start)).toEqual(pending)
+      expect(await attempt(start, 'a', 'other browser')).toBeUndefined()
+      expect(await dueSignOuts(store(), start)).toEqual([])
+    })
+
+    it.each(['', 'A', 'a ', 'a\0', longText])('does not know %j', async (id) => {
+      await store().addSecondFactor(pending)
+      expect(await attempt(start, id)).toBeUndefined()
+      expect(await store().removeSecondFactor(id, true, start)).toBe(false)
+      expect(await attempt(start)).toEqual(pending)
+    })
+
+    it.each([
+      ['that was taken up leaves nothing to sign out', false, []],
+      ['that was given up has its session due for sign-out', true, [pending.session]],
+    ])('one %s', async (_what, signOut, due) => {
+      await store().addSecondFactor(pending)
+      expect(await store().removeSecondFactor('a', signOut, start + 5)).toBe(true)
+      expect(await attempt(start + 5)).toBeUndefined()
+      expect(await dueSignOuts(store(), start + 5)).toEqual(due)
+      expect(await store().removeSecondFactor('a', true, start + 5)).toBe(false)
+      expect(await dueSignOuts(store(), start + 5)).toEqual(due)
+    })
+
+    it('fifty attempts at once: the most succeed, and the sign-out is due once', async () => {
+      await store().addSecondFactor(pending)
+      const answers = await race((each) =>
+        each.attemptSecondFactor({ id: 'a', bindingHash: 'binding', most }, start),
+      )
+      expect(answers.filter(Boolean)).toEqual(Array.from({ length: most }, () => pending))
+      expect(await dueSignOuts(store(), start)).toEqual([pending.session])
+    })
+
+    it('is taken away by exactly one of fifty callers, and only its wish counts', async () => {
+      await store().addSecondFactor(pending)
+      const taken = await race((each, index) => each.removeSecondFactor('a', index % 2 === 0, start))
+      expect(taken.filter(Boolean)).toHaveLength(1)
+      const gaveUp = taken.indexOf(true) % 2 === 0
+      expect(await dueSignOuts(store(), start)).toEqual(gaveUp ? [pending.session] : [])
+    })
+
+    it.each([...awkwardTexts, ['a million characters', longText] as const])(
+      'keeps %s',
+      async (_what, text) => {
+        const id = `id ${text.slice(0, 1000)}`
+        const awkward = { ...secondFactorSample(id), sealed: text, session: sessionSample(id, text) }
+        await store().addSecondFactor(awkward)
+        expect(await attempt(start, id)).toEqual(awkward)
+        expect(await store().removeSecondFactor(id, true, start)).toBe(true)
+        expect(await dueSignOuts(store(), start)).toEqual([awkward.session])
+      },
+    )
+  })
+}

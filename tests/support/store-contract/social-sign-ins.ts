@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import type { PendingSocialSignIn } from '../../../server/core/social-sign-in.ts'
+import { start } from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts, longText } from './texts.ts'
+
+/** A social sign-in named `id` that may come back for ten minutes. */
+export function socialSignInSample(
+  id: string,
+  bindingHash = 'binding',
+  expiresAt: number = start + 600,
+): PendingSocialSignIn {
+  return { id, bindingHash, sealed: `sealed ${id}`, expiresAt }
+}
+
+/** The part of the store contract about pending social sign-ins. */
+export function describeSocialSignIns({ store, race }: StoreInstances): void {
+  const listed = async (bindingHash: string, now = start): Promise<string[]> =>
+    (await store().listSocialSignIns(bindingHash, now)).map(({ id }) => id)
+
+  describe('pending social sign-ins', () => {
+    it('lists those of one browser, newest first', async () => {
+      for (const id of ['z', 'a', 'm']) await store().addSocialSignIn(socialSignInSample(id), 5)
+      await store().addSocialSignIn(socialSignInSample('other', 'other browser'), 5)
+      expect(await store().listSocialSignIns('binding', start)).toEqual(
+        ['m', 'a', 'z'].map((id) => socialSignInSample(id)),
+      )
+      expect(await listed('other browser')).toEqual(['other'])
+      expect(await listed('nobody')).toEqual([])
+    })
+
+    it('lists one until the second before it expires', async () => {
+      await store().addSocialSignIn(socialSignInSample('a'), 5)
+      expect(await listed('binding', start + 599)).toEqual(['a'])
+      expect(await listed('binding', start + 600)).toEqual([])
+    })
+
+    it('keeps the newest five of one browser and all of the others', async () => {
+      await store().addSocialSignIn(socialSignInSample('other', 'other browser'), 5)
+      for (let tab = 1; tab <= 7; tab += 1) await store().addSocialSignIn(socialSignInSample(`tab ${tab}`), 5)
+      expect(await listed('binding')).toEqual(['tab 7', 'tab 6', 'tab 5', 'tab 4', 'tab 3'])
+      expect(await listed('other browser')).toEqual(['other'])
+      expect(await store().removeSocialSignIn('tab 1')).toBe(false)
+    })
+
+    it('fifty tabs at once leave five', async () => {
+      await race((each, tab) => each.addSocialSignIn(socialSignInSample(`tab ${tab}`), 5))
+      expect(await listed('binding')).toHaveLength(5)
+    })
+
+    it('is taken away by exactly one of fifty callers', async () => {
+      await store().addSocialSignIn(socialSignInSample('a'), 5)
+      await store().addSocialSignIn(socialSignInSample('b'), 5)
+      const taken = await race((each) => each.removeSocialSignIn('a'))
+      expect(taken.filter(Boolean)).toHaveLength(1)
+      expect(await listed('binding')).toEqual(['b'])
+    })
+
+    it.each(awkwardTexts)('keeps %s', async (_what, text) => {
+      const awkward = { id: `id ${text}`, bindingHash: `b ${text}`, sealed: text, expiresAt: start + 1 }
+      await store().addSocialSignIn(awkward, 5)
+      await store().addSocialSignIn(socialSignInSample('a'), 5)
+      expect(await store().listSocialSignIns(awkward.bindingHash, start)).toEqual([awkward])
+    })
+
+    it('keeps a million characters', async () => {
+      const long = { ...socialSignInSample('a'), sealed: longText }
+      await store().addSocialSignIn(long, 5)
+      expect(await store().listSocialSignIns('binding', start)).toEqual([long])
+    })
+  })
+}

@@ -1,0 +1,283 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  addGrant,
+  dueSignOuts,
+  type GrantSample,
+  grantSample,
+  grantSeconds,
+  nextSession,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../server/grant-sample.ts'
+import type { StoreInstances } from './instances.ts'
+import { awkwardTexts, longText } from './texts.ts'
+
+/** The part of the store contract about access and refresh tokens. */
+export function describeTokens(instances: StoreInstances): void {
+  describeAccessTokens(instances)
+  describeRotation(instances)
+  describeReuse(instances)
+}
+
+function describeAccessTokens({ store }: StoreInstances): void {
+  describe('access tokens', () => {
+    it.each([
+      ['a second before the token ends', { after: 3599, live: true }],
+      ['when the token ends', { after: 3600, live: false }],
+    ])('RFC 6749 5.1: %s', async (_when, { after, live }) => {
+      const { tokens } = await addGrant(store(), grantSample('a'))
+      const found = await store().findAccessToken(tokens.accessHash, start + after)
+      expect(found !== undefined).toBe(live)
+    })
+
+    it('is dead when its grant has expired, whatever its own end', async () => {
+      const { tokens } = await addGrant(store(), grantSample('a', { expiresAt: start + 100 }))
+      expect(await store().findAccessToken(tokens.accessHash, start + 99)).toBeDefined()
+      expect(await store().findAccessToken(tokens.accessHash, start + 100)).toBeUndefined()
+    })
+
+    it('is not found by another hash, nor by that of a refresh token or a code', async () => {
+      const { tokens, code } = await addGrant(store(), grantSample('a'))
+      for (const hash of ['', `${tokens.accessHash}\0`, tokens.refreshHash, code.codeHash, longText]) {
+        expect(await store().findAccessToken(hash, start)).toBeUndefined()
+      }
+    })
+
+    it('RFC 7009 2.1: removed, it is not found any more; its grant and the others of it go on', async () => {
+      const { tokens } = await addGrant(store(), grantSample('a'))
+      const options = rotationTerms(start)
+      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
+      await store().removeAccessToken(tokens.accessHash)
+      await store().removeAccessToken(tokens.accessHash)
+      expect(await store().findAccessToken(tokens.accessHash, start)).toBeUndefined()
+      expect(await store().findAccessToken('access a 2', start)).toBeDefined()
+      expect((await store().findRefreshToken('refresh a 2'))?.endReason).toBeUndefined()
+      expect(await dueSignOuts(store(), start)).toEqual([])
+    })
+
+    it('removed, it takes nothing from the replay of the refresh token that brought it', async () => {
+      const { tokens } = await addGrant(store(), grantSample('a'))
+      const options = rotationTerms(start)
+      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
+      await store().removeAccessToken('access a 2')
+      expect(await store().findAccessToken('access a 2', start)).toBeUndefined()
+      expect(
+        await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options),
+      ).toMatchObject({
+        kind: 'replayed',
+        sealedTokens: 'sealed pair a 2',
+      })
+      expect((await store().rotateRefreshToken('refresh a 2', successorSample('a 3'), options)).kind).toBe(
+        'rotated',
+      )
+    })
+
+    it('removing what is none does nothing', async () => {
+      const { tokens } = await addGrant(store(), grantSample('a'))
+      for (const hash of ['', 'nothing', tokens.refreshHash, longText]) await store().removeAccessToken(hash)
+      expect(await store().findAccessToken(tokens.accessHash, start)).toBeDefined()
+      expect(await store().findRefreshToken(tokens.refreshHash)).toBeDefined()
+    })
+
+    it('brings the newest provider session', async () => {
+      const { tokens, session } = await addGrant(store(), grantSample('a'))
+      await store().saveProviderSession(nextSession(session))
+      expect((await store().findAccessToken(tokens.accessHash, start))?.providerSession).toEqual(
+        nextSession(session),
+      )
+    })
+
+    it.each([...awkwardTexts, ['a million characters', longText] as const])(
+      'brings a session of %s',
+      async (_what, text) => {
+        const sample = grantSample('a')
+        const session = { ...sample.session, sealed: text }
+        await addGrant(store(), { ...sample, session })
+        const found = await store().findAccessToken(sample.tokens.accessHash, start)
+        expect(found?.providerSession).toEqual(session)
+        expect(await store().saveProviderSession(nextSession(session, `${text} 2`))).toBe(true)
+        expect(await store().findProviderSession(sample.grant.id)).toEqual(nextSession(session, `${text} 2`))
+      },
+    )
+  })
+}
+
+function describeRotation({ store, race }: StoreInstances): void {
+  let sample: GrantSample
+  const rotate = (refreshHash: string, successor: string, now: number, each = store()) =>
+    each.rotateRefreshToken(refreshHash, successorSample(successor), rotationTerms(now))
+
+  describe('refresh tokens', () => {
+    beforeEach(async () => {
+      sample = await addGrant(store(), grantSample('a'))
+    })
+
+    it('rotates into a successor with its own scope; the older access token lives on', async () => {
+      const { tokens, grant } = sample
+      const narrowed = { ...successorSample('a 2'), scope: 'narrow' }
+      expect(await store().rotateRefreshToken(tokens.refreshHash, narrowed, rotationTerms(start))).toEqual({
+        kind: 'rotated',
+      })
+      expect(await store().findAccessToken('access a 2', start)).toMatchObject({ grant, scope: 'narrow' })
+      expect(await store().findAccessToken(tokens.accessHash, start)).toMatchObject({ scope: 'mcp' })
+      expect(await store().findRefreshToken('refresh a 2')).toEqual({
+        grant,
+        endReason: undefined,
+        usedAt: undefined,
+      })
+    })
+
+    it('says when it got its successor, replayed or not', async () => {
+      await rotate(sample.tokens.refreshHash, 'a 2', start + 7)
+      await rotate(sample.tokens.refreshHash, 'x', start + 60)
+      expect(await store().findRefreshToken(sample.tokens.refreshHash)).toEqual({
+        grant: sample.grant,
+        endReason: undefined,
+        usedAt: start + 7,
+      })
+      expect((await store().findRefreshToken('refresh a 2'))?.usedAt).toBeUndefined()
+      await rotate('refresh a 2', 'a 3', start + 600)
+      await store().endGrant(sample.grant.id, 'code_reuse', start + 601)
+      expect((await store().findRefreshToken(sample.tokens.refreshHash))?.usedAt).toBe(start + 7)
+      expect((await store().findRefreshToken('refresh a 2'))?.usedAt).toBe(start + 600)
+    })
+
+    it.each([0, 119, 120])(
+      'presented again after %i s: the same successor, nothing stored',
+      async (after) => {
+        await rotate(sample.tokens.refreshHash, 'a 2', start)
+        expect(await rotate(sample.tokens.refreshHash, 'loser', start + after)).toMatchObject({
+          kind: 'replayed',
+          sealedTokens: 'sealed pair a 2',
+        })
+        expect(await store().findAccessToken('access loser', start)).toBeUndefined()
+        expect(await store().findRefreshToken('refresh loser')).toBeUndefined()
+        expect(await store().findAccessToken('access a 2', start + after)).toBeDefined()
+      },
+    )
+
+    it('a replay does not lengthen the window', async () => {
+      await rotate(sample.tokens.refreshHash, 'a 2', start)
+      expect((await rotate(sample.tokens.refreshHash, 'x', start + 119)).kind).toBe('replayed')
+      expect((await rotate(sample.tokens.refreshHash, 'y', start + 121)).kind).toBe('reused')
+    })
+
+    it('fifty rotations at once: one successor, which all get', async () => {
+      const results = await race((each, index) =>
+        rotate(sample.tokens.refreshHash, `racer ${index}`, start, each),
+      )
+      const winner = results.findIndex(({ kind }) => kind === 'rotated')
+      expect(results.filter(({ kind }) => kind === 'rotated')).toHaveLength(1)
+      expect(results.filter(({ kind }) => kind === 'replayed')).toEqual(
+        Array.from({ length: 49 }, () => ({
+          kind: 'replayed',
+          sealedTokens: `sealed pair racer ${winner}`,
+          firstUse: { at: start, address: undefined },
+        })),
+      )
+      const live = await race((each, index) => each.findRefreshToken(`refresh racer ${index}`))
+      expect(live.filter(Boolean)).toHaveLength(1)
+    })
+
+    it('fifty grants rotate at once, each into its own successor', async () => {
+      await race((each, index) => addGrant(each, grantSample(`racer ${index}`)))
+      const results = await race((each, index) =>
+        rotate(`refresh racer ${index} 1`, `racer ${index} 2`, start, each),
+      )
+      expect(results.every(({ kind }) => kind === 'rotated')).toBe(true)
+      const found = await race((each, index) => each.findRefreshToken(`refresh racer ${49 - index} 2`))
+      expect(found.map((each) => each?.grant.id)).toEqual(
+        found.map((_, index) => `grant racer ${49 - index}`),
+      )
+    })
+
+    it('a long chain stays one grant', async () => {
+      let hash = sample.tokens.refreshHash
+      for (let step = 2; step <= 30; step += 1) {
+        expect((await rotate(hash, `a ${step}`, start + step * 3000)).kind).toBe('rotated')
+        hash = `refresh a ${step}`
+      }
+      expect((await store().findRefreshToken(hash))?.grant).toEqual(sample.grant)
+    })
+
+    it.each([
+      ['a second before the grant ends', grantSeconds - 1, 'rotated'],
+      ['when the grant ends', grantSeconds, 'ended'],
+    ])('rotated %s', async (_when, after, kind) => {
+      expect((await rotate(sample.tokens.refreshHash, 'late', start + after)).kind).toBe(kind)
+    })
+
+    it.each(['', 'nothing', 'refresh a 1\0', 'REFRESH A 1', 'access a 1', 'code a', longText])(
+      '%j is unknown',
+      async (hash) => {
+        expect(await store().findRefreshToken(hash)).toBeUndefined()
+        expect(await rotate(hash, 'x', start)).toEqual({ kind: 'ended' })
+        expect(await store().findRefreshToken('refresh x')).toBeUndefined()
+      },
+    )
+
+    it.each([...awkwardTexts, ['a million characters', longText] as const])(
+      'keeps a successor sealed as %s',
+      async (_what, text) => {
+        const successor = { ...successorSample('a 2'), sealedTokens: text, scope: text.slice(0, 1000) }
+        const options = rotationTerms(start)
+        await store().rotateRefreshToken(sample.tokens.refreshHash, successor, options)
+        expect(await rotate(sample.tokens.refreshHash, 'x', start)).toMatchObject({
+          kind: 'replayed',
+          sealedTokens: text,
+        })
+        expect((await store().findAccessToken('access a 2', start))?.scope).toBe(successor.scope)
+      },
+    )
+  })
+}
+
+function describeReuse({ store, race }: StoreInstances): void {
+  let sample: GrantSample
+  const rotate = (refreshHash: string, successor: string, now: number, each = store()) =>
+    each.rotateRefreshToken(refreshHash, successorSample(successor), rotationTerms(now))
+
+  describe('reused refresh tokens', () => {
+    beforeEach(async () => {
+      sample = await addGrant(store(), grantSample('a'))
+      await rotate(sample.tokens.refreshHash, 'a 2', start)
+    })
+
+    it('RFC 9700 4.14.2: presented again after 121 s, the grant ends with all its tokens', async () => {
+      const other = await addGrant(store(), grantSample('b'))
+      expect(await rotate(sample.tokens.refreshHash, 'thief', start + 121)).toEqual({ kind: 'reused' })
+      for (const hash of [sample.tokens.accessHash, 'access a 2', 'access thief']) {
+        expect(await store().findAccessToken(hash, start + 121)).toBeUndefined()
+      }
+      expect(await rotate('refresh a 2', 'a 3', start + 121)).toEqual({ kind: 'ended' })
+      expect(await rotate(sample.tokens.refreshHash, 'a 4', start + 121)).toEqual({ kind: 'ended' })
+      expect(await store().findRefreshToken('refresh thief')).toBeUndefined()
+      expect((await store().findRefreshToken('refresh a 2'))?.endReason).toBe('refresh_token_reuse')
+      expect(await store().findProviderSession(sample.grant.id)).toBeUndefined()
+      expect(await store().findAccessToken(other.tokens.accessHash, start + 121)).toBeDefined()
+    })
+
+    it('its provider session is due for sign-out at once', async () => {
+      await rotate(sample.tokens.refreshHash, 'thief', start + 121)
+      expect(await store().claimSignOuts({ limit: 5, until: start + 121 }, start + 120)).toEqual([])
+      expect(await store().claimSignOuts({ limit: 5, until: start + 121 }, start + 121)).toEqual([
+        { session: sample.session, attempts: 1, since: start + 121 },
+      ])
+    })
+
+    it('fifty late presentations at once: one is the reuse, for the rest the grant has ended', async () => {
+      const results = await race((each, index) =>
+        rotate(sample.tokens.refreshHash, `t ${index}`, start + 200, each),
+      )
+      expect(results.filter(({ kind }) => kind === 'reused')).toHaveLength(1)
+      expect(results.filter(({ kind }) => kind === 'ended')).toHaveLength(49)
+      expect(await store().claimSignOuts({ limit: 5, until: start + 200 }, start + 200)).toHaveLength(1)
+    })
+
+    it('a used token of an expired grant is ended, not reused', async () => {
+      expect((await rotate(sample.tokens.refreshHash, 'x', start + grantSeconds)).kind).toBe('ended')
+      expect((await store().findRefreshToken('refresh a 2'))?.endReason).toBeUndefined()
+    })
+  })
+}
