@@ -22,8 +22,12 @@ const folders: Record<'server' | 'bridge', Record<string, readonly string[]>> = 
     credentials: [],
     install: [],
     oauth: ['credentials', 'http'],
-    proxy: ['http'],
-    config: ['credentials', 'http', 'oauth', 'proxy'],
+    adapter: ['http', 'transport', 'sign-in'],
+    transport: ['http', 'adapter', 'proxy', 'sign-in'],
+    stdio: ['transport'],
+    'sign-in': ['http', 'transport', 'adapter'],
+    proxy: ['http', 'transport', 'adapter', 'sign-in', 'stdio'],
+    config: ['credentials', 'http', 'oauth', 'proxy', 'transport'],
   },
 }
 
@@ -190,7 +194,7 @@ export default defineConfig({
       files: ['bridge/**'],
       excludeFiles: [
         'bridge/cli/terminal/**',
-        'bridge/proxy/stdio.ts',
+        'bridge/stdio/stdio.ts',
         'bridge/credentials/keychain-helper.ts',
       ],
       rules: {
@@ -199,7 +203,7 @@ export default defineConfig({
           {
             object: 'process',
             property: 'stdout',
-            message: 'stdout belongs to JSON-RPC: cli/terminal and proxy/stdio.ts alone write to it.',
+            message: 'stdout belongs to JSON-RPC: cli/terminal and stdio/stdio.ts alone write to it.',
           },
         ],
       },

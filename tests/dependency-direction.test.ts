@@ -52,7 +52,7 @@ describe('the dependency directions are enforced', () => {
     ['server/sandbox/app/x.ts', '../../providers/supabase/gotrue.ts'],
     ['bridge/http/x.ts', '../oauth/login-port.ts'],
     ['bridge/credentials/x.ts', '../http/http-client.ts'],
-    ['bridge/oauth/x.ts', '../proxy/remote-leg.ts'],
+    ['bridge/oauth/x.ts', '../transport/remote-leg.ts'],
     ['bridge/proxy/x.ts', '../oauth/login-port.ts'],
     ['bridge/proxy/x.ts', '../credentials/credential.ts'],
     ['bridge/install/x.ts', '../cli/terminal/output.ts'],

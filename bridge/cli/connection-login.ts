@@ -6,7 +6,7 @@ import type { LoginId } from '../credentials/credential-store.ts'
 import type { RefusalOutcome } from '../http/authorization.ts'
 import { createFixedLogin } from '../oauth/fixed-login.ts'
 import type { Login, PendingSignIn, SignInPrompt, TokenSource } from '../oauth/login-port.ts'
-import { unconfirmedText } from '../proxy/sign-in-attempt.ts'
+import { unconfirmedText } from '../sign-in/sign-in-attempt.ts'
 import { type LoginPorts, openLogin } from './login-session.ts'
 
 /** The login of a connection. */

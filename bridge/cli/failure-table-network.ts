@@ -1,6 +1,6 @@
 import type { NetworkFault } from '../http/http-client.ts'
 import type { BodyError } from '../http/read-body.ts'
-import type { RemoteFault } from '../proxy/remote-leg.ts'
+import type { RemoteFault } from '../transport/remote-leg.ts'
 import { exitCode } from './exit-code.ts'
 import type { FailureRow } from './failure-row.ts'
 

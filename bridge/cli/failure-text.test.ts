@@ -4,7 +4,7 @@ import { CredentialError, type CredentialFault } from '../credentials/credential
 import { NetworkError, type NetworkFault } from '../http/http-client.ts'
 import { BodyError } from '../http/read-body.ts'
 import { OAuthFailure, type OAuthFault } from '../oauth/login-port.ts'
-import { RemoteError, type RemoteFault } from '../proxy/remote-leg.ts'
+import { RemoteError, type RemoteFault } from '../transport/remote-leg.ts'
 import { CommandFailure } from './command-failure.ts'
 import { commandTable, commandName } from './command-table.ts'
 import { settingFlags } from '../config/setting-argument.ts'

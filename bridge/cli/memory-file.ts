@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { BridgeConfig } from '../config/config.ts'
-import { isModernDiscovery } from '../proxy/era-detection.ts'
-import type { ServerMemory } from '../proxy/server-memory.ts'
+import { isModernDiscovery } from '../transport/era-detection.ts'
+import type { ServerMemory } from '../transport/server-memory.ts'
 import { loginIdOf } from './connection-login.ts'
 
 /** What is known of a server, kept between connections. Nothing secret is in it. */

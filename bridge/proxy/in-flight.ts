@@ -1,7 +1,7 @@
 import { CallAbort } from '../http/call-abort.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '../transport/wire-message.ts'
 
 /** A request of the local client that has no answer yet. */
 export interface CallInFlight {

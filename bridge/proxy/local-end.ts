@@ -1,14 +1,14 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { toWireMessage } from './envelope.ts'
+import { toWireMessage } from '../transport/envelope.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { refuseDeepNesting } from './nesting.ts'
-import { RemoteError } from './remote-leg.ts'
-import { isSignInNeeded } from './sign-in-attempt.ts'
+import { refuseDeepNesting } from '../transport/nesting.ts'
+import { RemoteError } from '../transport/remote-leg.ts'
+import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
 import type { ToolFilter } from './tool-filter.ts'
-import type { DescribeFailure } from './translator.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { DescribeFailure } from '../adapter/translator.ts'
+import type { WireMessage } from '../transport/wire-message.ts'
 
 /** The way back to the local client. Lets one answer through for each call, and none for a call that is over. */
 export interface LocalEnd {

@@ -13,7 +13,7 @@ import type {
   Received,
   TestServer,
 } from '../../tests/support/bridge/proxy/scripted-server.ts'
-import type { ServerMemory } from './server-memory.ts'
+import type { ServerMemory } from '../transport/server-memory.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {

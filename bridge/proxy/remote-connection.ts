@@ -4,29 +4,29 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { NetworkError } from '../http/http-client.ts'
 import { createCrossing } from './crossing.ts'
 import type { Crossing } from './crossing.ts'
-import { askDiscover } from './discover-question.ts'
-import { parseWireMessage, toWireMessage } from './envelope.ts'
+import { askDiscover } from '../transport/discover-question.ts'
+import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
 import {
   answeredError,
   assumedEra,
   eraByDiscoverAnswer,
   eraByModernFailure,
   mayBeModern,
-} from './era-detection.ts'
+} from '../transport/era-detection.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { isSubscription } from './listen-filter.ts'
+import { isSubscription } from '../adapter/listen-filter.ts'
 import { claimsOf } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
-import type { RememberedServer } from './remembered-server.ts'
-import { isRepeatable } from './repeatable.ts'
-import { RemoteError } from './remote-leg.ts'
-import type { RemoteLegPorts } from './remote-leg.ts'
+import type { RememberedServer } from '../transport/remembered-server.ts'
+import { isRepeatable } from '../transport/repeatable.ts'
+import { RemoteError } from '../transport/remote-leg.ts'
+import type { RemoteLegPorts } from '../transport/remote-leg.ts'
 import type { RemoteLegs } from './remote-legs.ts'
-import type { SignIns } from './sign-in-attempt.ts'
-import { withoutSignInState } from './sign-in-message.ts'
-import type { DescribeFailure } from './translator.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { SignIns } from '../sign-in/sign-in-attempt.ts'
+import { withoutSignInState } from '../sign-in/sign-in-message.ts'
+import type { DescribeFailure } from '../adapter/translator.ts'
+import type { WireMessage } from '../transport/wire-message.ts'
 
 /** The server, whatever era it speaks. */
 export interface RemoteConnection {

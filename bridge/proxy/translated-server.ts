@@ -1,10 +1,10 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { parseWireMessage, toWireMessage } from './envelope.ts'
-import { refuseDeepNesting } from './nesting.ts'
-import { RemoteError } from './remote-leg.ts'
-import type { RemoteLeg } from './remote-leg.ts'
-import type { AskOptions, LegacySession, ModernServer } from './translator.ts'
+import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import { refuseDeepNesting } from '../transport/nesting.ts'
+import { RemoteError } from '../transport/remote-leg.ts'
+import type { RemoteLeg } from '../transport/remote-leg.ts'
+import type { AskOptions, LegacySession, ModernServer } from '../adapter/translator.ts'
 
 /** A leg of the modern era as a translator wants it. */
 export function createModernServer(leg: RemoteLeg): ModernServer {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { NetworkError } from '../../http/http-client.ts'
-import { RemoteError } from '../../proxy/remote-leg.ts'
+import { RemoteError } from '../../transport/remote-leg.ts'
 import { CommandFailure } from '../command-failure.ts'
 import { failureTable } from '../failure-table.ts'
 import { failureFinding } from './failure-finding.ts'

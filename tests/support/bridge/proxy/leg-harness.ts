@@ -3,10 +3,10 @@ import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Authorization, Refusal, RefusalOutcome } from '../../../../bridge/http/authorization.ts'
 import type { HttpClient } from '../../../../bridge/http/http-client.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
-import { toWireMessage } from '../../../../bridge/proxy/envelope.ts'
-import type { LegPorts } from '../../../../bridge/proxy/leg-config.ts'
-import type { RemoteLeg, SendOptions } from '../../../../bridge/proxy/remote-leg.ts'
-import type { WireMessage } from '../../../../bridge/proxy/wire-message.ts'
+import { toWireMessage } from '../../../../bridge/transport/envelope.ts'
+import type { LegPorts } from '../../../../bridge/transport/leg-config.ts'
+import type { RemoteLeg, SendOptions } from '../../../../bridge/transport/remote-leg.ts'
+import type { WireMessage } from '../../../../bridge/transport/wire-message.ts'
 
 /** Ports of a leg whose traces a test can read. */
 export interface LegHarness {

@@ -3,7 +3,7 @@ import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import { createRelay } from '../../../../bridge/proxy/relay.ts'
 import type { Relay, RelayPorts } from '../../../../bridge/proxy/relay.ts'
 import type { RelayConfig } from '../../../../bridge/proxy/relay-config.ts'
-import type { ServerMemory } from '../../../../bridge/proxy/server-memory.ts'
+import type { ServerMemory } from '../../../../bridge/transport/server-memory.ts'
 import type { Json } from './scripted-server.ts'
 
 /** A relay between two streams, and the client at their other ends. */

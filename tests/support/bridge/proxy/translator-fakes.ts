@@ -14,7 +14,7 @@ import type {
   LegacySession,
   LocalPeer,
   ModernServer,
-} from '../../../../bridge/proxy/translator.ts'
+} from '../../../../bridge/adapter/translator.ts'
 
 /** A clock that stands still until it is told to go on. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
 export interface FakeClock extends Runtime {

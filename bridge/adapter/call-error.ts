@@ -4,7 +4,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcError, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { RemoteError } from './remote-leg.ts'
+import { RemoteError } from '../transport/remote-leg.ts'
 import type { DescribeFailure } from './translator.ts'
 
 /** The `error` member of a response. */

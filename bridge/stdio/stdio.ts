@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
-import { readEnvelope } from './envelope.ts'
+import { readEnvelope } from '../transport/envelope.ts'
 import { createLineSplitter } from './line-splitter.ts'
 import { createReadAhead } from './read-ahead.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '../transport/wire-message.ts'
 
 /** The stdio side of the bridge: one message a line (MCP transports, stdio). */
 export interface Stdio {

@@ -16,13 +16,13 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/server'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createCorrectedLeg } from './corrected-leg.ts'
-import { parseWireMessage, toWireMessage } from './envelope.ts'
+import { createCorrectedLeg } from '../transport/corrected-leg.ts'
+import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
 import { createLegacyToModern } from './legacy-to-modern.ts'
-import type { RemoteLeg } from './remote-leg.ts'
+import type { RemoteLeg } from '../transport/remote-leg.ts'
 import { describeFailure, until } from '../../tests/support/bridge/proxy/translator-fakes.ts'
 import { createSystemRuntime } from '../../tests/support/bridge/proxy/translator-runtime.ts'
-import { createModernServer } from './translated-server.ts'
+import { createModernServer } from '../proxy/translated-server.ts'
 import type { ModernServer } from './translator.ts'
 
 /** The v1 SDK as the local client, the v2 SDK as the server; the transport is HTTP without a socket. */

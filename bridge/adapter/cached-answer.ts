@@ -3,8 +3,8 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { ServerMemory } from './server-memory.ts'
-import { inEra } from './sign-in-message.ts'
+import type { ServerMemory } from '../transport/server-memory.ts'
+import { inEra } from '../sign-in/sign-in-message.ts'
 
 /**
  * What a client is told about the server before the server was reached: what the last connection saw, in either era, else

@@ -3,7 +3,7 @@ import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createLegacyToModern } from './legacy-to-modern.ts'
-import { RemoteError } from './remote-leg.ts'
+import { RemoteError } from '../transport/remote-leg.ts'
 import {
   createFakeClock,
   createFakeLocal,

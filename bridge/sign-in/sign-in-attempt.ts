@@ -1,5 +1,5 @@
-import { settledWithin } from './settled-within.ts'
-import type { Settled } from './settled-within.ts'
+import { settledWithin } from '../transport/settled-within.ts'
+import type { Settled } from '../transport/settled-within.ts'
 
 /**
  * Where a person has to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;

@@ -3,7 +3,7 @@ import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createModernToLegacy } from './modern-to-legacy.ts'
-import { RemoteError } from './remote-leg.ts'
+import { RemoteError } from '../transport/remote-leg.ts'
 import {
   createFakeClock,
   createFakeLegacyServer,

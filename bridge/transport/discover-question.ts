@@ -1,12 +1,12 @@
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { toWireMessage } from './envelope.ts'
 import { eraByDiscoverAnswer, eraByModernFailure } from './era-detection.ts'
-import type { CallInFlight } from './in-flight.ts'
-import { claimsOf } from './local-client.ts'
-import type { LocalClient } from './local-client.ts'
+import type { CallInFlight } from '../proxy/in-flight.ts'
+import { claimsOf } from '../proxy/local-client.ts'
+import type { LocalClient } from '../proxy/local-client.ts'
 import type { RemoteLeg } from './remote-leg.ts'
-import { isSignInNeeded } from './sign-in-attempt.ts'
-import type { SignIns } from './sign-in-attempt.ts'
+import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
+import type { SignIns } from '../sign-in/sign-in-attempt.ts'
 
 /**
  * Asks the server for its era by a `server/discover` of our own, in the name of the client, as it says in the request that

@@ -3,12 +3,12 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { cachedOpening, emptyList } from './cached-answer.ts'
-import { parseWireMessage, toWireMessage } from './envelope.ts'
-import type { RemoteLeg, SendOptions } from './remote-leg.ts'
-import { RemoteError } from './remote-leg.ts'
-import type { ServerMemory } from './server-memory.ts'
-import { settledWithin } from './settled-within.ts'
+import { cachedOpening, emptyList } from '../adapter/cached-answer.ts'
+import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import type { RemoteLeg, SendOptions } from '../transport/remote-leg.ts'
+import { RemoteError } from '../transport/remote-leg.ts'
+import type { ServerMemory } from '../transport/server-memory.ts'
+import { settledWithin } from '../transport/settled-within.ts'
 import { isSignInNeeded } from './sign-in-attempt.ts'
 import type { SignInAttempt, SignInPlace, SignIns } from './sign-in-attempt.ts'
 import {
@@ -25,9 +25,9 @@ import {
   withoutSignInState,
 } from './sign-in-message.ts'
 import { createSilentOpening } from './silent-opening.ts'
-import type { DescribeFailure } from './translator.ts'
-import { isAccepted, offersUrlElicitation } from './url-elicitation.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { DescribeFailure } from '../adapter/translator.ts'
+import { isAccepted, offersUrlElicitation } from '../adapter/url-elicitation.ts'
+import type { WireMessage } from '../transport/wire-message.ts'
 
 /** Times in milliseconds. */
 export interface SignInBesideConfig {

@@ -1,4 +1,4 @@
-import { createByteList } from './byte-list.ts'
+import { createByteList } from '../transport/byte-list.ts'
 
 /** Cuts a stream of bytes into lines. */
 export interface LineSplitter {

@@ -1,7 +1,7 @@
 import { NetworkError } from '../http/http-client.ts'
 import { backoffMs, pause } from './interruptible-pause.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
-import { isSubscription } from './listen-filter.ts'
+import { isSubscription } from '../adapter/listen-filter.ts'
 import { RemoteError } from './remote-leg.ts'
 import { isRepeatable } from './repeatable.ts'
 import type { WireMessage } from './wire-message.ts'

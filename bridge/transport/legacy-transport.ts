@@ -1,5 +1,5 @@
 import { mayBeSseServer } from './era-detection.ts'
-import type { RelayConfig } from './relay-config.ts'
+import type { RelayConfig } from '../proxy/relay-config.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg, StreamingLeg } from './remote-leg.ts'
 
