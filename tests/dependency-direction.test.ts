@@ -127,26 +127,27 @@ describe('the directions of imports are enforced', () => {
     return findings.filter((line) => line.startsWith(`${names[index]}:`)).join('\n')
   }
 
-  it.each(refused.map((row, index) => [...row, index] as const))(
+  it.each(refused.map(([path, imported], index) => [path, imported, index] as const))(
     '%s may not import %s',
     (_path, _name, index) => {
       expect(findingsOf(index)).toContain('no-restricted-imports')
     },
   )
 
-  it.each(allowed.map((row, index) => [...row, refused.length + index] as const))(
+  it.each(allowed.map(([path, imported], index) => [path, imported, refused.length + index] as const))(
     '%s may import %s',
     (_path, _name, index) => {
       expect(findingsOf(index)).not.toContain('no-restricted-imports')
     },
   )
 
-  it.each(unusable.map((row, index) => [...row, refused.length + allowed.length + index] as const))(
-    '%s does not use %s',
-    (_path, _expression, index) => {
-      expect(findingsOf(index)).toContain('no-restricted-')
-    },
-  )
+  it.each(
+    unusable.map(
+      ([path, expression], index) => [path, expression, refused.length + allowed.length + index] as const,
+    ),
+  )('%s does not use %s', (_path, _expression, index) => {
+    expect(findingsOf(index)).toContain('no-restricted-')
+  })
 
   /** What the tools that `npm run check` runs over all files say about a server of these two files of the core. */
   function check(first: string, second: string): string {
