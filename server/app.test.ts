@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { RawRequest } from './http/guarded-server.ts'
+import type { RawRequest } from './http/listener/guarded-server.ts'
 import {
   account,
   appUrl,

@@ -1,4 +1,4 @@
-import type { CorsAudience } from './cors.ts'
+import type { CorsAudience } from './middleware/cors.ts'
 
 /** What an endpoint gets beside the request. `id` is what a person quotes to support, and what the log knows. */
 export interface RequestContext {

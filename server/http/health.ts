@@ -1,4 +1,4 @@
-import { json } from './answer.ts'
+import { json } from './response.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** Answers whether each thing a request needs is there; a name maps to a check that rejects when it is not. */

@@ -1,4 +1,4 @@
-import { json } from './answer.ts'
+import { json } from './response.ts'
 
 /** Codes of refusals that no OAuth registry names. */
 export type HttpErrorCode =

@@ -13,13 +13,13 @@ import {
 } from '../core/caller.ts'
 import type { GrantUses } from '../core/grant-use.ts'
 import { toolScope } from '../core/scope.ts'
-import { json } from './answer.ts'
-import { mediaType, readBody } from './body.ts'
-import { type CorsAudience, requestedHeaders } from './cors.ts'
+import { json } from './response.ts'
+import { mediaType, readBody } from './middleware/body.ts'
+import { type CorsAudience, requestedHeaders } from './middleware/cors.ts'
 import type { Endpoint, RequestContext } from './endpoint.ts'
-import { judgeOrigin, mayUseCookie } from './guards.ts'
+import { judgeOrigin, mayUseCookie } from './middleware/guards.ts'
 import { httpError } from './http-error.ts'
-import type { PublicUrls } from './metadata.ts'
+import type { PublicUrls } from './oauth/metadata.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
 // Far beyond what any tool takes. What works on a message walks through all of it, some of it more than once.

@@ -1,4 +1,4 @@
-import type { FetchHandler } from '../http/router.ts'
+import type { FetchHandler } from '../http/app.ts'
 import type { Metrics } from './metrics.ts'
 
 /**

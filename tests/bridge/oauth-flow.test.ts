@@ -10,7 +10,7 @@ import { createTestHttp, oauthConfig } from '../support/bridge/oauth/oauth-ports
 import { visit } from '../support/bridge/oauth/scripted-browser.ts'
 import { giveBack } from '../../bridge/oauth/sign-out.ts'
 import { refreshTokens, revokeTokens } from '../../bridge/oauth/token-endpoint.ts'
-import { type Listener, listen } from '../../server/http/listener.ts'
+import { type Listener, listen } from '../../server/http/listener/listener.ts'
 import { account, type DrawbridgeFixture, startDrawbridge } from '../support/server/drawbridge-fixture.ts'
 import { freePort } from '../support/server/free-port.ts'
 

@@ -43,7 +43,7 @@ export const deviations: readonly Deviation[] = [
     what: 'Access tokens are bearer tokens: they are not bound to a key of the client.',
     why: 'No MCP client of today sends proofs of possession. Tokens last an hour, are for one resource, and end at once with their grant.',
     off: 'Cannot be switched off.',
-    test: ['server/http/metadata.test.ts', '%s is the one authorization server document'],
+    test: ['server/http/oauth/metadata.test.ts', '%s is the one authorization server document'],
   },
   {
     sections: 'RFC 9700 4.14.2, OAuth 2.1 4.3.1',
@@ -51,7 +51,7 @@ export const deviations: readonly Deviation[] = [
     why: 'Clients refresh in several processes at once, and answers get lost. Each token has a single successor, which only the token itself can open. Each such answer is logged and counted, and shown to the owner of the connection.',
     off: 'Cannot be switched off.',
     test: [
-      'server/http/token-replay.test.ts',
+      'server/http/oauth/token-replay.test.ts',
       'its successor in use at /mcp, it is good for ten seconds more',
     ],
   },
@@ -78,7 +78,7 @@ export const deviations: readonly Deviation[] = [
     why: 'Some clients never refresh, and ask people to sign in every hour. Off unless the operator wishes it; such a token is revoked at once as any.',
     off: '`LONG_TOKEN_TTL=off`, the default.',
     test: [
-      'server/http/token.test.ts',
+      'server/http/oauth/token.test.ts',
       'LONG_TOKEN_TTL: only a client that cannot refresh gets a longer token, which ends with its grant',
     ],
   },
@@ -145,7 +145,7 @@ export const deviations: readonly Deviation[] = [
     what: 'A Basic header whose parts were not form-encoded is read as it is, where that has one meaning only.',
     why: 'Many clients leave the encoding out.',
     off: 'Cannot be switched off.',
-    test: ['server/http/client-authentication.test.ts', 'a secret with a colon that was not encoded'],
+    test: ['server/http/oauth/client-authentication.test.ts', 'a secret with a colon that was not encoded'],
   },
   {
     sections: 'MCP transport Protocol-Version-Header',
@@ -167,7 +167,7 @@ export const deviations: readonly Deviation[] = [
     why: 'There is no client that needs it.',
     off: 'Cannot be switched off.',
     test: [
-      'server/http/authorize.test.ts',
+      'server/http/oauth/authorize.test.ts',
       'cannot be framed, scripted or cached, and leaves form-action alone',
     ],
   },
@@ -176,7 +176,7 @@ export const deviations: readonly Deviation[] = [
     what: 'The document under the OpenID names is that of RFC 8414: there are no ID tokens, and no keys for them.',
     why: 'Clients look there for an authorization server. It promises nothing that is not there.',
     off: 'Cannot be switched off.',
-    test: ['server/http/metadata.test.ts', '%s is the one authorization server document'],
+    test: ['server/http/oauth/metadata.test.ts', '%s is the one authorization server document'],
   },
   {
     sections: 'MCP transport Earlier-Revisions',

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { listen } from '../../server/http/listener.ts'
+import { listen } from '../../server/http/listener/listener.ts'
 import {
   createEmbeddedProvider,
   type EmbeddedAdmin,

@@ -5,7 +5,7 @@ import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-coo
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { expect, it } from 'vitest'
 import { assertedClientId } from '../../server/core/client-assertion.ts'
-import { createBindingCookie } from '../../server/http/browser-binding.ts'
+import { createBindingCookie } from '../../server/http/login/csrf-cookie.ts'
 import { start } from '../support/server/grant-sample.ts'
 import { fuzz } from './fuzz.ts'
 import { damaged, hostileHeader, hostileJson, hostileText } from './hostile-text.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Listener, listen } from '../../server/http/listener.ts'
+import { type Listener, listen } from '../../server/http/listener/listener.ts'
 import { type PrefixProxy, startPrefixProxy } from './prefix-proxy.ts'
 
 let listener: Listener

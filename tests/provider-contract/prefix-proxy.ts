@@ -1,4 +1,4 @@
-import { type Listener, listen } from '../../server/http/listener.ts'
+import { type Listener, listen } from '../../server/http/listener/listener.ts'
 
 /** What is about one connection, or about bytes that `fetch` has decoded already. */
 const notPassedOn = [

@@ -1,4 +1,4 @@
-import { listen } from '../../server/http/listener.ts'
+import { listen } from '../../server/http/listener/listener.ts'
 import {
   createEmbeddedProvider,
   type EmbeddedProvider,

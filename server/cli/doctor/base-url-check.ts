@@ -1,6 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { publicUrls } from '../../http/metadata.ts'
+import { publicUrls } from '../../http/oauth/metadata.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 import { visit, type Visit } from './visit.ts'

@@ -1,0 +1,414 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Grant } from '../../core/grant.ts'
+import { ProviderError, type SessionProvider } from '../../core/session-provider.ts'
+import { type Browser, createBrowser, type Visit } from '../../../tests/support/server/browser.ts'
+import { account, appUrl, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/grant-sample.ts'
+import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+import {
+  providerSample,
+  publicClient,
+  secondFactorStep,
+  signedIn,
+  signInSample,
+} from '../../../tests/support/server/sign-in-sample.ts'
+
+const page = 'http://localhost:8787/account/connections'
+const password = { email: 'ada@example.com', password: 'correct horse' }
+/** What {@link signInSample} signs in as. */
+const ada = { id: 'https://provider#sub ada', sub: 'sub ada', email: 'ada@example.com', name: undefined }
+
+let login: LoginFixture
+let browser: Browser
+/** Sessions that were ended at the provider. */
+let ended: unknown[]
+
+function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
+  return providerSample({
+    passwordSignIn: async () => signedIn(),
+    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
+    socialFinish: async () => signedIn(),
+    signOut: async (session) => void ended.push(session),
+    ...methods,
+  })
+}
+
+beforeEach(async () => {
+  ended = []
+  login = await createLoginFixture(provider())
+  browser = login.browser()
+})
+
+async function signIn(by = browser): Promise<Visit> {
+  return by.submit(await by.visit(page), 'password', password)
+}
+
+/** A live connection of ada's. */
+async function connect(name: string, grant: Partial<Grant> = {}): Promise<string> {
+  await addGrant(login.shared.store, grantSample(name, { user: ada, clientId: 'mcpc_public', ...grant }))
+  return `grant ${name}`
+}
+
+async function isLive(grantId: string): Promise<boolean> {
+  const record = await login.shared.store.findGrant(grantId)
+  return record !== undefined && record.end === undefined
+}
+
+function end(at: Visit, grantId: string, by = browser): Promise<Visit> {
+  return by.submit(at, 'connection', { connection: grantId, action: 'end' })
+}
+
+function post(fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
+  return login.fetch(
+    new Request(page, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        cookie: browser.cookieHeader(page),
+        ...headers,
+      },
+      body: new URLSearchParams(fields).toString(),
+    }),
+  )
+}
+
+function hidden(at: Visit, name: string): string {
+  return new RegExp(`name="${name}" value="([^"]*)"`).exec(at.html)?.[1] ?? ''
+}
+
+describe('signing in to look after one’s connections', () => {
+  it('asks whoever is not signed in, and allows nothing', async () => {
+    const asked = await browser.visit(page)
+    expect(asked.response?.status).toBe(200)
+    expect(asked.html).toContain('Sign in to see and end connections')
+    expect(asked.html).not.toContain('and allow')
+    expect(asked.html).not.toContain('value="deny"')
+  })
+
+  it('by password: ends at the list by a GET, and the provider’s session is ended at once', async () => {
+    const list = await signIn()
+    expect(list.url.href).toBe(page)
+    expect(list.html).toContain('Your connections')
+    expect(list.html).toContain('ada@example.com')
+    expect(ended).toEqual([signInSample().session])
+    expect(login.logged()).toContain('{"event":"account_signed_in","sub":"sub ada"}')
+  })
+
+  it('by social sign-in', async () => {
+    await browser.submit(await browser.visit(page), 'provider', { provider: 'google' })
+    const list = await browser.visit('http://localhost:8787/oauth/callback?code=social')
+    expect(list.url.href).toBe(page)
+    expect(list.html).toContain('Your connections')
+  })
+
+  it('with a second factor: only its code opens the list, and cancelling comes back', async () => {
+    login = await createLoginFixture(
+      provider({
+        passwordSignIn: async () => secondFactorStep(),
+        verifySecondFactor: async () => signInSample('ada'),
+      }),
+    )
+    browser = login.browser()
+    const asked = await signIn()
+    expect(asked.html).toContain('Enter the code of your authenticator app')
+    expect((await browser.visit(page)).html).toContain('Sign in to see')
+    const cancelled = await browser.submit(asked, 'action', { action: 'deny' })
+    expect(cancelled.html).toContain('Sign in to see')
+    expect(await login.toSignOut()).toHaveLength(1)
+    const list = await browser.submit(await signIn(), 'code', { code: '123456' })
+    expect(list.html).toContain('Your connections')
+  })
+
+  it('a provider that cannot be reached for the sign-out: it is done later', async () => {
+    login = await createLoginFixture(
+      provider({ signOut: () => Promise.reject(new ProviderError('transient', 'down')) }),
+    )
+    browser = login.browser()
+    expect((await signIn()).html).toContain('Your connections')
+    expect(await login.toSignOut()).toHaveLength(1)
+  })
+
+  it('works under every loopback name of the server, as cookies are of the name that the browser uses', async () => {
+    const other = page.replace('localhost', '127.0.0.1')
+    const by = createBrowser((request) => login.fetch(request))
+    const list = await by.submit(await by.visit(other), 'password', password)
+    expect(list.url.href).toBe(other)
+    expect(list.html).toContain('Your connections')
+  })
+
+  it('works where the base URL has a path', async () => {
+    login = await createLoginFixture(provider(), { baseUrl: 'https://example.com/drawbridge' })
+    browser = login.browser()
+    const url = 'https://example.com/drawbridge/account/connections'
+    const list = await browser.submit(await browser.visit(url), 'password', password)
+    expect(list.url.href).toBe(url)
+    expect(list.html).toContain('Your connections')
+  })
+
+  it('lasts an hour, whatever is done meanwhile', async () => {
+    const list = await signIn()
+    login.runtime.advance(3599)
+    expect((await browser.visit(page)).html).toContain('Your connections')
+    login.runtime.advance(1)
+    expect((await browser.visit(page)).html).toContain('Sign in to see')
+    const late = await browser.submit(list, 'action', { action: 'sign_out' })
+    expect(late.html).toContain('Sign in to see')
+  })
+
+  it('is a cookie that scripts and other sites do not get, and useless without the browser’s own', async () => {
+    const entry = await browser.visit(page)
+    const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...password })
+    expect(signedInBy.status).toBe(303)
+    const cookie = signedInBy.headers.getSetCookie().find((line) => line.startsWith('drawbridge-account='))
+    expect(cookie).toMatch(/; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/)
+    const alone = await login.fetch(new Request(page, { headers: { cookie: cookie?.split(';')[0] ?? '' } }))
+    expect(await alone.text()).toContain('Sign in to see')
+  })
+
+  it('https: the cookie is bound to the host', async () => {
+    login = await createLoginFixture(provider(), { baseUrl: 'https://mcp.example.com' })
+    browser = login.browser()
+    const url = 'https://mcp.example.com/account/connections'
+    await browser.submit(await browser.visit(url), 'password', password)
+    expect(browser.cookieHeader(url)).toMatch(/__Host-drawbridge-account=.*__Host-drawbridge-known=/)
+  })
+})
+
+describe('the list', () => {
+  it('nothing connected', async () => {
+    expect((await signIn()).html).toContain('No app is connected')
+  })
+
+  it('names each client, where it returns to, when and from where it was used, and when it ends', async () => {
+    await connect('one')
+    const use = { grantId: 'grant one', usedAt: start + 3600, address: '203.0.113.9' }
+    await login.shared.store.recordGrantUses([use])
+    login.runtime.advance(2 * 3600)
+    const { html } = await signIn()
+    for (const text of [
+      'One connection',
+      '“<bdi>Sample</bdi>”',
+      '127.0.0.1',
+      '1 hour ago',
+      '203.0.113.9',
+      '15 January 2027',
+      '14 February 2027',
+    ]) {
+      expect(html).toContain(text)
+    }
+  })
+
+  it.each<[rule: string, client: Parameters<typeof publicClient>[0], present: string, absent: string]>([
+    [
+      'a metadata document whose addresses are all of the web is named by its host',
+      {
+        id: 'https://claude.ai/client.json',
+        kind: 'metadata_document',
+        redirectUris: ['https://claude.ai/api/mcp/auth_callback'],
+      },
+      '<bdi class="host">claude.ai</bdi>',
+      'Says it belongs to',
+    ],
+    [
+      'one that programs can name, too, is not',
+      { id: 'https://claude.ai/client.json', kind: 'metadata_document' },
+      'Says it belongs to',
+      '<bdi class="host">claude.ai</bdi>',
+    ],
+    [
+      'a client of devices only',
+      { id: 'mcpc_device', redirectUris: [], grantTypes: ['refresh_token'] },
+      'A device, connected by its code',
+      'Returns to',
+    ],
+  ])('%s', async (_rule, part, present, absent) => {
+    const client = publicClient(part)
+    await login.shared.store.putClient(client)
+    await connect('one', { clientId: client.id })
+    const { html } = await signIn()
+    expect(html).toContain(present)
+    expect(html).not.toContain(absent)
+  })
+
+  it('a client that is not there any more still has its connection', async () => {
+    await connect('one', { clientId: 'mcpc_gone' })
+    expect((await signIn()).html).toContain('An app that is not registered any more')
+  })
+
+  it('shows live connections of this person only', async () => {
+    await connect('over', { expiresAt: start + 60 })
+    await connect('ended')
+    await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
+    await addGrant(login.shared.store, grantSample('eve', { clientId: 'mcpc_public' }))
+    login.runtime.advance(60)
+    expect((await signIn()).html).toContain('No app is connected')
+  })
+
+  it('the one used last comes first, and more than a hundred are counted', async () => {
+    for (let index = 0; index < 103; index += 1) {
+      await connect(`${index}`, { createdAt: start - index })
+    }
+    const { html } = await signIn()
+    expect(html).toContain('103 connections')
+    expect(html).toContain('3 more that were used longer ago are not shown')
+    expect(html.match(/<li class="connection">/g)).toHaveLength(100)
+    expect(html.indexOf('value="grant 0"')).toBeLessThan(html.indexOf('value="grant 99"'))
+    expect(html).not.toContain('value="grant 100"')
+  })
+
+  it('cannot be framed, scripted or cached', async () => {
+    const { response } = await signIn()
+    expect(response?.headers.get('content-security-policy')).not.toContain('script-src')
+    expect(response?.headers.get('x-frame-options')).toBe('DENY')
+    expect(response?.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it.each([
+    ['refresh_token_reuse', 'was disconnected for safety'],
+    ['code_reuse', 'was disconnected for safety'],
+    ['provider_session_ended', 'the sign-in behind it had ended'],
+    ['provider_refresh_refused', 'no longer renewed the sign-in'],
+  ] as const)('says for 30 days that a connection was ended by %s', async (reason, text) => {
+    await connect('one')
+    await login.shared.store.endGrant('grant one', reason, start)
+    login.runtime.advance(86_400)
+    const { html } = await signIn()
+    expect(html).toContain(text)
+    expect(html).toContain('1 day ago')
+  })
+})
+
+describe('ending a connection', () => {
+  it('ends it at once, says so once, and leaves the others alone', async () => {
+    await connect('one')
+    await connect('two')
+    const list = await end(await signIn(), 'grant one')
+    expect(list.url.href).toBe(page)
+    expect(list.html).toContain('That connection has ended')
+    expect(await isLive('grant one')).toBe(false)
+    expect(await isLive('grant two')).toBe(true)
+    expect(login.logged()).toContain(
+      '{"event":"connection_revoked","grant_id":"grant one","client_id":"mcpc_public","sub":"sub ada"}',
+    )
+    expect((await browser.visit(page)).html).not.toContain('That connection has ended')
+  })
+
+  it.each<[what: string, grantId: string]>([
+    ['of somebody else', 'grant eve'],
+    ['that nobody has', 'grant nobody'],
+    ['that ended before', 'grant ended'],
+    ['without a name', ''],
+  ])('one %s: nothing is ended, and nothing is told apart', async (_what, grantId) => {
+    await addGrant(login.shared.store, grantSample('eve', { clientId: 'mcpc_public' }))
+    await connect('ended')
+    await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
+    await connect('one')
+    const list = await end(await signIn(), grantId)
+    expect(list.html).toContain('That connection had ended before')
+    expect(await isLive('grant eve')).toBe(true)
+    expect(await isLive('grant one')).toBe(true)
+    expect(login.logged()).not.toContain('connection_revoked')
+  })
+
+  it('all of them, however many, and none of somebody else', async () => {
+    for (let index = 0; index < 201; index += 1) await connect(`${index}`)
+    await addGrant(login.shared.store, grantSample('eve'))
+    const list = await browser.submit(await signIn(), 'action', { action: 'end_all', connection: '' })
+    expect(list.html).toContain('All connections have ended')
+    expect(list.html).toContain('No app is connected')
+    expect(await isLive('grant eve')).toBe(true)
+    expect(login.logged().match(/connection_revoked/g)).toHaveLength(201)
+  })
+
+  it('signing out of the page ends no connection', async () => {
+    await connect('one')
+    const out = await browser.submit(await signIn(), 'action', { action: 'sign_out' })
+    expect(out.html).toContain('signed out of this page')
+    expect((await browser.visit(page)).html).toContain('Sign in to see')
+    expect(await isLive('grant one')).toBe(true)
+  })
+})
+
+describe('a form that is not from this page', () => {
+  const attempt = { connection: 'grant one', action: 'end' }
+
+  it.each<[what: string, headers: Record<string, string>]>([
+    ['of another site', { origin: 'https://evil.example' }],
+    ['of an opaque origin', { origin: 'null' }],
+    ['of a sibling site', { 'sec-fetch-site': 'same-site' }],
+  ])('%s is refused, seal or not', async (_what, headers) => {
+    await connect('one')
+    const form = hidden(await signIn(), 'form')
+    expect((await post({ ...attempt, form }, headers)).status).toBe(403)
+    expect(await isLive('grant one')).toBe(true)
+  })
+
+  it.each<[what: string, form: () => Promise<string>]>([
+    ['no seal', async () => ''],
+    ['a made-up seal', async () => 'k.AAAA'],
+    [
+      'the seal of an earlier sign-in of the same browser',
+      async () => {
+        const list = await signIn()
+        await browser.submit(list, 'action', { action: 'sign_out' })
+        return hidden(list, 'form')
+      },
+    ],
+    [
+      'the seal of somebody else’s browser',
+      async () => {
+        const other = login.browser()
+        return hidden(await signIn(other), 'form')
+      },
+    ],
+  ])('%s: nothing is ended', async (_what, form) => {
+    await connect('one')
+    const given = await form()
+    await signIn()
+    const answer = await post({ ...attempt, form: given })
+    expect(answer.status).toBe(303)
+    expect(answer.headers.get('location')).toBe('/account/connections')
+    expect(await isLive('grant one')).toBe(true)
+  })
+
+  it('what it does is not known: nothing is done', async () => {
+    await connect('one')
+    const form = hidden(await signIn(), 'form')
+    await post({ form, action: 'promote', connection: 'grant one' })
+    expect(await isLive('grant one')).toBe(true)
+  })
+
+  it('login CSRF: the login page of one browser signs nobody in in another', async () => {
+    const mine = await browser.visit(page)
+    const stranger = login.browser()
+    await stranger.visit(page)
+    const stolen = await stranger.submit(mine, 'password', password)
+    expect(stolen.response?.status).toBe(403)
+    expect(stranger.cookieHeader(page)).not.toContain('drawbridge-account')
+  })
+
+  it('no link can make the page say anything', async () => {
+    await signIn()
+    const { html } = await browser.visit(`${page}?notice=all_ended&message=all_ended`)
+    expect(html).not.toContain('have ended')
+  })
+})
+
+it('as a whole: a connected client is listed, ended, and its token is refused at once', async () => {
+  const drawbridge = await startDrawbridge()
+  const { tokens } = await drawbridge.connect()
+  expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)
+  const browser = drawbridge.browser()
+  const list = await browser.submit(await browser.visit(page), 'password', account)
+  expect(list.html).toContain('Test client')
+  expect(list.html).toContain(`href="${appUrl}"`)
+  const after = await browser.submit(list, 'connection', { action: 'end' })
+  expect(after.html).toContain('No app is connected')
+  await expect(drawbridge.callTool(tokens.access_token, 'whoami')).rejects.toThrow('401')
+  expect(drawbridge.logged()).toContain('connection_revoked')
+  const admin = drawbridge.app.embedded?.provider.admin
+  const sessions = admin?.listSessions(admin.findUser(account.email)?.id ?? '')
+  // The one of the client, which waits for its sign-out; that of the page is over.
+  expect(sessions).toHaveLength(1)
+  await drawbridge.close()
+})

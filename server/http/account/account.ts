@@ -1,0 +1,183 @@
+import {
+  type AccountNotice,
+  type AccountSession,
+  isAccountForm,
+  openAccountSession,
+  sealAccountForm,
+  sealAccountSession,
+} from '../../core/account-session.ts'
+import { isDeviceCode } from '../../core/authorization-code.ts'
+import type { BrowserBinding } from '../../core/sign-in-transaction.ts'
+import { overviewOf } from '../../core/connection.ts'
+import {
+  type AccountPorts,
+  endAllConnections,
+  endConnection,
+  listRecords,
+  listWaiting,
+} from './connections.ts'
+import { createClientNames } from './client-names.ts'
+import { page, redirect } from '../response.ts'
+import type { Endpoint, RequestContext } from '../endpoint.ts'
+import { bindingOf, visitorOf } from '../login/login-subject.ts'
+import { readOwnForm, takeLoginForm } from '../login/decide.ts'
+import { renderLogin } from '../login/login-render.ts'
+import { loginPaths } from '../login/draw.ts'
+import { connectionsPage, type ConnectionsView } from '../pages/connections-page.ts'
+import { messagePage } from '../pages/message-page.ts'
+import { strandedPage, strandedWhenClientUnavailable } from '../login/error-page.ts'
+
+/** More than anybody reads; the ones used last are shown. */
+const mostShown = 100
+const mostEndedShown = 10
+
+const noticeTexts: Readonly<Record<AccountNotice, ConnectionsView['notice']>> = {
+  ended: { text: 'That connection has ended.', isFailure: false },
+  all_ended: { text: 'All connections have ended.', isFailure: false },
+  already_ended: { text: 'That connection had ended before.', isFailure: false },
+  form_refused: { text: 'Nothing was done: that page was too old. Try again here.', isFailure: true },
+}
+
+/**
+ * `/account/connections`: GET shows the clients that may use the account of whoever signed in here, or asks them to sign in;
+ * POST ends one connection or all of them, or takes the forms of the login page.
+ *
+ * The page shows what this server granted. The provider is not asked anything: a connection whose sign-in has ended there in the
+ * meantime is listed until this server notices.
+ */
+export function createAccountEndpoint(ports: AccountPorts): Endpoint {
+  return {
+    path: pagePath(ports),
+    cors: 'none',
+    methods: {
+      GET: (request, context) => showConnections(request, context, ports),
+      POST: strandedWhenClientUnavailable(
+        (request, context) => takeForm(request, context, ports),
+        ports.login,
+      ),
+    },
+  }
+}
+
+/** Somebody who is signed in here, in a browser that proves it. */
+interface Visit {
+  session: AccountSession
+  binding: BrowserBinding
+}
+
+function findVisit(request: Request, { login }: AccountPorts): Visit | undefined {
+  const binding = login.cookies.binding.read(request)
+  const session = openAccountSession(login.cookies.account.read(request), binding, login.signIn)
+  return session && binding !== undefined ? { session, binding } : undefined
+}
+
+async function showConnections(
+  request: Request,
+  context: RequestContext,
+  ports: AccountPorts,
+): Promise<Response> {
+  const { login } = ports
+  const visit = findVisit(request, ports)
+  if (visit) return renderConnections(visit, ports)
+  const visitor = visitorOf(request, bindingOf(request, login), context, login)
+  return renderLogin({ kind: 'account', visitor }, {}, context, login)
+}
+
+async function renderConnections({ session, binding }: Visit, ports: AccountPorts): Promise<Response> {
+  const { login } = ports
+  const now = login.signIn.runtime.now()
+  // In this order: what is fetched in between is in both, not in neither.
+  const waiting = await listWaiting(session.userId, ports)
+  const overview = overviewOf(await listRecords(session.userId, ports), now)
+  const shown = overview.live.slice(0, mostShown)
+  const ended = overview.ended.slice(0, mostEndedShown)
+  const clients = await createClientNames([...shown, ...ended, ...waiting], ports)
+  const html = connectionsPage({
+    action: pagePath(ports),
+    form: sealAccountForm(session, binding, login.signIn),
+    email: session.email,
+    notice: session.notice && noticeTexts[session.notice],
+    connections: shown.map(({ grant, lastUse, replays }) => ({
+      id: grant.id,
+      client: clients.nameOf(grant.clientId),
+      returnsTo: clients.returnsToOf(grant.clientId),
+      createdAt: grant.createdAt,
+      lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address },
+      replays,
+      expiresAt: grant.expiresAt,
+    })),
+    waiting: waiting.map((code) => ({
+      id: code.grant.id,
+      client: clients.nameOf(code.grant.clientId),
+      isDevice: isDeviceCode(code),
+      allowedAt: code.grant.createdAt,
+    })),
+    more: overview.live.length - shown.length,
+    ended: ended.map(({ grant, endedAt, end }) => ({
+      client: clients.nameOf(grant.clientId),
+      endedAt,
+      end,
+    })),
+    now,
+    appName: login.appName,
+    appUrl: login.appUrl,
+  })
+  const answer = page(html, 200, { 'set-cookie': login.cookies.binding.write(binding) })
+  // Said once.
+  if (session.notice)
+    answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
+  return answer
+}
+
+async function takeForm(request: Request, context: RequestContext, ports: AccountPorts): Promise<Response> {
+  const { login } = ports
+  const fields = await readOwnForm(request, login)
+  if (typeof fields === 'string') return strandedPage(fields, context, login)
+  if (fields.has('transaction')) return takeLoginForm(request, fields, context, login)
+  const visit = findVisit(request, ports)
+  // Signed out in the meantime, or an hour is over: the page asks to sign in.
+  if (!visit) return redirect(pagePath(ports))
+  const { session, binding } = visit
+  if (!isAccountForm(fields.get('form') ?? '', session, binding, login.signIn)) {
+    return backWith('form_refused', visit, ports)
+  }
+  switch (fields.get('action')) {
+    case 'end': {
+      const ended = await endConnection(fields.get('connection') ?? '', session, context, ports)
+      return backWith(ended ? 'ended' : 'already_ended', visit, ports)
+    }
+    case 'end_all':
+      await endAllConnections(session, context, ports)
+      return backWith('all_ended', visit, ports)
+    case 'sign_out':
+      return signOut(ports)
+    default:
+      return backWith('form_refused', visit, ports)
+  }
+}
+
+/** Back to the list, which says `notice` once. It travels in the sealed session, so no link can make the page say it. */
+function backWith(notice: AccountNotice, { session, binding }: Visit, ports: AccountPorts): Response {
+  return redirect(pagePath(ports), { 'set-cookie': sessionCookie({ ...session, notice }, binding, ports) })
+}
+
+function signOut(ports: AccountPorts): Response {
+  const { login } = ports
+  const view = {
+    title: 'You’re signed out of this page',
+    bridge: 'raised',
+    message: `This browser cannot see or end your connections any more. They go on as they are.`,
+    nextStep: 'You can close this page.',
+    link: { url: pagePath(ports), label: 'Sign in again' },
+  } as const
+  return page(messagePage(view), 200, { 'set-cookie': login.cookies.account.clear() })
+}
+
+function sessionCookie(session: AccountSession, binding: BrowserBinding, { login }: AccountPorts): string {
+  return login.cookies.account.write(sealAccountSession(session, binding, login.signIn))
+}
+
+// Without the origin: on loopback the browser may know this server by another name, and its cookies are of that one.
+function pagePath({ login }: AccountPorts): string {
+  return `${login.urls.basePath}${loginPaths.account}`
+}

@@ -1,0 +1,84 @@
+import type { AccountSession } from '../../core/account-session.ts'
+import type { ClientStore } from '../../core/client.ts'
+import type { AuthorizationCodeRecord, GrantRecord, GrantStore } from '../../core/grant.ts'
+import type { RequestContext } from '../endpoint.ts'
+import type { LoginPorts } from '../login/login-subject.ts'
+
+/** How many grants are read, or ended, at once. */
+const pageSize = 200
+/** Of a user with more grants than this, most of them ended, the rest is not looked at. */
+const mostRead = 10_000
+
+/** What the page of a person's connections needs: the login flow, the grants, and the clients as they are stored. */
+export interface AccountPorts {
+  login: LoginPorts
+  grants: Pick<
+    GrantStore,
+    'listGrants' | 'findGrant' | 'endGrant' | 'endGrants' | 'listUnredeemedCodes' | 'expireCode'
+  >
+  storedClients: Pick<ClientStore, 'findClient'>
+}
+
+/** Every grant of a user that is not collected yet, live or not. */
+export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
+  const records: GrantRecord[] = []
+  while (records.length < mostRead) {
+    const after = records.at(-1)?.grant.id ?? ''
+    const read = await grants.listGrants({ userId }, { after, limit: pageSize })
+    records.push(...read)
+    if (read.length < pageSize) break
+  }
+  return records
+}
+
+/** What a user allowed and no client or device has fetched yet; those that expire first come first. */
+export function listWaiting(
+  userId: string,
+  { grants, login }: AccountPorts,
+): Promise<AuthorizationCodeRecord[]> {
+  return grants.listUnredeemedCodes({ userId }, { now: login.signIn.runtime.now(), limit: pageSize })
+}
+
+/**
+ * Ends one connection, its tokens at once, or what was allowed and has not been fetched. False when it had ended before, or is not one of whoever is signed in: the two look
+ * the same.
+ */
+export async function endConnection(
+  grantId: string,
+  { userId }: AccountSession,
+  context: RequestContext,
+  ports: AccountPorts,
+): Promise<boolean> {
+  const { grants, login } = ports
+  const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
+  if (waiting && (await grants.expireCode(waiting.codeHash, login.signIn.runtime.now()))) {
+    reportRevoked(waiting.grant, context)
+    return true
+  }
+  // Also when it was fetched a moment ago.
+  const now = login.signIn.runtime.now()
+  const record = await grants.findGrant(grantId)
+  if (!record || record.grant.user.id !== userId) return false
+  if (record.end || record.grant.expiresAt <= now) return false
+  await grants.endGrant(grantId, 'revoked_by_user', now)
+  reportRevoked(record.grant, context)
+  return true
+}
+
+/** Ends every connection of whoever is signed in, and what they allowed and nobody has fetched. Rejected half-way, it can be asked for again. */
+export async function endAllConnections(
+  { userId }: AccountSession,
+  context: RequestContext,
+  { grants, login }: AccountPorts,
+): Promise<void> {
+  let ended
+  do {
+    const page = { now: login.signIn.runtime.now(), limit: pageSize }
+    ended = await grants.endGrants({ userId }, 'revoked_by_user', page)
+    for (const grant of ended) reportRevoked(grant, context)
+  } while (ended.length >= pageSize)
+}
+
+function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: RequestContext): void {
+  context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
+}

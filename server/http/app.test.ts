@@ -1,0 +1,214 @@
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '../core/store.ts'
+import { everyone } from './middleware/cors.ts'
+import type { Endpoint } from './endpoint.ts'
+import { createRouter } from './app.ts'
+
+const reported: [string, unknown][] = []
+
+function route(
+  endpoints: Endpoint[],
+  baseUrl = 'https://mcp.example.com',
+): (path: string, init?: RequestInit) => Promise<Response> {
+  const fetch = createRouter(endpoints, {
+    baseUrl,
+    createContext: () => ({
+      id: 'request-1',
+      address: undefined,
+      report: (event, fields) => void reported.push([event, fields]),
+    }),
+  })
+  return (path, init) => fetch(new Request(baseUrl + path, init))
+}
+
+const failing: Endpoint = {
+  path: '/fails',
+  cors: 'none',
+  methods: {
+    GET: () => {
+      throw new Error('the database password is hunter2')
+    },
+    POST: () => {
+      throw new OAuthError('invalid_request', 'Say it better.')
+    },
+  },
+}
+const fine: Endpoint = { path: '/fine', cors: everyone, methods: { GET: () => new Response('fine') } }
+const probe: Endpoint = {
+  path: '/probe',
+  cors: 'none',
+  anyHost: true,
+  methods: { GET: () => new Response('ok') },
+}
+
+describe('createRouter', () => {
+  it('MCP transport Base-Protocol: a failure is 500 without a word about its cause, which goes to the log', async () => {
+    const response = await route([failing])('/fails')
+    expect(response.status).toBe(500)
+    const text = await response.text()
+    expect(text).not.toContain('hunter2')
+    expect(response.headers.get('x-request-id')).toBe('request-1')
+    expect(reported.at(-1)?.[0]).toBe('request_failed')
+  })
+
+  it('a store that cannot be used is 503 with Retry-After and no challenge, and only the log knows why', async () => {
+    const down: Endpoint = {
+      path: '/down',
+      cors: 'none',
+      methods: {
+        GET: () => {
+          throw new StoreUnavailableError('The database is away.', { cause: new Error('hunter2') })
+        },
+      },
+    }
+    const response = await route([down])('/down')
+    expect(response.status).toBe(503)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(response.headers.has('www-authenticate')).toBe(false)
+    const text = await response.text()
+    expect(JSON.parse(text)).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(text).not.toMatch(/database|hunter2/)
+    expect(reported.at(-1)?.[0]).toBe('store_unavailable')
+  })
+
+  it.each<[string, string, number, string]>([
+    ['/fails', 'GET', 500, 'Something went wrong here'],
+    ['/fine', 'DELETE', 405, 'cannot be opened like that'],
+    ['/nothing', 'GET', 404, 'ends in /mcp'],
+  ])('a browser that opens %s with %s gets a page with %i', async (path, method, status, text) => {
+    const headers = { accept: 'text/html,application/xhtml+xml' }
+    const response = await route([failing, fine])(path, { method, headers })
+    expect(response.status).toBe(status)
+    const html = await response.text()
+    expect(html).toContain(text)
+    expect(html).toContain('request-1')
+    expect(html).not.toContain('hunter2')
+  })
+
+  it('a client that hangs up is no failure of ours', async () => {
+    const hangUp: Endpoint = {
+      path: '/hangs-up',
+      cors: 'none',
+      methods: {
+        POST: () => {
+          throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+        },
+      },
+    }
+    await route([hangUp])('/hangs-up', { method: 'POST' })
+    expect(reported.at(-1)?.[0]).toBe('request_aborted')
+  })
+
+  it('a hostile list of requested headers costs nothing', async () => {
+    const headers = {
+      origin: 'https://a.example',
+      'access-control-request-headers': `a${' '.repeat(130_000)}b`,
+    }
+    const started = process.cpuUsage()
+    const response = await route([fine])('/fine', { method: 'OPTIONS', headers })
+    const { user } = process.cpuUsage(started)
+    expect(response.status).toBe(204)
+    // With a pattern that backtracks this took 27 seconds of CPU.
+    expect(user).toBeLessThan(5_000_000)
+  })
+
+  it('an OAuth failure is its JSON', async () => {
+    const response = await route([failing])('/fails', { method: 'POST' })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: 'invalid_request', error_description: 'Say it better.' })
+  })
+
+  it.each<[string, string, number]>([
+    ['GET', '/fine', 200],
+    ['GET', '/fine/', 200],
+    ['HEAD', '/fine', 200],
+    ['POST', '/fine', 405],
+    ['GET', '/Fine', 404],
+    ['GET', '//fine', 404],
+    ['GET', '/fine/..%2ffails', 404],
+    ['GET', '/constructor', 404],
+  ])('%s %s is %i', async (method, path, status) => {
+    expect((await route([fine, failing])(path, { method })).status).toBe(status)
+  })
+
+  it('every answer is nosniff, names its request, and asks for https where the base URL has it', async () => {
+    const secure = await route([fine])('/fine')
+    expect(Object.fromEntries(secure.headers)).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-request-id': 'request-1',
+      'strict-transport-security': 'max-age=31536000',
+    })
+    const local = await route([fine], 'http://localhost:8787')('/fine')
+    expect(local.headers.has('strict-transport-security')).toBe(false)
+  })
+
+  it.each<[string, number]>([
+    ['/clients/one', 200],
+    ['/clients/o%2Fne', 200],
+    ['/clients/', 404],
+    ['/clients', 404],
+    ['/clients/one/', 404],
+    ['/clients/one/two', 404],
+    ['/clients//one', 404],
+    ['/Clients/one', 404],
+    ['/x/clients/one', 404],
+  ])('a prefix takes exactly one segment behind it: %s is %i', async (path, status) => {
+    const many: Endpoint = { ...fine, path: '/clients/', prefix: true }
+    expect((await route([many])(path)).status).toBe(status)
+  })
+
+  it('an exact path goes before a prefix', async () => {
+    const many: Endpoint = { ...failing, path: '/', prefix: true }
+    expect((await route([many, fine])('/fine')).status).toBe(200)
+  })
+
+  it.each<[Endpoint, string]>([
+    [fine, 'GET, HEAD, OPTIONS'],
+    [probe, 'GET, HEAD'],
+    [failing, 'GET, HEAD, POST'],
+  ])('405 names what is taken (RFC 9110 section 10.2.1)', async (endpoint, allow) => {
+    const response = await route([endpoint])(endpoint.path, { method: 'PATCH' })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe(allow)
+  })
+
+  it('MCP transport Security-Warning: DNS rebinding: another host name is 421, but for probes', async () => {
+    const fetch = createRouter([fine, probe], {
+      baseUrl: 'http://localhost:8787',
+      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
+    })
+    const at = (path: string): Promise<Response> => fetch(new Request(`http://evil.example:8787${path}`))
+    expect((await at('/fine')).status).toBe(421)
+    expect((await at('/nothing')).status).toBe(421)
+    expect((await at('/probe')).status).toBe(200)
+  })
+
+  it.each<[host: string, url: string, status: number]>([
+    ['localhost:8787', 'http://localhost:8787/fine', 200],
+    ['inner:8080', 'http://inner:8080/fine', 200],
+    ['inner', 'http://inner/fine', 421],
+    // RFC 9112 section 3.2.2: of a target in absolute form its own host counts.
+    ['localhost:8787', 'http://evil.example/fine', 421],
+    ['evil.example', 'http://localhost:8787/fine', 421],
+  ])('Host %s with %s is %i', async (host, url, status) => {
+    const fetch = createRouter([fine], {
+      baseUrl: 'http://localhost:8787',
+      allowedHosts: ['inner:8080'],
+      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
+    })
+    expect((await fetch(new Request(url, { headers: { host } }))).status).toBe(status)
+  })
+
+  it.each(['x-forwarded-host', 'x-host', 'x-original-host', 'forwarded', 'x-http-host-override'])(
+    '%s says nothing about the host',
+    async (name) => {
+      const headers = { [name]: name === 'forwarded' ? 'host=localhost:8787' : 'localhost:8787' }
+      const fetch = createRouter([fine], {
+        baseUrl: 'http://localhost:8787',
+        createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
+      })
+      expect((await fetch(new Request('http://evil.example/fine', { headers }))).status).toBe(421)
+    },
+  )
+})

@@ -1,0 +1,106 @@
+import type { Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
+import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
+import type { FetchHandler } from '../app.ts'
+
+const drainMs = 10_000
+const idleSweepMs = 100
+/** What a request that was cut may still be at: with the drain, longer than two calls of the provider. */
+const settleMs = 8000
+
+/** What a listener may be given beside the handler and the address. */
+export interface ListenerOptions {
+  gate?: RequestGate
+  report?: (event: string, fields?: Record<string, unknown>) => void
+  limits?: Partial<ListenerLimits>
+}
+
+/** An open port. */
+export interface Listener {
+  port: number
+  /**
+   * Takes no new request, lets running ones end for up to ten seconds, then cuts what is left. Work whose client is
+   * gone is waited for too, for at most eight seconds more: what it needs is closed after this.
+   */
+  close(): Promise<void>
+}
+
+/** Serves `fetch` over HTTP/1.1 on `host:port`; port 0 takes a free one. Rejects when the address cannot be bound. */
+export async function listen(
+  fetch: FetchHandler,
+  address: { host: string; port: number },
+  options: ListenerOptions = {},
+): Promise<Listener> {
+  let draining = false
+  const { gate } = options
+  const running = new Set<Promise<Response>>()
+  const answer = async (request: Request, { incoming }: HttpBindings | Http2Bindings): Promise<Response> => {
+    const answering = fetch(request, { address: incoming.socket.remoteAddress })
+    running.add(answering)
+    const response = await answering.finally(() => running.delete(answering))
+    gate?.answered(incoming, response.status)
+    // The connection would otherwise be kept alive for a minute, and the drain would wait for it.
+    if (draining) response.headers.set('connection', 'close')
+    return response
+  }
+  const adapted = getRequestListener(answer, {
+    // The adapter's own Request and Response take a third of the time of the global ones.
+    overrideGlobalObjects: true,
+    errorHandler: answerAdapterError,
+  })
+  const server = createGuardedServer(options.limits ?? {}, gate, adapted)
+  reportDrops(server, options.report ?? (() => {}))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address.port, address.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const bound = server.address()
+  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port
+  return {
+    port,
+    async close() {
+      draining = true
+      await drain(server)
+      await settle(running)
+    },
+  }
+}
+
+function drain(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), drainMs)
+    // A connection whose answer began before, an event stream say, is idle when it ends and not closed by itself.
+    const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
+    // Closes the idle connections too.
+    server.close(() => {
+      clearTimeout(cut)
+      clearInterval(sweep)
+      resolve()
+    })
+  })
+}
+
+async function settle(running: ReadonlySet<Promise<unknown>>): Promise<void> {
+  const patience = new AbortController()
+  const enough = delay(settleMs, undefined, { signal: patience.signal }).catch(() => {})
+  await Promise.race([Promise.allSettled(running), enough])
+  patience.abort()
+}
+
+/** Answers a request whose host or path is no URL, and whatever else fails outside the handler. */
+function answerAdapterError(error: unknown): Response {
+  const malformed = error instanceof Error && error.name === 'RequestError'
+  return malformed
+    ? Response.json(
+        { error: 'invalid_request', error_description: 'Host or path are not valid.' },
+        { status: 400 },
+      )
+    : Response.json(
+        { error: 'server_error', error_description: 'Something went wrong here.' },
+        { status: 500 },
+      )
+}

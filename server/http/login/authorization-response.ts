@@ -1,0 +1,55 @@
+import type { AuthorizationRequest } from '../../core/authorization-request.ts'
+import type { Client } from '../../core/client.ts'
+import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { page, redirect } from '../response.ts'
+import { finishedPage } from '../pages/finished-page.ts'
+
+/** What goes back to the client: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
+export type AuthorizationOutcome = { code: string } | { error: string; description: string }
+
+/** The redirect URI with the outcome, `state` and `iss` (RFC 9207) in its query; a query it already has stays. */
+export function authorizationResponseUrl(
+  target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
+  outcome: AuthorizationOutcome,
+  issuer: string,
+): string {
+  const parameters = new URLSearchParams(
+    'code' in outcome
+      ? { code: outcome.code }
+      : { error: outcome.error, error_description: outcome.description },
+  )
+  if (target.state !== undefined) parameters.set('state', target.state)
+  parameters.set('iss', issuer)
+  return `${target.redirectUri}${target.redirectUri.includes('?') ? '&' : '?'}${parameters.toString()}`
+}
+
+/**
+ * Sends the browser back to the client: by redirect for http(s), by a page with a link for a private-use scheme, which
+ * would otherwise leave the login page standing in the browser.
+ */
+export function answerClient(
+  target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
+  outcome: AuthorizationOutcome,
+  client: Pick<Client, 'id' | 'name'>,
+  issuer: string,
+): Response {
+  const url = authorizationResponseUrl(target, outcome, issuer)
+  if (/^https?:/i.test(url)) return redirect(url)
+  const view = {
+    clientName: clientDisplayName(client),
+    continueUrl: url,
+    redirectHost: returnAddress(url),
+    denied: 'error' in outcome,
+  }
+  return page(finishedPage(view), 200, { 'referrer-policy': 'no-referrer' })
+}
+
+/** Where a redirect URI leads, for people: the host, or the scheme of an app without its colon. */
+export function returnAddress(redirectUri: string): string {
+  return redirectHost(redirectUri).replace(/:$/, '')
+}
+
+/** What a client is called on a page: its own, unproven name. */
+export function clientDisplayName(client: Pick<Client, 'id' | 'name'>): string {
+  return client.name ?? 'An unnamed client'
+}

@@ -1,0 +1,172 @@
+// A whole sign-in with a captcha in a real browser, under the policy that the server sends. The vendor is a stand-in:
+// what the browser asks of its hosts is answered by the test, and only what the policy lets out arrives there.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Captcha } from '../../core/session-provider.ts'
+import {
+  findChromium,
+  type RunningChromium,
+  startChromium,
+} from '../../../tests/support/server/headless-chromium.ts'
+import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+import { providerSample, signedIn } from '../../../tests/support/server/sign-in-sample.ts'
+import { type Listener, listen } from '../listener/listener.ts'
+import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
+import { standInForCaptcha, standInToken } from '../../../tests/support/pages/stand-in-captcha.ts'
+import type { FetchHandler } from '../app.ts'
+
+const executable = findChromium()
+const kinds = Object.keys(captchaSamples) as Captcha['kind'][]
+
+describe.skipIf(executable === undefined)('captcha in Chromium', () => {
+  let chromium: RunningChromium
+  let client: Server
+  let clientOrigin: string
+  let listener: Listener
+  let answer: FetchHandler
+
+  beforeAll(async () => {
+    chromium = await startChromium(executable ?? '')
+    client = createServer((_, response) => response.end('Back at the client.')).listen(0, '127.0.0.1')
+    await new Promise((resolve) => client.once('listening', resolve))
+    clientOrigin = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
+    listener = await listen((request) => answer(request), { host: '127.0.0.1', port: 0 })
+  })
+  afterAll(async () => {
+    await chromium?.close()
+    client?.close()
+    await listener?.close()
+  })
+
+  async function start(kind: Captcha['kind']): Promise<{ login: LoginFixture; sent: unknown[] }> {
+    const sent: unknown[] = []
+    const provider = providerSample({
+      capabilities: async () => ({
+        password: true,
+        social: [{ id: 'google', label: 'Google' }],
+        captcha: captchaSamples[kind],
+      }),
+      async passwordSignIn(input) {
+        sent.push(input)
+        return signedIn()
+      },
+      socialStart: async () => ({ url: `${clientOrigin}/social`, secret: 'secret' }),
+    })
+    const login = await createLoginFixture(provider, { baseUrl: `http://127.0.0.1:${listener.port}` })
+    answer = login.fetch
+    return { login, sent }
+  }
+
+  /** The login page in a fresh tab, with everything that the browser complains about. */
+  async function openLogin(login: LoginFixture): Promise<{ page: Page; complaints: string[] }> {
+    const page = await chromium.browser.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    await standInForCaptcha(page)
+    const url = login.authorizeUrl()
+    url.searchParams.set('redirect_uri', `${clientOrigin}/callback`)
+    await page.goto(url.href)
+    return { page, complaints }
+  }
+
+  async function fillIn(page: Page): Promise<void> {
+    await page.type('input[name=email]', 'ada@example.com')
+    await page.type('input[name=password]', 'correct horse')
+  }
+
+  async function pressWidget(page: Page): Promise<void> {
+    const element = await page.waitForSelector('.captcha iframe')
+    const frame = await element?.contentFrame()
+    await (await frame?.waitForSelector('button'))?.click()
+    await page.waitForFunction(`document.querySelector('.captcha textarea').value !== ''`)
+  }
+
+  it.each(kinds)('%s: the widget runs under the policy, and its response signs in', async (kind) => {
+    const { login, sent } = await start(kind)
+    const { page, complaints } = await openLogin(login)
+    await fillIn(page)
+    await pressWidget(page)
+    await Promise.all([
+      page.waitForNavigation(),
+      page.click('form:has(input[name=password]) button[type=submit]'),
+    ])
+    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
+    expect(sent).toEqual([
+      { email: 'ada@example.com', password: 'correct horse', captchaToken: standInToken },
+    ])
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
+  it.each(kinds)(
+    '%s: unpressed, nothing is sent, and the next page has a widget that works',
+    async (kind) => {
+      const { login, sent } = await start(kind)
+      const { page, complaints } = await openLogin(login)
+      await fillIn(page)
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+      expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain(
+        'The check that you are a person',
+      )
+      expect(sent).toEqual([])
+      await page.type('input[name=password]', 'correct horse')
+      await pressWidget(page)
+      await Promise.all([
+        page.waitForNavigation(),
+        page.click('form:has(input[name=password]) button[type=submit]'),
+      ])
+      expect(page.url()).toContain('/callback?code=')
+      // Chromium notes every answer of 400; nothing else is to be noted.
+      expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
+      await page.close()
+    },
+  )
+
+  it.each(kinds.flatMap((kind) => [[kind, 'light'] as const, [kind, 'dark'] as const]))(
+    '%s takes the colours of the page: %s',
+    async (kind, scheme) => {
+      const { login } = await start(kind)
+      const page = await chromium.browser.newPage()
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
+      await standInForCaptcha(page)
+      await page.goto(login.authorizeUrl().href)
+      const source = await page.$eval('.captcha iframe', (frame) => frame.getAttribute('src'))
+      expect(source).toMatch(new RegExp(`#${scheme}$`))
+      await page.close()
+    },
+  )
+
+  it.each(kinds)('%s: the policy still blocks every other script, style, frame and call', async (kind) => {
+    const { login } = await start(kind)
+    const { page, complaints } = await openLogin(login)
+    await page.evaluate(`
+      const add = (name, attributes) => document.head.append(Object.assign(document.createElement(name), attributes))
+      add('script', { textContent: 'window.injected = true' })
+      add('script', { src: 'https://evil.example/a.js' })
+      add('link', { rel: 'stylesheet', href: 'https://evil.example/a.css' })
+      add('style', { textContent: 'body { color: red }' })
+      add('iframe', { src: 'https://evil.example/' })
+      fetch('https://evil.example/').catch(() => {})
+    `)
+    await expect
+      .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
+      .toBe(6)
+    expect(await page.evaluate('window.injected')).toBeUndefined()
+    await page.close()
+  })
+
+  it.each(kinds)('%s: without JavaScript the page says so, and the social button works', async (kind) => {
+    const { login } = await start(kind)
+    const page = await chromium.browser.newPage()
+    await page.setJavaScriptEnabled(false)
+    await page.goto(login.authorizeUrl().href)
+    const text = await page.$eval('noscript', (element) => element.textContent)
+    expect(text).toContain('needs JavaScript here')
+    await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
+    expect(page.url()).toBe(`${clientOrigin}/social`)
+    await page.close()
+  })
+})

@@ -1,0 +1,68 @@
+import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { type Client, deviceGrantType } from '../../core/client.ts'
+import { documentHost } from '../../core/connection.ts'
+import { clientDisplayName } from './authorization-response.ts'
+import type { ClientView } from '../pages/client-facts.ts'
+import type { ConnectedClient } from '../pages/connection-head.ts'
+
+/**
+ * A client as the pages of a sign-in show it. What its id names is proven when the browser returns to an https address of the
+ * very host that its document is on, or when the client has to authenticate at the token endpoint. On a loopback address,
+ * behind an app's own scheme and on a device, any program can present the id of a public client (MCP security best practices,
+ * localhost redirects).
+ *
+ * A document that sends the browser to another host proves nothing to a person: whoever can put one file on a host that
+ * people know would have the name of that host on this page, and the code for themselves.
+ */
+export function clientView(client: Client, redirectUri: string | undefined): ClientView {
+  const host = documentHost(client)
+  const isProven = provesItself(client) || (redirectUri !== undefined && returnsToWeb(redirectUri))
+  const returnsElsewhere = redirectUri !== undefined && returnsToOther(redirectUri, host)
+  return {
+    name: clientDisplayName(client),
+    ...(client.uri !== undefined && { uri: client.uri }),
+    ...(host !== undefined &&
+      (isProven && !returnsElsewhere ? { verifiedHost: host } : { describedBy: host })),
+    ...(host !== undefined && returnsElsewhere && { returnsElsewhere }),
+    ...(client.kind === 'configured' && isProven && { vouched: true }),
+  }
+}
+
+/** Whether a redirect URI leads back to this computer, where any program may listen. */
+export function isLoopbackUri(uri: string): boolean {
+  return URL.canParse(uri) && isLoopbackHostname(new URL(uri).hostname)
+}
+
+function provesItself({ authMethod }: Pick<Client, 'authMethod'>): boolean {
+  return authMethod !== 'none'
+}
+
+function returnsToWeb(uri: string): boolean {
+  return /^https:/i.test(uri) && !isLoopbackUri(uri)
+}
+
+function returnsToOther(uri: string, host: string | undefined): boolean {
+  return returnsToWeb(uri) && redirectHost(uri) !== host
+}
+
+/**
+ * A client as a list shows it, where nobody knows any more which of its ways was taken: its host is proven when it is on all of
+ * them. Of a client that is not there any more only the id is left.
+ */
+export function connectedClient(id: string, client: Client | undefined): ConnectedClient {
+  const host = documentHost(client ?? { id })
+  const name = client ? clientDisplayName(client) : 'An app that is not registered any more'
+  if (host === undefined) return { name }
+  return client && isProvenAlways(client, host) ? { name, host } : { name, describedBy: host }
+}
+
+function isProvenAlways(client: Client, host: string): boolean {
+  if (client.redirectUris.some((uri) => returnsToOther(uri, host))) return false
+  if (provesItself(client)) return true
+  return !client.grantTypes.includes(deviceGrantType) && client.redirectUris.every(returnsToWeb)
+}
+
+/** Hosts or schemes that browsers return to for a client, each once; none for a client of devices only. */
+export function returnHosts({ redirectUris }: Pick<Client, 'redirectUris'>): string[] {
+  return [...new Set(redirectUris.map((uri) => redirectHost(uri).replace(/:$/, '')))]
+}

@@ -1,0 +1,151 @@
+import { createAccountSession, sealAccountSession } from '../../core/account-session.ts'
+import { issueAuthorizationCode } from '../../core/authorization-code.ts'
+import { approveDevice, denyDevice } from '../../core/device-authorization.ts'
+import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/known-accounts.ts'
+import type { SignIn } from '../../core/session-provider.ts'
+import { endUnusedSession, keepOrSignOut } from '../../core/sign-in-orphan.ts'
+import { page, redirect } from '../response.ts'
+import { answerClient } from './authorization-response.ts'
+import type { RequestContext } from '../endpoint.ts'
+import type { LoginPorts, LoginSubject } from './login-subject.ts'
+import { loginPaths } from './draw.ts'
+import { messagePage } from '../pages/message-page.ts'
+import { strandedPage } from './error-page.ts'
+
+type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind: Kind }>
+
+/**
+ * What a completed sign-in comes to: the client gets its code, the device is allowed, or the person sees their connections.
+ * The browser remembers the account, so that nobody else can lock it out of it: by its email address, and by `account` where
+ * attempts were counted by something else.
+ */
+export async function completeLogin(
+  subject: LoginSubject,
+  { signIn, account }: { signIn: SignIn; account?: string },
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  const answer = await complete(subject, signIn, context, ports)
+  const { email } = signIn.identity
+  const names = [account, email === undefined ? undefined : accountOf(email)]
+  const accounts = new Set(names.filter((name) => name !== undefined))
+  if (accounts.size === 0) return answer
+  const { provider, sealer, runtime } = ports.signIn
+  const known = [...accounts].reduce(
+    (all, name) => rememberAccount(all, name, provider.issuer, runtime),
+    subject.visitor.knownAccounts,
+  )
+  answer.headers.append('set-cookie', ports.cookies.known.write(sealKnownAccounts(known, sealer)))
+  return answer
+}
+
+function complete(
+  subject: LoginSubject,
+  signIn: SignIn,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  switch (subject.kind) {
+    case 'authorization':
+      return answerWithCode(subject, signIn, context, ports)
+    case 'device':
+      return allowDevice(subject, signIn, context, ports)
+    case 'account':
+      return openAccount(subject, signIn, context, ports)
+  }
+}
+
+async function answerWithCode(
+  { request, client }: SubjectOf<'authorization'>,
+  signIn: SignIn,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  const code = await keepOrSignOut(signIn.session, ports.signIn.provider, () =>
+    issueAuthorizationCode(request, signIn, ports.codes),
+  )
+  context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
+  return answerClient(request, { code }, client, ports.urls.issuer)
+}
+
+async function allowDevice(
+  { device, client }: SubjectOf<'device'>,
+  signIn: SignIn,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  const allowed = await keepOrSignOut(signIn.session, ports.signIn.provider, () =>
+    approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }),
+  )
+  if (!allowed) {
+    await endUnusedSession(signIn.session, ports.signIn)
+    return strandedPage('device_gone', context, ports)
+  }
+  context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
+  return page(
+    messagePage({
+      title: 'Your device may connect',
+      bridge: 'lowered',
+      message:
+        'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
+      nextStep: 'Go back to your device. You can close this page.',
+      link: {
+        url: accountPath(ports),
+        label: 'See or end your connections',
+      },
+    }),
+  )
+}
+
+/** The provider's session is of no use here: the page shows what this server granted, and asks the provider nothing. */
+async function openAccount(
+  { visitor }: SubjectOf<'account'>,
+  { identity, session }: SignIn,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  const { signIn, cookies, codes } = ports
+  await endUnusedSession(session, signIn)
+  const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
+  context.report('account_signed_in', { sub: account.sub })
+  return redirect(accountPath(ports), {
+    'set-cookie': cookies.account.write(sealAccountSession(account, visitor.binding, signIn)),
+  })
+}
+
+/** What the person's refusal comes to: the client or the device hears of it. */
+export async function refuseLogin(
+  subject: LoginSubject,
+  context: RequestContext,
+  ports: LoginPorts,
+): Promise<Response> {
+  switch (subject.kind) {
+    case 'authorization': {
+      const { request, client } = subject
+      const outcome = { error: 'access_denied', description: 'The user refused.' }
+      context.report('authorization_denied', { client_id: client.id })
+      return answerClient(request, outcome, client, ports.urls.issuer)
+    }
+    case 'device': {
+      const { device, client } = subject
+      const denied = await denyDevice(device, { ...ports.codes, devices: ports.devices })
+      if (!denied) return strandedPage('device_gone', context, ports)
+      context.report('device_denied', { client_id: client.id })
+      return page(
+        messagePage({
+          title: 'Nothing was allowed',
+          bridge: 'raised',
+          message: 'The device is told that you refused.',
+          nextStep: 'You can close this page.',
+        }),
+      )
+    }
+    case 'account':
+      return redirect(accountPath(ports))
+  }
+}
+
+// Without the origin: on loopback the browser may know this server by another name, and its cookies are of that one.
+function accountPath({ urls }: LoginPorts): string {
+  return `${urls.basePath}${loginPaths.account}`
+}

@@ -1,0 +1,309 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ProviderError, type SessionProvider } from '../../core/session-provider.ts'
+import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
+import { account, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+import {
+  providerSample,
+  publicClient,
+  secondFactorStep,
+  signedIn,
+  signInSample,
+} from '../../../tests/support/server/sign-in-sample.ts'
+
+const page = 'http://localhost:8787/oauth/device'
+const password = { email: 'ada@example.com', password: 'correct horse' }
+
+let login: LoginFixture
+let browser: Browser
+/** Sessions that were ended at the provider. */
+let ended: unknown[]
+let failure: ProviderError | undefined
+
+function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
+  return providerSample({
+    async passwordSignIn() {
+      if (failure) throw failure
+      return signedIn()
+    },
+    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
+    socialFinish: async () => signedIn(),
+    signOut: async (session) => void ended.push(session),
+    ...methods,
+  })
+}
+
+beforeEach(async () => {
+  ended = []
+  failure = undefined
+  login = await createLoginFixture(provider())
+  browser = login.browser('192.0.2.1')
+})
+
+function status(visit: Visit): number | undefined {
+  return visit.response?.status
+}
+
+async function enter(userCode: string, by = browser): Promise<Visit> {
+  return by.submit(await by.visit(page), 'user_code', { user_code: userCode })
+}
+
+describe('GET /oauth/device', () => {
+  it('asks for a code, and cannot be framed, scripted or cached', async () => {
+    const entry = await browser.visit(page)
+    expect(status(entry)).toBe(200)
+    expect(entry.html).toContain('Enter the code on your device')
+    expect(entry.response?.headers.get('content-security-policy')).not.toContain('script-src')
+    expect(entry.response?.headers.get('x-frame-options')).toBe('DENY')
+    expect(entry.response?.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('RFC 8628 3.3.1: a code in the link is filled in to be compared, and nothing is done with it', async () => {
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const entry = await browser.visit(`${page}?user_code=${userCode.toLowerCase().replace('-', '')}`)
+    expect(entry.html).toContain(`value="${userCode}"`)
+    expect(entry.html).toContain('Is this the code on your device?')
+    expect(entry.html).not.toContain('Sample')
+    expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
+    expect(login.logged()).toBe('')
+  })
+
+  it.each([['"><script>'], ['WDJB'], ['x'.repeat(5000)], ['12345678']])(
+    'what is no code in the link is not filled in: %s',
+    async (given) => {
+      const entry = await browser.visit(`${page}?user_code=${encodeURIComponent(given)}`)
+      expect(status(entry)).toBe(200)
+      expect(entry.html).toContain('value=""')
+      expect(entry.html).not.toContain('<script')
+    },
+  )
+})
+
+describe('a code that was typed', () => {
+  it('RFC 8628 3.3: shows who asks, from where and for what, with the ways to sign in', async () => {
+    const { user_code: userCode } = await login.startDevice('203.0.113.7')
+    login.runtime.advance(120)
+    const shown = await enter(` ${userCode.toLowerCase().replace('-', ' ')} `)
+    expect(status(shown)).toBe(200)
+    for (const text of [
+      userCode,
+      '203.0.113.7',
+      '2 minutes ago',
+      '“<bdi>Sample</bdi>”',
+      'Nobody has checked this name',
+      'Only go on if you started this yourself, on a device in front of you',
+      'Stay connected for 30 days',
+      'Sign in and allow',
+      'Continue with Google and allow',
+    ]) {
+      expect(shown.html).toContain(text)
+    }
+  })
+
+  it('signing in is what allows: the device gets its tokens, and the page sends the person back to it', async () => {
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const shown = await enter(userCode)
+    expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
+    const done = await browser.submit(shown, 'password', password)
+    expect(status(done)).toBe(200)
+    expect(done.html).toContain('Go back to your device')
+    login.runtime.advance(10)
+    expect(await login.pollDevice(deviceCode)).toBe('approved')
+    expect(login.logged()).toContain('{"event":"device_allowed","client_id":"mcpc_public","sub":"sub ada"}')
+    expect(ended).toEqual([])
+  })
+
+  it('by social sign-in the same, without another click', async () => {
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const away = await browser.submit(await enter(userCode), 'provider', { provider: 'google' })
+    expect(away.url.origin).toBe('https://provider')
+    const done = await browser.visit('http://localhost:8787/oauth/callback?code=social')
+    expect(done.html).toContain('Go back to your device')
+    expect(await login.pollDevice(deviceCode)).toBe('approved')
+  })
+
+  it('an account with a second factor: only its code allows', async () => {
+    login = await createLoginFixture(
+      provider({
+        passwordSignIn: async () => secondFactorStep(),
+        verifySecondFactor: async () => signInSample('whole'),
+      }),
+    )
+    browser = login.browser()
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const asked = await browser.submit(await enter(userCode), 'password', password)
+    expect(asked.html).toContain('Enter the code of your authenticator app')
+    expect(asked.html).toContain(userCode)
+    expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
+    const done = await browser.submit(asked, 'code', { code: '123456' })
+    expect(done.html).toContain('Go back to your device')
+    login.runtime.advance(10)
+    expect(await login.pollDevice(deviceCode)).toBe('approved')
+  })
+
+  it('a refused password shows the device again, and it still waits', async () => {
+    const { user_code: userCode } = await login.startDevice('203.0.113.7')
+    failure = new ProviderError('invalid_credentials', 'no')
+    const again = await browser.submit(await enter(userCode), 'password', password)
+    expect(status(again)).toBe(400)
+    expect(again.html).toContain('Email or password is not right')
+    expect(again.html).toContain('203.0.113.7')
+    failure = undefined
+    expect((await browser.submit(again, 'password', password)).html).toContain('Go back to your device')
+  })
+
+  it('cancelling tells the device so', async () => {
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const denied = await browser.submit(await enter(userCode), 'action', { action: 'deny' })
+    expect(denied.html).toContain('Nothing was allowed')
+    expect(await login.pollDevice(deviceCode)).toBe('access_denied')
+    expect(login.logged()).toContain('{"event":"device_denied","client_id":"mcpc_public"}')
+  })
+})
+
+describe('a device that is decided about already', () => {
+  it.each<[what: string, meanwhile: (shown: Visit) => Promise<unknown> | void]>([
+    ['was refused in another tab', (shown) => browser.submit(shown, 'action', { action: 'deny' })],
+    ['has expired', () => login.runtime.advance(901)],
+    ['was allowed before', (shown) => browser.submit(shown, 'password', password)],
+  ])('%s: signing in allows nothing, and its session is ended', async (_what, meanwhile) => {
+    const { user_code: userCode } = await login.startDevice()
+    const shown = await enter(userCode)
+    await meanwhile(shown)
+    ended = []
+    const late = await browser.submit(shown, 'password', password)
+    expect(status(late)).toBe(400)
+    expect(late.html).toContain('This code is not good any more')
+    expect(ended).toEqual([signInSample().session])
+  })
+
+  it('refusing it says so, too', async () => {
+    const { user_code: userCode } = await login.startDevice()
+    const shown = await enter(userCode)
+    login.runtime.advance(901)
+    const late = await browser.submit(shown, 'action', { action: 'deny' })
+    expect(late.html).toContain('This code is not good any more')
+  })
+
+  it('whose client is gone by now is not shown', async () => {
+    const { user_code: userCode } = await login.startDevice()
+    await login.shared.store.removeClient(publicClient().id)
+    expect((await enter(userCode)).html).toContain('The app on this device is not registered here')
+  })
+})
+
+describe('a wrong code', () => {
+  it.each([
+    ['WDJB-MJHT', 'No device waits with that code'],
+    ['nonsense', 'A code has eight letters'],
+    ['', 'A code has eight letters'],
+    ['"><script>', 'A code has eight letters'],
+  ])('%j: the page says what to do', async (typed, text) => {
+    const wrong = await enter(typed)
+    expect(status(wrong)).toBe(400)
+    expect(wrong.html).toContain(text)
+    expect(wrong.html).not.toContain('<script')
+  })
+
+  it('RFC 8628 5.1: after ten codes of one address in ten minutes not even the right one is looked at', async () => {
+    const { user_code: userCode } = await login.startDevice()
+    for (let time = 0; time < 10; time += 1) expect(status(await enter('WDJB-MJHT'))).toBe(400)
+    const limited = await enter(userCode)
+    expect(status(limited)).toBe(429)
+    expect(limited.response?.headers.get('retry-after')).toBe('600')
+    expect(limited.html).toContain('Wait 10 minutes')
+    expect(limited.html).not.toContain('Sample')
+    expect(status(await enter(userCode, login.browser('192.0.2.2')))).toBe(200)
+    login.runtime.advance(600)
+    expect(status(await enter(userCode))).toBe(200)
+  })
+
+  it('all of a /64 count as one address', async () => {
+    for (let time = 0; time < 10; time += 1) await enter('WDJB-MJHT', login.browser(`2001:db8::${time}`))
+    expect(status(await enter('WDJB-MJHT', login.browser('2001:db8::ffff:1')))).toBe(429)
+    expect(status(await enter('WDJB-MJHT', login.browser('2001:db8:0:1::1')))).toBe(400)
+  })
+
+  it('RFC 8628 5.1: many addresses together are limited as well', async () => {
+    const now = login.runtime.now()
+    for (let time = 0; time < 600; time += 1) await login.shared.store.countAttempt('device code', 600, now)
+    expect(status(await enter('WDJB-MJHT'))).toBe(429)
+  })
+
+  it('what cannot be a code does not count', async () => {
+    for (let time = 0; time < 12; time += 1) await enter('nonsense')
+    expect(status(await enter('WDJB-MJHT'))).toBe(400)
+  })
+})
+
+describe('a form', () => {
+  it('login CSRF: of one browser is useless in another', async () => {
+    const { user_code: userCode } = await login.startDevice()
+    const entry = await browser.visit(page)
+    for (const opens of [false, true]) {
+      const stranger = login.browser()
+      if (opens) await stranger.visit(page)
+      const stolen = await stranger.submit(entry, 'user_code', { user_code: userCode })
+      expect(status(stolen)).toBe(403)
+    }
+    const shown = await enter(userCode)
+    const stranger = login.browser()
+    await stranger.visit(page)
+    expect(status(await stranger.submit(shown, 'password', password))).toBe(403)
+  })
+
+  it.each<[what: string, headers: Record<string, string>, fields: Record<string, string>, code: number]>([
+    ['from another site', { origin: 'https://evil.example' }, { user_code: 'WDJB-MJHT' }, 403],
+    ['from a sibling site', { 'sec-fetch-site': 'same-site' }, { user_code: 'WDJB-MJHT' }, 403],
+    ['without its seal', {}, { user_code: 'WDJB-MJHT' }, 400],
+    ['with a made-up seal', {}, { user_code: 'WDJB-MJHT', form: 'k.AAAA' }, 400],
+    ['with a made-up transaction', {}, { transaction: 'k.AAAA' }, 400],
+  ])('%s is refused', async (_what, headers, fields, code) => {
+    const response = await login.fetch(
+      new Request(page, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: new URLSearchParams(fields).toString(),
+      }),
+    )
+    expect(response.status).toBe(code)
+  })
+
+  it('that was open for over an hour says so', async () => {
+    const entry = await browser.visit(page)
+    login.runtime.advance(3601)
+    const late = await browser.submit(entry, 'user_code', { user_code: 'WDJB-MJHT' })
+    expect(late.html).toContain('open too long')
+  })
+})
+
+it('RFC 8628 as a whole: a device starts, a person allows it with its link, and it calls a tool as that person', async () => {
+  const drawbridge = await startDrawbridge()
+  const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
+  const { client_id: clientId } = await drawbridge.register({
+    client_name: 'Television',
+    grant_types: [grantType, 'refresh_token'],
+    redirect_uris: [],
+  })
+  const started = await drawbridge.postForm('/oauth/device_authorization', { client_id: clientId })
+  expect(started.status).toBe(200)
+  const device = (await started.json()) as { device_code: string; verification_uri_complete: string }
+  const poll = (): Promise<Response> =>
+    drawbridge.postForm('/oauth/token', {
+      grant_type: grantType,
+      client_id: clientId,
+      device_code: device.device_code,
+    })
+  expect(await (await poll()).json()).toMatchObject({ error: 'authorization_pending' })
+  const browser = drawbridge.browser()
+  const entry = await browser.visit(device.verification_uri_complete)
+  const shown = await browser.submit(entry, 'user_code', {
+    user_code: /id="user_code"[^>]*value="([^"]*)"/.exec(entry.html)?.[1] ?? '',
+  })
+  const done = await browser.submit(shown, 'password', account)
+  expect(done.html).toContain('Go back to your device')
+  drawbridge.runtime.advance(10)
+  const { access_token: token } = (await (await poll()).json()) as { access_token: string }
+  expect((await drawbridge.callTool(token, 'whoami')).text).toContain(account.email)
+  await drawbridge.close()
+})

@@ -1,0 +1,298 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ProviderError, type ProviderFailure, type SessionProvider } from '../../core/session-provider.ts'
+import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
+import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+import {
+  authorizationRequest,
+  providerSample,
+  secondFactorStep,
+  signedIn,
+  signInSample,
+} from '../../../tests/support/server/sign-in-sample.ts'
+
+const rightCode = '123456'
+const password = { email: 'ada@example.com', password: 'correct horse' }
+
+let login: LoginFixture
+let browser: Browser
+let failure: ProviderFailure | undefined
+let factors: string[]
+/** Codes that reached the provider, each with its factor. */
+let sent: string[]
+
+function provider(): SessionProvider {
+  const step = () => secondFactorStep(factors.map((id) => ({ id, label: `My ${id}` })))
+  return providerSample({
+    passwordSignIn: async () => step(),
+    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
+    socialFinish: async () => step(),
+    signOut: async () => {},
+    async verifySecondFactor({ factorId, code }) {
+      sent.push(`${factorId} ${code}`)
+      if (failure) throw new ProviderError(failure, 'the message of the provider')
+      if (code !== rightCode) throw new ProviderError('wrong_code', 'wrong')
+      return signInSample('whole')
+    },
+  })
+}
+
+beforeEach(async () => {
+  sent = []
+  failure = undefined
+  factors = ['phone']
+  login = await createLoginFixture(provider())
+  browser = login.browser()
+})
+
+/** Signs in with the password and answers the page that asks for the code. */
+async function toCodePage(): Promise<Visit> {
+  return browser.submit(await login.open(browser), 'password', password)
+}
+
+function enter(at: Visit, code: string, fields: Record<string, string> = {}): Promise<Visit> {
+  return browser.submit(at, 'code', { code, ...fields })
+}
+
+function status(visit: Visit): number | undefined {
+  return visit.response?.status
+}
+
+describe('the second step', () => {
+  it('comes after the password, and only then the client gets its code', async () => {
+    const page = await toCodePage()
+    expect(status(page)).toBe(200)
+    expect(page.html).toContain('Enter the code of your authenticator app')
+    const done = await enter(page, rightCode)
+    expect(`${done.url.origin}${done.url.pathname}`).toBe(authorizationRequest().redirectUri)
+    expect(done.url.searchParams.has('code')).toBe(true)
+    expect(done.url.searchParams.get('state')).toBe('state')
+    expect(await login.toSignOut()).toEqual([])
+  })
+
+  it('comes after a social sign-in just the same', async () => {
+    const away = await browser.submit(await login.open(browser), 'provider', { provider: 'google' })
+    expect(away.url.origin).toBe('https://provider')
+    const page = await browser.visit('http://localhost:8787/oauth/callback?code=social')
+    expect(status(page)).toBe(200)
+    const done = await enter(page, rightCode)
+    expect(done.url.searchParams.has('code')).toBe(true)
+  })
+
+  it('each code may come to another instance than the password', async () => {
+    const page = await toCodePage()
+    const cookie = browser.cookieHeader('http://localhost:8787')
+    const post = async (code: string): Promise<Response> => {
+      const instance = await createLoginFixture(provider(), { beside: login })
+      const hidden = [...page.html.matchAll(/name="(transaction)" value="([^"]*)"/g)]
+      const fields = Object.fromEntries(hidden.map(([, name, value]) => [name, value]))
+      return instance.fetch(
+        new Request('http://localhost:8787/oauth/authorize', {
+          method: 'POST',
+          headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams({ ...fields, code }).toString(),
+        }),
+      )
+    }
+    expect(await (await post('000000')).text()).toContain('4\u00a0attempts are left.')
+    expect(await (await post('000001')).text()).toContain('3\u00a0attempts are left.')
+    expect((await post(rightCode)).headers.get('location')).toContain('?code=')
+  })
+
+  it('does not come when the first was enough', async () => {
+    login = await createLoginFixture(providerSample({ passwordSignIn: async () => signedIn() }))
+    browser = login.browser()
+    expect((await toCodePage()).url.searchParams.has('code')).toBe(true)
+  })
+
+  it('OAuth 2.1 7.3: shows who asks and for what, and cannot be framed, scripted or cached', async () => {
+    const page = await toCodePage()
+    expect(page.html).toContain('“<bdi>Sample</bdi>”')
+    expect(page.html).toContain('127.0.0.1')
+    expect(page.html).toContain('Stay connected for 30 days')
+    expect(page.response?.headers.get('content-security-policy')).not.toContain('script-src')
+    expect(page.response?.headers.get('x-frame-options')).toBe('DENY')
+    expect(page.response?.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('is taken for the factor that was chosen', async () => {
+    factors = ['phone', 'tablet']
+    const page = await toCodePage()
+    expect(page.html).toContain('My tablet')
+    const wrong = await enter(page, '000000', { factor: 'tablet' })
+    expect(wrong.html).toMatch(/value="tablet"\s+checked/)
+    await enter(wrong, rightCode)
+    expect(sent).toEqual(['tablet 000000', `tablet ${rightCode}`])
+  })
+
+  it('no code, password or token is in the log or in a URL', async () => {
+    const page = await toCodePage()
+    await enter(page, '000000')
+    const done = await enter(page, rightCode)
+    for (const secret of ['000000', rightCode, password.password, 'provider-access-token']) {
+      expect(login.logged()).not.toContain(secret)
+      expect(done.url.href).not.toContain(secret)
+    }
+  })
+})
+
+describe('a wrong code', () => {
+  it('comes back to the same page, which says how many are left', async () => {
+    const page = await toCodePage()
+    const wrong = await enter(page, '000000')
+    expect(status(wrong)).toBe(400)
+    expect(wrong.html).toContain('That code is not right')
+    expect(wrong.html).toContain('4\u00a0attempts are left.')
+    expect((await enter(wrong, rightCode)).url.searchParams.has('code')).toBe(true)
+  })
+
+  it('the last but one says so', async () => {
+    let page = await toCodePage()
+    for (let time = 0; time < 4; time += 1) page = await enter(page, '000000')
+    expect(page.html).toContain('One attempt is left.')
+  })
+
+  it('the fifth leads to the login page, where everything begins anew', async () => {
+    let page = await toCodePage()
+    for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
+    expect(status(page)).toBe(400)
+    expect(page.html).toContain('Too many codes were wrong')
+    expect(await login.toSignOut()).toHaveLength(1)
+    const again = await browser.submit(page, 'password', password)
+    expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
+  })
+})
+
+describe('a provider that does not judge the code', () => {
+  it.each<[failure: ProviderFailure, status: number, retryAfter: string | undefined, text: string]>([
+    ['transient', 503, '5', 'cannot be reached right now'],
+    ['rate_limited', 429, '60', 'Too many attempts'],
+    ['protocol', 502, undefined, 'unexpected answer'],
+  ])('%s: status %i on the same page, and the sign-in goes on', async (kind, code, retryAfter, text) => {
+    const page = await toCodePage()
+    failure = kind
+    const failed = await enter(page, rightCode)
+    expect(status(failed)).toBe(code)
+    expect(failed.response?.headers.get('retry-after') ?? undefined).toBe(retryAfter)
+    expect(failed.html).toContain(text)
+    expect(failed.html).not.toContain('the message of the provider')
+    failure = undefined
+    expect((await enter(failed, rightCode)).url.searchParams.has('code')).toBe(true)
+  })
+
+  it.each<[failure: ProviderFailure, text: string]>([
+    ['terminal', 'Sign in again from the start'],
+    ['invalid_token', 'Sign in again from the start'],
+    ['invalid_credentials', 'This account cannot sign in'],
+    ['second_factor_unusable', 'Add an authenticator app'],
+    ['disabled', 'switched off'],
+  ])('%s ends it: the login page says what to do', async (kind, text) => {
+    const page = await toCodePage()
+    failure = kind
+    const over = await enter(page, rightCode)
+    expect(status(over)).toBe(400)
+    expect(over.html).toContain(text)
+    expect(over.html).toContain('name="password"')
+    expect(await login.toSignOut()).toHaveLength(1)
+  })
+})
+
+describe('a page that cannot be used any more', () => {
+  it('after ten minutes: the login page says so, and starts anew', async () => {
+    const page = await toCodePage()
+    login.runtime.advance(601)
+    const late = await enter(page, rightCode)
+    expect(status(late)).toBe(400)
+    expect(late.html).toContain('longer than ten minutes')
+    expect(sent).toEqual([])
+    const again = await browser.submit(late, 'password', password)
+    expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
+  })
+
+  it('after it was completed: no second code for the client', async () => {
+    const page = await toCodePage()
+    await enter(page, rightCode)
+    const replayed = await enter(page, rightCode)
+    expect(status(replayed)).toBe(400)
+    expect(replayed.html).toContain('was completed or cancelled')
+    expect(sent).toHaveLength(1)
+  })
+
+  it('login CSRF: in another browser it is useless, with and without a login page of its own', async () => {
+    const page = await toCodePage()
+    for (const opensLogin of [false, true]) {
+      const stranger = login.browser()
+      if (opensLogin) await login.open(stranger)
+      const stolen = await stranger.submit(page, 'code', { code: rightCode })
+      expect(status(stolen)).toBe(403)
+      expect(stolen.html).toContain('another browser')
+    }
+    expect(sent).toEqual([])
+    expect((await enter(page, rightCode)).url.searchParams.has('code')).toBe(true)
+  })
+
+  it('says nothing of the sign-in that waits but what is sealed', async () => {
+    const page = await toCodePage()
+    const names = [...page.html.matchAll(/<input type="hidden" name="([^"]*)"/g)].map(([, name]) => name)
+    expect(new Set(names)).toEqual(new Set(['transaction']))
+  })
+
+  it('a sign-in that was begun for one thing completes no other', async () => {
+    const connections = 'http://localhost:8787/account/connections'
+    const asked = await browser.submit(await browser.visit(connections), 'password', password)
+    const waiting = /name="transaction" value="([^"]*)"/.exec(asked.html)?.[1] ?? ''
+    // Whatever a form makes of it: the login page of a client with the code of the other one, and the other way round.
+    const allow = await login.open(browser)
+    const tampered = await browser.submit(allow, 'password', {
+      ...password,
+      code: rightCode,
+      second_factor: waiting,
+    })
+    expect(tampered.url.searchParams.has('code')).toBe(false)
+    expect(sent).toEqual([])
+    const done = await browser.submit(asked, 'code', { code: rightCode })
+    expect(done.url.href).toBe(connections)
+    expect(done.html).toContain('Your connections')
+  })
+})
+
+describe('cancelling', () => {
+  it('tells the client access_denied, and the half-way session is to be signed out', async () => {
+    const page = await toCodePage()
+    const { url } = await browser.submit(page, 'action', { action: 'deny' })
+    expect(url.searchParams.get('error')).toBe('access_denied')
+    expect(await login.toSignOut()).toHaveLength(1)
+    expect((await enter(page, rightCode)).html).toContain('was completed or cancelled')
+  })
+})
+
+describe('the limit of sign-ins', () => {
+  it('after a social sign-in counts codes for the account, but not those of its own browser with others', async () => {
+    const away = async (by: Browser): Promise<Visit> => {
+      await by.submit(await login.open(by), 'provider', { provider: 'google' })
+      return by.visit('http://localhost:8787/oauth/callback?code=social')
+    }
+    browser = login.browser('192.0.2.1')
+    expect((await enter(await away(browser), rightCode)).url.searchParams.has('code')).toBe(true)
+    const stranger = login.browser('192.0.2.2')
+    for (let time = 0; time < 5; time += 1) {
+      await stranger.submit(await away(stranger), 'code', { code: '000000' })
+    }
+    expect(status(await stranger.submit(await away(stranger), 'code', { code: rightCode }))).toBe(429)
+    for (let time = 0; time < 12; time += 1) {
+      expect((await enter(await away(browser), rightCode)).url.searchParams.has('code')).toBe(true)
+    }
+  })
+
+  it('counts codes, too: 429 on the same page, and nothing is sent', async () => {
+    login = await createLoginFixture(provider(), { limitPerMinute: 1 })
+    browser = login.browser()
+    const page = await toCodePage()
+    const limited = await enter(page, rightCode)
+    expect(status(limited)).toBe(429)
+    expect(limited.response?.headers.get('retry-after')).toBe('60')
+    expect(limited.html).toContain('Too many attempts')
+    expect(sent).toEqual([])
+    login.runtime.advance(60)
+    expect((await enter(limited, rightCode)).url.searchParams.has('code')).toBe(true)
+  })
+})

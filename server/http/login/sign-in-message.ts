@@ -1,0 +1,98 @@
+import type { ProviderError, ProviderFailure } from '../../core/session-provider.ts'
+
+/** Why a sign-in did not go on: the provider's failure, or a reason that only this server has. */
+export type SignInReason =
+  | ProviderFailure
+  | 'captcha_not_configured'
+  | 'second_factor_gone'
+  | 'second_factor_wrong_codes'
+
+/** What the page says about a failed sign-in, and the HTTP status it is sent with. */
+export interface SignInMessage {
+  status: number
+  text: string
+}
+
+/**
+ * What the page says, by reason. Wrong password, unknown and banned account share one text: anything else would tell
+ * which accounts exist.
+ */
+export const signInMessages: Readonly<Record<SignInReason, SignInMessage>> = {
+  invalid_credentials: { status: 400, text: 'Email or password is not right. Check both and try again.' },
+  email_unconfirmed: {
+    status: 400,
+    text: 'This email address is not confirmed yet. Open the link in the confirmation mail, then sign in here again.',
+  },
+  captcha: {
+    status: 400,
+    text: 'The check that you are a person is missing, failed, or took too long. Complete it below, enter your password and sign in.',
+  },
+  captcha_not_configured: {
+    status: 400,
+    text: 'Signing in with a password is not set up completely here. Choose another way, or tell the people who run this server.',
+  },
+  wrong_code: {
+    status: 400,
+    text: 'That code is not right. Enter the six digits that your authenticator app shows now.',
+  },
+  second_factor_missing: {
+    status: 400,
+    text: 'Only accounts with a second factor can sign in here, and this one has none. Turn it on in the web app, then sign in here again.',
+  },
+  second_factor_unusable: {
+    status: 400,
+    text: 'This account is protected by a second factor that this page cannot ask for. Add an authenticator app to it in the web app, then sign in here again.',
+  },
+  second_factor_gone: {
+    status: 400,
+    text: 'That sign-in took longer than ten minutes, or was completed or cancelled. Sign in again from the start.',
+  },
+  second_factor_wrong_codes: {
+    status: 400,
+    text: 'Too many codes were wrong, so that sign-in was ended. Sign in again from the start.',
+  },
+  rate_limited: { status: 429, text: 'Too many attempts. Wait a minute, then try again.' },
+  disabled: { status: 400, text: 'This way of signing in is switched off. Choose another one.' },
+  expired: { status: 400, text: 'That sign-in took too long. Start it again.' },
+  denied: { status: 400, text: 'The sign-in was cancelled. Try again, or choose another way.' },
+  terminal: { status: 400, text: 'This account cannot sign in. Ask the owner of the web app.' },
+  invalid_token: {
+    status: 502,
+    text: 'The sign-in service gave an answer that cannot be trusted. Try again later.',
+  },
+  transient: { status: 503, text: 'The sign-in service cannot be reached right now. Try again in a moment.' },
+  protocol: { status: 502, text: 'The sign-in service gave an unexpected answer. Try again later.' },
+}
+
+/** A failed sign-in as a page needs it. The error's own message never reaches one. */
+export interface SignInFailure {
+  reason: SignInReason
+  retryAfterSeconds?: number | undefined
+}
+
+/** The {@link SignInFailure} of a provider's error. */
+export function signInFailure(error: ProviderError): SignInFailure {
+  return { reason: error.failure, retryAfterSeconds: error.retryAfterSeconds }
+}
+
+/**
+ * The same once the person has proven whose account it is, by a social sign-in or a password. What stands for a wrong
+ * password then is an account that may not sign in, and saying so gives nothing away.
+ */
+export function provenAccountFailure(error: ProviderError): SignInFailure {
+  return error.failure === 'invalid_credentials' ? { reason: 'terminal' } : signInFailure(error)
+}
+
+/** What the page says about a failed sign-in: the text of its reason, and how long to wait where that is over a minute. */
+export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure): string {
+  if (reason !== 'rate_limited' || retryAfterSeconds <= 60) return signInMessages[reason].text
+  return `Too many attempts. Wait ${Math.ceil(retryAfterSeconds / 60)} minutes, then try again.`
+}
+
+const usualWaitSeconds: Readonly<Record<number, number>> = { 429: 60, 503: 5 }
+
+/** `Retry-After` where trying again later helps: what the failure asks for, else a minute (429) or five seconds (503). */
+export function retryHeaders({ reason, retryAfterSeconds }: SignInFailure): Record<string, string> {
+  const usual = usualWaitSeconds[signInMessages[reason].status]
+  return usual === undefined ? {} : { 'retry-after': String(retryAfterSeconds ?? usual) }
+}

@@ -1,0 +1,75 @@
+import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { repeatedParameter } from '../../core/authorization-request.ts'
+import { maxFormBytes, type RequestFault, requestFaults } from '../listener/request-fault.ts'
+
+/** What reading a body found; `text` is strict UTF-8. */
+export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
+
+/** Reads at most `maxBytes` of the body, refusing a larger one without reading it to its end. */
+export async function readBody(request: Request, maxBytes: number): Promise<BodyReading> {
+  const declared = request.headers.get('content-length')
+  if (Number(declared ?? 0) > maxBytes) return { kind: 'too_large' }
+  const bytes =
+    declared !== null && /^\d+$/.test(declared)
+      ? // As a whole, without a stream in between: an HTTP server hands over exactly as much as was declared.
+        new Uint8Array(await request.arrayBuffer())
+      : await readStream(request, maxBytes)
+  if (bytes === undefined || bytes.length > maxBytes) return { kind: 'too_large' }
+  const text = decodeUtf8(bytes)
+  return text === undefined ? { kind: 'not_utf8' } : { kind: 'text', text }
+}
+
+async function readStream(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Media type of the body in lower case, without parameters. */
+export function mediaType(request: Request): string {
+  return (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** The parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, 413 or 415 included. */
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  const text = await readText(request, 'application/x-www-form-urlencoded', requestFaults.body_no_form)
+  const parameters = new URLSearchParams(text)
+  const repeated = repeatedParameter(parameters)
+  if (repeated !== undefined) {
+    throw new OAuthError('invalid_request', `The parameter '${repeated}' is given more than once.`)
+  }
+  return parameters
+}
+
+/** The value of a JSON body. Throws `invalid_request`, 413 or 415 included. */
+export async function readJson(request: Request): Promise<unknown> {
+  const text = await readText(request, 'application/json', requestFaults.body_no_json)
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new OAuthError('invalid_request', 'The body is not valid JSON.', { cause })
+  }
+}
+
+async function readText(request: Request, type: string, otherType: RequestFault): Promise<string> {
+  if (mediaType(request) !== type) throw refusalOf(otherType)
+  const body = await readBody(request, maxFormBytes)
+  switch (body.kind) {
+    case 'text':
+      return body.text
+    case 'too_large':
+      throw refusalOf(requestFaults.body_too_large)
+    case 'not_utf8':
+      throw new OAuthError('invalid_request', 'The body is not valid UTF-8.')
+  }
+}
+
+function refusalOf({ status, description }: RequestFault): OAuthError {
+  return new OAuthError('invalid_request', description, { status })
+}

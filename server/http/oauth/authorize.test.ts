@@ -1,0 +1,343 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Settings } from '../../config/setting.ts'
+import { computeTotp } from '../../sandbox/provider/totp.ts'
+import {
+  account,
+  appUrl,
+  baseUrl,
+  type DrawbridgeFixture,
+  redirectUri,
+  startDrawbridge,
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+
+let drawbridge: DrawbridgeFixture
+let clientId: string
+beforeAll(async () => {
+  drawbridge = await startDrawbridge()
+  clientId = (await drawbridge.register({ client_name: 'Quill' })).client_id
+})
+afterAll(() => drawbridge.close())
+
+describe('GET /oauth/authorize', () => {
+  it('Spec 4, Spec 5.2, MCP auth Localhost-Redirect-URI-Risks, MCP security Confused-Deputy: shows who asks, where it returns to, and no way to sign up here', async () => {
+    const { html, response } = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId))
+    expect(response?.status).toBe(200)
+    expect(html).toContain('Quill')
+    expect(html).toContain('127.0.0.1')
+    expect(html).toContain(`href="${appUrl}"`)
+    expect(html).not.toMatch(/sign-?up/i)
+    expect(html).toContain('value="google"')
+  })
+
+  it('OAuth 2.1 7.11: fills in login_hint and keeps a hostile name in its quotes', async () => {
+    const { client_id: hostile } = await drawbridge.register({ client_name: '<script>alert(1)</script>' })
+    const { html } = await drawbridge
+      .browser()
+      .visit(drawbridge.authorizeUrl(hostile, { login_hint: 'ada@example.com"><b>' }))
+    expect(html).not.toContain('<script')
+    expect(html).not.toContain('"><b>')
+    expect(html).toContain('ada@example.com&quot;&gt;')
+  })
+
+  it('cannot be framed, scripted or cached, and leaves form-action alone', async () => {
+    const { response } = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId))
+    const policy = response?.headers.get('content-security-policy')
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('form-action')
+    expect(response?.headers.get('x-frame-options')).toBe('DENY')
+    expect(response?.headers.get('cache-control')).toBe('no-store')
+    expect(response?.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  it.each<[rule: string, parameters: Record<string, string>, text: string]>([
+    ['unknown client', { client_id: 'nobody' }, 'not registered'],
+    ['client id missing', { client_id: '' }, 'incomplete'],
+    ['another host', { redirect_uri: 'https://evil.example/callback' }, 'unknown address'],
+    ['another path', { redirect_uri: 'http://127.0.0.1:4711/other' }, 'unknown address'],
+    ['localhost for 127.0.0.1', { redirect_uri: 'http://localhost:4711/callback' }, 'unknown address'],
+    ['a query more', { redirect_uri: `${redirectUri}?x=1` }, 'unknown address'],
+    ['user info', { redirect_uri: 'http://user@127.0.0.1:4711/callback' }, 'unknown address'],
+    ['a script', { redirect_uri: 'javascript:alert(1)' }, 'unknown address'],
+  ])('RFC 6749 4.1.2.1, OAuth 2.1 2.3.5: %s is a page, never a redirect', async (_rule, parameters, text) => {
+    const response = await drawbridge.app.fetch(
+      new Request(drawbridge.authorizeUrl(clientId, parameters), { redirect: 'manual' }),
+    )
+    expect(response.status).toBe(400)
+    expect(response.headers.get('location')).toBeNull()
+    const html = await response.text()
+    expect(html).toContain(text)
+    expect(html).toContain(response.headers.get('x-request-id') ?? 'no request id')
+  })
+
+  it.each([
+    'https://app.example.com/cb/x',
+    'https://app.example.com/cb2',
+    'https://app.example.com/cb?next=https://evil.example/',
+    'https://app.example.com/cb/../../evil',
+    'https://app.example.com/cb%2fx',
+    'https://app.example.com/cb;x',
+    'https://app.example.com:8443/cb',
+    'https://app.example.com.evil.example/cb',
+    'https://app.example.com@evil.example/cb',
+  ])('RFC 9700 4.1.3: %s only begins like what was registered: a page, never a redirect', async (uri) => {
+    const { client_id: web } = await drawbridge.register({ redirect_uris: ['https://app.example.com/cb'] })
+    const url = drawbridge.authorizeUrl(web, { redirect_uri: uri })
+    const response = await drawbridge.app.fetch(new Request(url, { redirect: 'manual' }))
+    expect(response.status).toBe(400)
+    expect(response.headers.get('location')).toBeNull()
+    expect(await response.text()).toContain('unknown address')
+  })
+
+  it.each(['client_id', 'redirect_uri'])('a repeated %s is a page', async (name) => {
+    const url = drawbridge.authorizeUrl(clientId)
+    url.searchParams.append(name, url.searchParams.get(name) ?? '')
+    expect((await drawbridge.app.fetch(new Request(url))).status).toBe(400)
+  })
+
+  it.each<[rule: string, parameters: Record<string, string>, error: string]>([
+    ['RFC 7636 4.4.1: no challenge', { code_challenge: '' }, 'invalid_request'],
+    ['OAuth 2.1: plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a challenge that is no SHA-256', { code_challenge: 'short' }, 'invalid_request'],
+    ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['no response type', { response_type: '' }, 'invalid_request'],
+    ['another response mode', { response_mode: 'fragment' }, 'invalid_request'],
+    ['RFC 8707: foreign resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
+    ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
+    ['a request URI', { request_uri: 'https://a.example/r' }, 'request_uri_not_supported'],
+    ['silent sign-in', { prompt: 'none' }, 'login_required'],
+  ])(
+    'MCP auth Authorization-Response-Validation, OAuth 2.1 7.13.1, RFC 9207 2: %s goes back to the client with state and iss (RFC 9207)',
+    async (_rule, parameters, error) => {
+      const { url } = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId, parameters))
+      expect(url.origin + url.pathname).toBe(redirectUri)
+      expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'state-1', iss: baseUrl })
+      expect(url.searchParams.get('error_description')).not.toBe('')
+    },
+  )
+
+  it('a repeated parameter goes back to the client, and a repeated state is not echoed', async () => {
+    const url = drawbridge.authorizeUrl(clientId)
+    url.searchParams.append('state', 'another')
+    const { url: returned } = await drawbridge.browser().visit(url)
+    expect(returned.searchParams.get('error')).toBe('invalid_request')
+    expect(returned.searchParams.has('state')).toBe(false)
+  })
+
+  it('RFC 8252 7.3, RFC 9700 2.1: a loopback redirect may name any port, at the address that was asked for', async () => {
+    const { url } = await drawbridge.signIn(clientId, drawbridge.browser(), {
+      redirect_uri: 'http://127.0.0.1:61234/callback',
+    })
+    expect(url.port).toBe('61234')
+    expect(url.searchParams.has('code')).toBe(true)
+  })
+
+  it.each([
+    ['without a resource', undefined],
+    ['with a slash behind the resource', `${baseUrl}/mcp/`],
+    ['with the bare origin', baseUrl],
+    ['with upper-case host', 'HTTP://LOCALHOST:8787/mcp'],
+  ])('accepts a request %s', async (_name, resource) => {
+    const url = drawbridge.authorizeUrl(clientId)
+    if (resource === undefined) url.searchParams.delete('resource')
+    else url.searchParams.set('resource', resource)
+    expect((await drawbridge.browser().visit(url)).response?.status).toBe(200)
+  })
+
+  it('says so when the provider cannot be asked, and works again afterwards', async () => {
+    const other = await startDrawbridge()
+    const { client_id: id } = await other.register()
+    other.app.embedded?.provider.admin.setFaults({ failNext: { status: 503, count: 1 } })
+    const { response, html } = await other.browser().visit(other.authorizeUrl(id))
+    expect(response?.status).toBe(503)
+    expect(response?.headers.get('retry-after')).toBe('5')
+    expect(html).toContain('not possible right now')
+    expect((await other.browser().visit(other.authorizeUrl(id))).response?.status).toBe(200)
+    await other.close()
+  })
+})
+
+describe('POST /oauth/authorize', () => {
+  it('OAuth 2.1 7.7: a wrong password, an unknown and a banned account look the same, and keep what was typed', async () => {
+    const admin = drawbridge.app.embedded?.provider.admin
+    await admin?.createUser({ email: 'banned@example.com', password: account.password, banned: true })
+    const browser = drawbridge.browser()
+    const login = await browser.visit(drawbridge.authorizeUrl(clientId))
+    const seen = []
+    for (const [email, password] of [
+      [account.email, 'wrong'],
+      ['nobody@example.com', 'wrong'],
+      ['banned@example.com', 'wrong'],
+      ['banned@example.com', account.password],
+    ] as const) {
+      const { html, response } = await browser.submit(login, 'password', { email, password })
+      expect(html).toContain(`value="${email}"`)
+      const { 'x-request-id': id, ...headers } = Object.fromEntries(response?.headers ?? [])
+      expect(id).toBeDefined()
+      const body = html.replaceAll(email, '').replaceAll(/name="transaction" value="[^"]*"/g, '')
+      seen.push({ status: response?.status, headers, body })
+    }
+    expect(seen[0]).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('Email or password is not right'),
+    })
+    for (const each of seen) expect(each).toEqual(seen[0])
+    const again = await browser.submit(login, 'password', account)
+    expect(again.url.searchParams.has('code')).toBe(true)
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['no email', { email: '', password: 'x' }],
+    ['no password', { email: account.email, password: '' }],
+    ['an endless password', { email: account.email, password: 'x'.repeat(2000) }],
+    ['an unknown social method', { provider: 'myspace' }],
+  ])('%s shows the page again', async (_name, fields) => {
+    const browser = drawbridge.browser()
+    const login = await browser.visit(drawbridge.authorizeUrl(clientId))
+    const failed = await browser.submit(login, 'password', fields)
+    expect(failed.response?.status).toBe(400)
+    expect(failed.html).toContain('role="alert"')
+  })
+
+  it('RFC 6749 4.1.2.1: cancelling returns access_denied to the client', async () => {
+    const browser = drawbridge.browser()
+    const login = await browser.visit(drawbridge.authorizeUrl(clientId))
+    const { url } = await browser.submit(login, 'action', { action: 'deny' })
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      error: 'access_denied',
+      state: 'state-1',
+      iss: baseUrl,
+    })
+  })
+
+  it('several tabs of one browser work at once', async () => {
+    const browser = drawbridge.browser()
+    const first = await browser.visit(drawbridge.authorizeUrl(clientId, { state: 'first' }))
+    const second = await browser.visit(drawbridge.authorizeUrl(clientId, { state: 'second' }))
+    expect((await browser.submit(first, 'password', account)).url.searchParams.get('state')).toBe('first')
+    expect((await browser.submit(second, 'password', account)).url.searchParams.get('state')).toBe('second')
+  })
+
+  it('MCP security Confused-Deputy, RFC 6749 10.12: login CSRF: a page of one browser is useless in another', async () => {
+    const login = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId))
+    const other = drawbridge.browser()
+    await other.visit(drawbridge.authorizeUrl(clientId))
+    const stolen = await other.submit(login, 'password', account)
+    expect(stolen.response?.status).toBe(403)
+    expect(stolen.html).toContain('another browser')
+    const fresh = await drawbridge.browser().submit(login, 'password', account)
+    expect(fresh.response?.status).toBe(403)
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['a foreign origin', { origin: 'https://evil.example' }],
+    ['an opaque origin', { origin: 'null' }],
+    ['a cross-site fetch', { 'sec-fetch-site': 'cross-site' }],
+    ['a same-site sibling', { 'sec-fetch-site': 'same-site' }],
+  ])('MCP security Confused-Deputy: refuses a form sent from %s', async (_name, headers) => {
+    const response = await drawbridge.postForm('/oauth/authorize', { transaction: 'x' }, headers)
+    expect(response.status).toBe(403)
+  })
+
+  it.each<[string, string]>([
+    ['no transaction', ''],
+    ['a made-up transaction', 'memory.AAAA'],
+  ])('refuses a form with %s', async (_name, transaction) => {
+    const response = await drawbridge.postForm('/oauth/authorize', { transaction, ...account })
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain('cannot be used')
+  })
+
+  it('refuses a form that is too large or of another type', async () => {
+    const large = await drawbridge.postForm('/oauth/authorize', { transaction: 'x'.repeat(70_000) })
+    expect(await large.text()).toContain('cannot be read')
+    const json = await drawbridge.fetch('/oauth/authorize', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect(json.status).toBe(400)
+  })
+
+  it('a page that was open for over an hour says so', async () => {
+    const other = await startDrawbridge()
+    const { client_id: id } = await other.register()
+    const browser = other.browser()
+    const login = await browser.visit(other.authorizeUrl(id))
+    other.runtime.advance(3601)
+    const { html, response } = await browser.submit(login, 'password', account)
+    expect(response?.status).toBe(400)
+    expect(html).toContain('open too long')
+    await other.close()
+  })
+
+  it('an unconfirmed account is told to confirm', async () => {
+    const admin = drawbridge.app.embedded?.provider.admin
+    await admin?.createUser({ email: 'new@example.com', password: account.password, confirmed: false })
+    const browser = drawbridge.browser()
+    const login = await browser.visit(drawbridge.authorizeUrl(clientId))
+    const unconfirmed = await browser.submit(login, 'password', { ...account, email: 'new@example.com' })
+    expect(unconfirmed.html).toContain('not confirmed yet')
+  })
+
+  it('an account with a second factor is signed in by its password and its code', async () => {
+    const admin = drawbridge.app.embedded?.provider.admin
+    const email = 'factor@example.com'
+    const user = await admin?.createUser({ email, password: account.password })
+    const { secret } = admin?.enrollTotp(user?.id ?? '') ?? { secret: '' }
+    const browser = drawbridge.browser()
+    const login = await browser.visit(drawbridge.authorizeUrl(clientId))
+    const asked = await browser.submit(login, 'password', { ...account, email })
+    expect(asked.html).toContain('Enter the code of your authenticator app')
+    const now = drawbridge.runtime.now()
+    const code = computeTotp(secret, now)
+    const wrong = await browser.submit(asked, 'code', { code: computeTotp(secret, now - 600) })
+    expect(wrong.html).toContain('That code is not right')
+    const { url } = await browser.submit(wrong, 'code', { code })
+    const tokens = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+    const { access_token: token } = (await tokens.json()) as { access_token: string }
+    expect((await drawbridge.callTool(token, 'whoami')).text).toContain(email)
+    expect(admin?.listSessions(user?.id ?? '')).toMatchObject([{ aal: 'aal2' }])
+    expect(drawbridge.logged()).not.toContain(code)
+  })
+
+  it.each<[rule: string, settings: Settings, token: string, text: string | undefined]>([
+    ['a captcha response that the provider takes', { captcha: 'hcaptcha:site' }, 'right', undefined],
+    ['one that it refuses', { captcha: 'hcaptcha:site' }, 'wrong', 'Complete it below'],
+    ['a captcha that is not configured here', {}, 'right', 'not set up completely here'],
+  ])('%s', async (_case, settings, token, text) => {
+    const other = await startDrawbridge(settings)
+    const { client_id: id } = await other.register()
+    other.app.embedded?.provider.admin.setCaptcha({ secret: 'right' })
+    const browser = other.browser()
+    const login = await browser.visit(other.authorizeUrl(id))
+    const { html, url } = await browser.submit(login, 'password', {
+      ...account,
+      'h-captcha-response': token,
+    })
+    if (text === undefined) expect(url.searchParams.has('code')).toBe(true)
+    else expect(html).toContain(text)
+    await other.close()
+  })
+
+  it('MCP auth Localhost-Redirect-URI-Risks: the warning about this computer goes by the address of this request', async () => {
+    const { client_id: id } = await drawbridge.register({
+      redirect_uris: [redirectUri, 'https://quill.example/cb'],
+    })
+    const { html } = await drawbridge.browser().visit(drawbridge.authorizeUrl(id))
+    expect(html).toContain('on this computer')
+    const other = await drawbridge
+      .browser()
+      .visit(drawbridge.authorizeUrl(id, { redirect_uri: 'https://quill.example/cb' }))
+    expect(other.html).not.toContain('on this computer')
+  })
+
+  it('a private-use redirect ends on a page with the way back, not on a dead redirect', async () => {
+    const target = 'cursor://anysphere.cursor-mcp/oauth/callback'
+    const { client_id: id } = await drawbridge.register({ redirect_uris: [target] })
+    const done = await drawbridge.signIn(id, drawbridge.browser(), { redirect_uri: target })
+    expect(done.response?.status).toBe(200)
+    expect(done.html).toContain(`href="${target}?code=`)
+    expect(done.html).toContain('http-equiv="refresh"')
+  })
+})

@@ -1,0 +1,249 @@
+import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Client, ClientUnavailableError } from '../../core/client.ts'
+import { hashSecret } from '../../core/seal.ts'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { start } from '../../../tests/support/server/grant-sample.ts'
+import { publicClient } from '../../../tests/support/server/sign-in-sample.ts'
+import { readClient, readClientCredentials } from './client-authentication.ts'
+
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
+
+const jwtOf = (sub: unknown): string =>
+  ['{"alg":"ES256"}', JSON.stringify({ sub }), ''].map((part) => encodeBase64url(encodeUtf8(part))).join('.')
+
+function credentials(header: string | null, form: Record<string, string>) {
+  return readClientCredentials(header, new URLSearchParams(form))
+}
+
+function code(header: string | null, form: Record<string, string>): unknown {
+  try {
+    credentials(header, form)
+    return 'accepted'
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+}
+
+describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)', () => {
+  it.each<[rule: string, header: string | null, form: Record<string, string>, expected: unknown]>([
+    ['a public client', null, { client_id: 'a' }, { id: 'a', proof: { kind: 'none' } }],
+    [
+      'an empty secret is none',
+      null,
+      { client_id: 'a', client_secret: '' },
+      { id: 'a', proof: { kind: 'none' } },
+    ],
+    [
+      'a secret in the form',
+      null,
+      { client_id: 'a', client_secret: 's' },
+      { id: 'a', proof: { kind: 'secret', secret: 's' } },
+    ],
+    ['a secret by header', basic('a', 's'), {}, { id: 'a', proof: { kind: 'secret', secret: 's' } }],
+    [
+      'the same id in both',
+      basic('a', 's'),
+      { client_id: 'a' },
+      { id: 'a', proof: { kind: 'secret', secret: 's' } },
+    ],
+    ['a header without a secret', basic('a', ''), {}, { id: 'a', proof: { kind: 'none' } }],
+    [
+      'the scheme in any letter case',
+      basic('a', 's').replace('Basic', 'bAsIc'),
+      {},
+      { id: 'a', proof: { kind: 'secret', secret: 's' } },
+    ],
+    [
+      'RFC 6749 2.3.1: a document URL, form-encoded',
+      basic('https://c.example/c', 's'),
+      {},
+      { id: 'https://c.example/c', proof: { kind: 'secret', secret: 's' } },
+    ],
+    [
+      'a secret with a colon that was not encoded',
+      `Basic ${btoa('a:b:c')}`,
+      {},
+      { id: 'a', proof: { kind: 'secret', secret: 'b:c' } },
+    ],
+    [
+      'a plus is a blank',
+      `Basic ${btoa('a:b+c')}`,
+      {},
+      { id: 'a', proof: { kind: 'secret', secret: 'b c' } },
+    ],
+    [
+      'a per cent sign that encodes nothing stays',
+      `Basic ${btoa('a:100%')}`,
+      {},
+      { id: 'a', proof: { kind: 'secret', secret: '100%' } },
+    ],
+    [
+      'an assertion without client_id',
+      null,
+      { client_assertion: jwtOf('a'), client_assertion_type: assertionType },
+      { id: 'a', proof: { kind: 'assertion', assertion: jwtOf('a') } },
+    ],
+    [
+      'an assertion with the same client_id',
+      null,
+      { client_id: 'a', client_assertion: jwtOf('a'), client_assertion_type: assertionType },
+      { id: 'a', proof: { kind: 'assertion', assertion: jwtOf('a') } },
+    ],
+  ])('reads %s', (_rule, header, form, expected) => {
+    expect(credentials(header, form)).toEqual(expected)
+  })
+
+  it.each<[rule: string, header: string | null, form: Record<string, string>]>([
+    ['header and secret', basic('a', 's'), { client_secret: 's' }],
+    [
+      'header and assertion',
+      basic('a', 's'),
+      { client_assertion: jwtOf('a'), client_assertion_type: assertionType },
+    ],
+    [
+      'secret and assertion',
+      null,
+      { client_secret: 's', client_assertion: jwtOf('a'), client_assertion_type: assertionType },
+    ],
+    [
+      'secret and the type of an assertion',
+      null,
+      { client_secret: 's', client_assertion_type: assertionType },
+    ],
+    ['another id in the form than in the header', basic('a', 's'), { client_id: 'b' }],
+    [
+      'RFC 7521 4.2: another id in the form than in the assertion',
+      null,
+      { client_id: 'b', client_assertion: jwtOf('a'), client_assertion_type: assertionType },
+    ],
+    ['an assertion without its type', null, { client_id: 'a', client_assertion: jwtOf('a') }],
+    ['a type without its assertion', null, { client_id: 'a', client_assertion_type: assertionType }],
+  ])('RFC 7521 4.2: MUST NOT use more than one method: invalid_request for %s', (_rule, header, form) => {
+    expect(code(header, form)).toBe('invalid_request')
+  })
+
+  it.each<[rule: string, header: string | null, form: Record<string, string>]>([
+    ['nothing', null, {}],
+    ['an empty client_id', null, { client_id: '' }],
+    ['a secret without an id', null, { client_secret: 's' }],
+    ['another scheme', 'Bearer abc', { client_id: 'a' }],
+    ['an empty header', '', { client_id: 'a' }],
+    ['a header without a value', 'Basic', { client_id: 'a' }],
+    ['a header that is no base64', 'Basic §', { client_id: 'a' }],
+    ['RFC 7617 2: a header without a colon', `Basic ${btoa('a')}`, {}],
+    ['a header without an id', `Basic ${btoa(':s')}`, {}],
+    ['a header that is no UTF-8', `Basic ${Buffer.from([0xff, 0x3a, 0x61]).toString('base64')}`, {}],
+    ['two headers', `${basic('a', 's')}, ${basic('a', 's')}`, {}],
+    [
+      'RFC 7521 4.2: an assertion of another type',
+      null,
+      {
+        client_assertion: jwtOf('a'),
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
+      },
+    ],
+    ['an assertion that is no JWT', null, { client_assertion: 'x', client_assertion_type: assertionType }],
+    [
+      'an assertion without sub, whatever client_id says',
+      null,
+      { client_id: 'a', client_assertion: jwtOf(undefined), client_assertion_type: assertionType },
+    ],
+  ])('invalid_client for %s', (_rule, header, form) => {
+    expect(code(header, form)).toBe('invalid_client')
+  })
+
+  it('OAuth 2.1 2.4.1: property: what a client encodes is what is read, for every id and secret', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 1, unit: 'grapheme' }),
+        fc.string({ minLength: 1, unit: 'grapheme' }),
+        (id, secret) => {
+          const read = credentials(basic(id, secret), {})
+          expect(read).toEqual({ id, proof: { kind: 'secret', secret } })
+        },
+      ),
+    )
+  })
+
+  it('property: a header of any text is read or refused as invalid_client, never anything else', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(['accepted', 'invalid_client']).toContain(code(text, {}))
+        expect(['accepted', 'invalid_client']).toContain(code(`Basic ${btoa(encodeURI(text))}`, {}))
+      }),
+    )
+  })
+})
+
+function read(
+  form: Record<string, string>,
+  findClient: (id: string) => Promise<Client | undefined>,
+): Promise<Client> {
+  const request = new Request('https://mcp.example.com/oauth/token', { method: 'POST' })
+  return readClient(request, new URLSearchParams(form), {
+    clients: { findClient },
+    store: createMemoryStore(),
+    runtime: createFakeRuntime(start),
+    issuer: 'https://mcp.example.com',
+    tokenEndpoint: 'https://mcp.example.com/oauth/token',
+    fetchKeys: () => Promise.reject(new ClientUnavailableError('The keys are out of reach.')),
+  })
+}
+
+describe('readClient', () => {
+  const confidential = publicClient({
+    id: 'c',
+    authMethod: 'client_secret_post',
+    secretHash: hashSecret('s'),
+  })
+
+  it('answers the client that is proven', async () => {
+    await expect(read({ client_id: 'c', client_secret: 's' }, async () => confidential)).resolves.toBe(
+      confidential,
+    )
+    await expect(
+      read({ client_id: 'c', client_secret: 'x' }, async () => confidential),
+    ).rejects.toMatchObject({ code: 'invalid_client', status: 401 })
+  })
+
+  it('looks a client up as one that is connected: an outage at its host must not sign people out', async () => {
+    const purposes: unknown[] = []
+    await read({ client_id: 'mcpc_public' }, async (...given: unknown[]) => {
+      purposes.push(given)
+      return publicClient()
+    })
+    expect(purposes).toEqual([['mcpc_public', 'connected']])
+  })
+
+  it('503 temporarily_unavailable, never invalid_client, when nobody can say', async () => {
+    const unavailable = new ClientUnavailableError('Out of reach.')
+    await expect(
+      read({ client_id: 'https://c.example/c' }, () => Promise.reject(unavailable)),
+    ).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+      status: 503,
+      description: 'Out of reach.',
+    })
+  })
+
+  it('invalid_client when the document says that there is no such client', async () => {
+    const permanent = new ClientUnavailableError('Faulty.', { permanent: true })
+    await expect(
+      read({ client_id: 'https://c.example/c' }, () => Promise.reject(permanent)),
+    ).rejects.toMatchObject({
+      code: 'invalid_client',
+      status: 401,
+    })
+  })
+
+  it('what else goes wrong stays what it is', async () => {
+    const failure = new Error('down')
+    await expect(read({ client_id: 'a' }, () => Promise.reject(failure))).rejects.toBe(failure)
+  })
+})

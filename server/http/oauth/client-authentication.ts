@@ -1,0 +1,108 @@
+import { decodeBase64Lenient, decodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { assertedClientId, assertionType } from '../../core/client-assertion.ts'
+import {
+  authenticateClient,
+  type ClientAuthenticationPorts,
+  type ClientCredentials,
+  type ClientProof,
+} from '../../core/client-authentication.ts'
+import { type Client, ClientUnavailableError } from '../../core/client.ts'
+import { optionalParameter } from './form-parameter.ts'
+
+export type { ClientAuthenticationPorts } from '../../core/client-authentication.ts'
+
+/**
+ * The client that a request to the token endpoint and its siblings comes from, proven by exactly one method: Basic header,
+ * `client_secret` or `client_assertion` in the form, or none at all for a public client (RFC 6749 section 2.3, RFC 7521
+ * section 4.2).
+ *
+ * Throws `invalid_request` when it uses two methods, `invalid_client` (401) when it is unknown or not proven, and
+ * `temporarily_unavailable` (503) when nobody can say right now: that must not make a client throw its tokens away.
+ */
+export async function readClient(
+  request: Request,
+  form: URLSearchParams,
+  ports: ClientAuthenticationPorts,
+): Promise<Client> {
+  const credentials = readClientCredentials(request.headers.get('authorization'), form)
+  try {
+    return await authenticateClient(credentials, ports)
+  } catch (cause) {
+    if (!(cause instanceof ClientUnavailableError)) throw cause
+    const code = cause.permanent ? 'invalid_client' : 'temporarily_unavailable'
+    throw new OAuthError(code, cause.message, { cause })
+  }
+}
+
+/** What the request says about its client. Throws as {@link readClient} does; nothing is looked up yet. */
+export function readClientCredentials(header: string | null, form: URLSearchParams): ClientCredentials {
+  const id = optionalParameter(form, 'client_id')
+  const inForm = readFormProof(form)
+  if (header !== null) {
+    const basic = readBasicCredentials(header)
+    if (inForm.kind !== 'none') {
+      throw new OAuthError('invalid_request', 'The client authenticates twice. Use one method.')
+    }
+    return { id: sameId(basic.id, id), proof: basic.proof }
+  }
+  if (inForm.kind === 'assertion') {
+    const subject = assertedClientId(inForm.assertion)
+    if (subject === undefined) {
+      throw new OAuthError('invalid_client', 'The client assertion is no signed JWT with a sub.')
+    }
+    return { id: sameId(subject, id), proof: inForm }
+  }
+  if (id === undefined) throw new OAuthError('invalid_client', 'client_id is missing.')
+  return { id, proof: inForm }
+}
+
+function sameId(proven: string, given: string | undefined): string {
+  if (given !== undefined && given !== proven) {
+    throw new OAuthError('invalid_request', 'client_id is not the one that the client authenticates as.')
+  }
+  return proven
+}
+
+function readFormProof(form: URLSearchParams): ClientProof {
+  const secret = optionalParameter(form, 'client_secret')
+  const assertion = optionalParameter(form, 'client_assertion')
+  const type = optionalParameter(form, 'client_assertion_type')
+  if (assertion === undefined && type === undefined) {
+    return secret === undefined ? { kind: 'none' } : { kind: 'secret', secret }
+  }
+  if (secret !== undefined) {
+    throw new OAuthError('invalid_request', 'The client authenticates twice. Use one method.')
+  }
+  if (assertion === undefined || type === undefined) {
+    throw new OAuthError('invalid_request', 'client_assertion and client_assertion_type belong together.')
+  }
+  if (type !== assertionType) {
+    throw new OAuthError('invalid_client', `client_assertion_type must be ${assertionType}.`)
+  }
+  return { kind: 'assertion', assertion }
+}
+
+function readBasicCredentials(header: string): ClientCredentials {
+  const encoded = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)?.[1]
+  const bytes = encoded === undefined ? undefined : decodeBase64Lenient(encoded)
+  const text = bytes && decodeUtf8(bytes)
+  const colon = text?.indexOf(':') ?? -1
+  if (text === undefined || colon < 1) {
+    throw new OAuthError('invalid_client', 'The Authorization header is not a valid Basic one.')
+  }
+  // RFC 6749 section 2.3.1: both halves are form-encoded before they are joined.
+  const secret = formDecode(text.slice(colon + 1))
+  return {
+    id: formDecode(text.slice(0, colon)),
+    proof: secret === '' ? { kind: 'none' } : { kind: 'secret', secret },
+  }
+}
+
+function formDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,45 @@
+import type { AttemptStore } from '../../core/attempt.ts'
+import { countWithin, limitsOf } from '../../core/attempt-limit.ts'
+import { isInUse } from '../../core/client-life.ts'
+import { deviceGrantType } from '../../core/client.ts'
+import { type DeviceAuthorizationPorts, startDeviceAuthorization } from '../../core/device-authorization.ts'
+import { requireGrantType } from '../../core/grant-type.ts'
+import { deviceStarts } from '../../core/limit-table.ts'
+import { json } from '../response.ts'
+import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
+import { everyone } from '../middleware/cors.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { optionalParameter } from './form-parameter.ts'
+import { tooManyRequests } from './retry-later.ts'
+
+/** What the device authorization endpoint needs. */
+export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {
+  attempts: AttemptStore
+}
+
+/** `POST /oauth/device_authorization` (RFC 8628 section 3.1). A page may start it, as it may ask for tokens. */
+export function createDeviceAuthorizationEndpoint(
+  basePath: string,
+  ports: DeviceAuthorizationEndpointPorts,
+): Endpoint {
+  const path = `${basePath}/oauth/device_authorization`
+  return createClientEndpoint(path, everyone, ports, async (client, form, context) => {
+    requireGrantType(client, deviceGrantType)
+    const { address } = context
+    const limits = limitsOf(deviceStarts, { address, known: isInUse(client) })
+    const { waitSeconds } = await countWithin(limits, { store: ports.attempts, runtime: ports.runtime })
+    if (waitSeconds > 0) {
+      context.report('device_limit_reached', { client_id: client.id })
+      return tooManyRequests('Too many devices were started. Wait as long as Retry-After says.', waitSeconds)
+    }
+    const request = {
+      client,
+      scope: optionalParameter(form, 'scope'),
+      resources: form.getAll('resource'),
+      address,
+    }
+    const response = await startDeviceAuthorization(request, ports)
+    context.report('device_authorization_started', { client_id: client.id })
+    return json(response, 200, { pragma: 'no-cache' })
+  })
+}

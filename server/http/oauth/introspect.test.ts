@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  account,
+  baseUrl,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+
+const secret = 'a secret of the notes API'
+
+let folder: string
+let drawbridge: DrawbridgeFixture
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'drawbridge-introspect-'))
+  const clients = join(folder, 'clients.json')
+  const api = {
+    client_id: 'notes-api',
+    client_secret: secret,
+    redirect_uris: ['https://api.example/callback'],
+    token_endpoint_auth_method: 'client_secret_basic',
+  }
+  const entries = [
+    { ...api, introspects: true },
+    { ...api, client_id: 'other-api' },
+  ]
+  await writeFile(clients, JSON.stringify(entries))
+  drawbridge = await startDrawbridge({ clients })
+})
+afterAll(async () => {
+  await drawbridge.close()
+  await rm(folder, { recursive: true })
+})
+
+async function introspect(clientId: string, token: string): Promise<unknown> {
+  const basic = Buffer.from(`${clientId}:${encodeURIComponent(secret)}`).toString('base64')
+  const response = await drawbridge.postForm(
+    '/oauth/introspect',
+    { token },
+    { authorization: `Basic ${basic}` },
+  )
+  expect(response.status).toBe(200)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  expect(response.headers.get('access-control-allow-origin')).toBeNull()
+  return response.json()
+}
+
+describe('POST /oauth/introspect (RFC 7662)', () => {
+  it('RFC 7662 2.2: tells a resource server of the operator about every token, and others nothing', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    expect(await introspect('notes-api', tokens.access_token)).toEqual({
+      active: true,
+      scope: 'mcp',
+      client_id: clientId,
+      username: account.email,
+      token_type: 'Bearer',
+      exp: drawbridge.runtime.now() + 3600,
+      iat: drawbridge.runtime.now(),
+      sub: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      aud: `${baseUrl}/mcp`,
+      iss: baseUrl,
+    })
+    expect(await introspect('notes-api', tokens.refresh_token)).toMatchObject({ active: true })
+    expect(await introspect('other-api', tokens.access_token)).toEqual({ active: false })
+  })
+
+  it('says at once that a token was revoked', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    await drawbridge.postForm('/oauth/revoke', { client_id: clientId, token: tokens.refresh_token })
+    expect(await introspect('notes-api', tokens.access_token)).toEqual({ active: false })
+    expect(await introspect('notes-api', tokens.refresh_token)).toEqual({ active: false })
+  })
+})

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  baseUrl,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+
+const authorizationServerPaths = [
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/oauth-authorization-server/mcp',
+  '/mcp/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+  '/.well-known/openid-configuration/mcp',
+  '/mcp/.well-known/openid-configuration',
+]
+const methods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']
+const algorithms = ['ES256', 'EdDSA', 'PS256', 'RS256']
+const protectedResourcePaths = [
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+  '/mcp/.well-known/oauth-protected-resource',
+]
+
+describe('discovery at the root', () => {
+  let drawbridge: DrawbridgeFixture
+  beforeAll(async () => {
+    drawbridge = await startDrawbridge()
+  })
+  afterAll(() => drawbridge.close())
+
+  it.each(authorizationServerPaths)(
+    'MCP auth Overview, MCP auth Authorization-Code-Protection, RFC 9700 2.6, RFC 9728 4, RFC 8414 2, RFC 8414 3.2, RFC 8628 4: %s is the one authorization server document',
+    async (path) => {
+      const response = await drawbridge.fetch(path)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe('application/json')
+      expect(await response.json()).toEqual({
+        issuer: baseUrl,
+        authorization_endpoint: `${baseUrl}/oauth/authorize`,
+        token_endpoint: `${baseUrl}/oauth/token`,
+        registration_endpoint: `${baseUrl}/oauth/register`,
+        revocation_endpoint: `${baseUrl}/oauth/revoke`,
+        introspection_endpoint: `${baseUrl}/oauth/introspect`,
+        device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+        scopes_supported: ['mcp', 'offline_access'],
+        response_types_supported: ['code'],
+        response_modes_supported: ['query'],
+        grant_types_supported: [
+          'authorization_code',
+          'refresh_token',
+          'urn:ietf:params:oauth:grant-type:device_code',
+        ],
+        token_endpoint_auth_methods_supported: methods,
+        token_endpoint_auth_signing_alg_values_supported: algorithms,
+        revocation_endpoint_auth_methods_supported: methods,
+        revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+        introspection_endpoint_auth_methods_supported: methods.slice(1),
+        introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+        code_challenge_methods_supported: ['S256'],
+        prompt_values_supported: ['login', 'consent', 'select_account'],
+        authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: true,
+        protected_resources: [`${baseUrl}/mcp`],
+      })
+    },
+  )
+
+  it.each(protectedResourcePaths)(
+    'MCP auth Authorization-Server-Location, MCP auth Protected-Resource-Metadata, MCP auth Canonical-Server-URI, RFC 9728 2: %s is the one resource document, without offline_access',
+    async (path) => {
+      const response = await drawbridge.fetch(path)
+      expect(response.status).toBe(200)
+      expect(await response.json()).toEqual({
+        resource: `${baseUrl}/mcp`,
+        authorization_servers: [baseUrl],
+        scopes_supported: ['mcp'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'localhost:8788',
+      })
+    },
+  )
+
+  it.each(['/.well-known/nothing', '/.well-known/oauth-protected-resource/other', '/.well-known/'])(
+    'an unknown well-known path is 404 with JSON: %s',
+    async (path) => {
+      const response = await drawbridge.fetch(path)
+      expect(response.status).toBe(404)
+      expect(await response.json()).toMatchObject({ error: 'not_found' })
+    },
+  )
+
+  it('every page may read the documents: CORS without credentials, preflight included', async () => {
+    const origin = 'https://inspector.example'
+    const get = await drawbridge.fetch('/.well-known/oauth-authorization-server', { headers: { origin } })
+    expect(get.headers.get('access-control-allow-origin')).toBe('*')
+    expect(get.headers.get('access-control-allow-credentials')).toBeNull()
+    const options = await drawbridge.fetch('/oauth/token', {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
+    })
+    expect(options.status).toBe(204)
+    expect(options.headers.get('access-control-allow-methods')).toContain('POST')
+  })
+
+  it('RFC 9110 13.1.2: an unchanged document is not sent again', async () => {
+    const path = '/.well-known/oauth-authorization-server'
+    const first = await drawbridge.fetch(path)
+    const etag = first.headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}"$/)
+    for (const header of [etag, `W/${etag}`, `"other", ${etag}`]) {
+      const again = await drawbridge.fetch(path, { headers: { 'if-none-match': header } })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+      expect(again.headers.get('etag')).toBe(etag)
+      expect(again.headers.get('cache-control')).toBe('public, max-age=300')
+      expect(again.headers.get('access-control-allow-origin')).toBe('*')
+    }
+    const changed = await drawbridge.fetch(path, { headers: { 'if-none-match': '"other"' } })
+    expect(changed.status).toBe(200)
+  })
+
+  it('HEAD answers as GET, without a body', async () => {
+    const response = await drawbridge.fetch('/.well-known/oauth-authorization-server', { method: 'HEAD' })
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe('')
+  })
+
+  it('RFC 9700 4.13: the issuer is configuration: Host and forwarding headers do not change it', async () => {
+    const response = await drawbridge.fetch('/.well-known/oauth-authorization-server', {
+      headers: { host: '127.0.0.1:8787', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' },
+    })
+    expect(await response.json()).toMatchObject({ issuer: baseUrl })
+  })
+})
+
+describe('discovery of what is switched off', () => {
+  it('RFC 8414 2: names no registration and no client documents', async () => {
+    const drawbridge = await startDrawbridge({ registration: 'off', clientDocuments: 'off' })
+    const response = await drawbridge.fetch('/.well-known/oauth-authorization-server')
+    const document = (await response.json()) as Record<string, unknown>
+    expect(document).not.toHaveProperty('registration_endpoint')
+    expect(document['client_id_metadata_document_supported']).toBe(false)
+    await drawbridge.close()
+  })
+})
+
+describe('MCP auth Authorization-Server-Metadata, RFC 8414 3.1: discovery of a base URL with a path', () => {
+  it.each([
+    ['/.well-known/oauth-authorization-server/door', 'issuer'],
+    ['/.well-known/oauth-authorization-server/door/mcp', 'issuer'],
+    ['/door/.well-known/openid-configuration', 'issuer'],
+    ['/.well-known/oauth-protected-resource/door/mcp', 'resource'],
+    ['/door/.well-known/oauth-protected-resource', 'resource'],
+  ])('%s', async (path, member) => {
+    const drawbridge = await startDrawbridge({ baseUrl: `${baseUrl}/door` })
+    const response = await drawbridge.app.fetch(new Request(`${baseUrl}${path}`))
+    const document = (await response.json()) as Record<string, unknown>
+    expect(document[member]).toBe(member === 'issuer' ? `${baseUrl}/door` : `${baseUrl}/door/mcp`)
+    const challenge = await drawbridge.fetch('/mcp', { method: 'POST' })
+    expect(challenge.headers.get('www-authenticate')).toContain(
+      `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/door/mcp"`,
+    )
+    await drawbridge.close()
+  })
+})

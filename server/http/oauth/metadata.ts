@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import type {
+  AuthorizationServerMetadata,
+  ProtectedResourceMetadata,
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
+import { assertionAlgorithms } from '../../core/client-assertion.ts'
+import { clientAuthMethods, grantTypes } from '../../core/client.ts'
+import type { ScopeCatalogue } from '../../core/scope.ts'
+import { everyone } from '../middleware/cors.ts'
+import type { Endpoint } from '../endpoint.ts'
+
+/** URLs that metadata, challenges and tokens share. Each is built once, so that they are the same string everywhere. */
+export interface PublicUrls {
+  /** Base URL without trailing slash: the issuer. */
+  issuer: string
+  /** Path of the base URL, without trailing slash; empty at the root. */
+  basePath: string
+  tokenEndpoint: string
+  resource: string
+  resourceMetadata: string
+}
+
+/** The {@link PublicUrls} of a base URL. */
+export function publicUrls(baseUrl: string): PublicUrls {
+  const issuer = baseUrl.replace(/\/+$/, '')
+  const { origin, pathname } = new URL(issuer)
+  const basePath = pathname.replace(/\/+$/, '')
+  return {
+    issuer,
+    basePath,
+    tokenEndpoint: `${issuer}/oauth/token`,
+    resource: `${issuer}/mcp`,
+    // Path-inserted form (RFC 9728 section 3.1).
+    resourceMetadata: `${origin}/.well-known/oauth-protected-resource${basePath}/mcp`,
+  }
+}
+
+/** What the documents say about this very server. */
+export interface MetadataOptions {
+  scopes: ScopeCatalogue
+  resourceName: string
+  /** Whether clients may register themselves. */
+  registration: boolean
+  /** Whether a client id may be the URL of a metadata document. */
+  clientDocuments: boolean
+}
+
+/** Both discovery documents under every path that clients in the field ask for; any other well-known path is 404. */
+export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptions): Endpoint[] {
+  const { scopes } = options
+  const protectedResource: ProtectedResourceMetadata = {
+    resource: urls.resource,
+    authorization_servers: [urls.issuer],
+    scopes_supported: [...scopes.resource],
+    bearer_methods_supported: ['header'],
+    resource_name: options.resourceName,
+  }
+  const authorizationServer = authorizationServerMetadata(urls, options)
+  return [
+    ...['oauth-authorization-server', 'openid-configuration'].flatMap((name) =>
+      documentEndpoints(name, urls.basePath, authorizationServer),
+    ),
+    ...documentEndpoints('oauth-protected-resource', urls.basePath, protectedResource),
+  ]
+}
+
+/** RFC 8414 section 2. Clients of documents are found only where `none` is a method, too. */
+function authorizationServerMetadata(
+  urls: PublicUrls,
+  { scopes, registration, clientDocuments }: MetadataOptions,
+): AuthorizationServerMetadata {
+  const endpoint = (name: string): string => `${urls.issuer}/oauth/${name}`
+  const algorithms = [...assertionAlgorithms]
+  return {
+    issuer: urls.issuer,
+    authorization_endpoint: endpoint('authorize'),
+    token_endpoint: urls.tokenEndpoint,
+    ...(registration && { registration_endpoint: endpoint('register') }),
+    revocation_endpoint: endpoint('revoke'),
+    introspection_endpoint: endpoint('introspect'),
+    device_authorization_endpoint: endpoint('device_authorization'),
+    scopes_supported: [...scopes.authorizationServer],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: [...grantTypes],
+    token_endpoint_auth_methods_supported: [...clientAuthMethods],
+    token_endpoint_auth_signing_alg_values_supported: algorithms,
+    revocation_endpoint_auth_methods_supported: [...clientAuthMethods],
+    revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+    introspection_endpoint_auth_methods_supported: clientAuthMethods.filter((method) => method !== 'none'),
+    introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+    code_challenge_methods_supported: ['S256'],
+    prompt_values_supported: ['login', 'consent', 'select_account'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: clientDocuments,
+    protected_resources: [urls.resource],
+  }
+}
+
+function documentEndpoints(name: string, basePath: string, document: object): Endpoint[] {
+  const body = JSON.stringify(document)
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+  const headers = {
+    'content-type': 'application/json',
+    'cache-control': 'public, max-age=300',
+    etag,
+  }
+  const get = (request: Request): Response =>
+    isUnchanged(request.headers.get('if-none-match'), etag)
+      ? new Response(null, { status: 304, headers })
+      : new Response(body, { headers })
+  const paths = new Set([
+    `/.well-known/${name}${basePath}`,
+    `/.well-known/${name}${basePath}/mcp`,
+    `${basePath}/.well-known/${name}`,
+    `${basePath}/.well-known/${name}/mcp`,
+    `${basePath}/mcp/.well-known/${name}`,
+  ])
+  return [...paths].map((path) => ({ path, methods: { GET: get }, cors: everyone }))
+}
+
+/** Whether one of the tags of If-None-Match is ours, also after a proxy has compressed it into a weak one (RFC 9110 section 13.1.2). */
+function isUnchanged(header: string | null, etag: string): boolean {
+  return header !== null && header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}

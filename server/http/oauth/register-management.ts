@@ -1,0 +1,105 @@
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
+import { removeClientWithGrants } from '../../core/client-removal.ts'
+import {
+  clientInformation,
+  type RegistrationPolicy,
+  type RegistrationRuntime,
+  updateClient,
+} from '../../core/client-registration.ts'
+import type { Client, ClientFinder, ClientStore } from '../../core/client.ts'
+import type { GrantStore } from '../../core/grant.ts'
+import { hashSecret } from '../../core/seal.ts'
+import { json } from '../response.ts'
+import { readJson } from '../middleware/body.ts'
+import { everyone } from '../middleware/cors.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { managementPath } from './register.ts'
+
+/** What managing registrations needs. */
+export interface RegisterManagementPorts {
+  clients: ClientFinder
+  store: Pick<ClientStore, 'replaceClient' | 'removeClient'> & Pick<GrantStore, 'endGrants'>
+  runtime: RegistrationRuntime
+  policy: RegistrationPolicy
+  issuer: string
+}
+
+/** A registration and the token that was presented for it, which is the only place where the server sees it again. */
+interface Managed {
+  client: Client
+  token: string
+}
+
+/**
+ * `/oauth/register/{id}` (RFC 7592 section 2): GET reads a registration, PUT replaces all of it, DELETE removes it with
+ * everything people allowed to it. The registration access token goes with it and is never changed.
+ *
+ * Without that token the answer is 401, whether there is such a client or not. The secret of a client is not shown again:
+ * only its hash is kept.
+ */
+export function createRegisterManagementEndpoint(basePath: string, ports: RegisterManagementPorts): Endpoint {
+  const answer = ({ client, token }: Managed, response: object = {}): Response =>
+    json(
+      {
+        ...clientInformation(client, ports.policy.scope),
+        ...response,
+        registration_client_uri: `${ports.issuer}/oauth/register/${client.id}`,
+        registration_access_token: token,
+      },
+      200,
+      { pragma: 'no-cache' },
+    )
+  return {
+    path: managementPath(basePath),
+    prefix: true,
+    cors: everyone,
+    methods: {
+      async GET(request) {
+        const managed = await findManaged(request, ports)
+        return managed ? answer(managed) : unauthorized()
+      },
+      async PUT(request, context) {
+        const managed = await findManaged(request, ports)
+        if (!managed) return unauthorized()
+        const metadata = await readJson(request)
+        const { client, response } = updateClient(managed.client, metadata, ports.policy, ports.runtime)
+        // It may have been removed meanwhile, and must not come back.
+        if (!(await ports.store.replaceClient(client))) return unauthorized()
+        context.report('client_updated', { client_id: client.id })
+        return answer({ client, token: managed.token }, response)
+      },
+      async DELETE(request, context) {
+        const managed = await findManaged(request, ports)
+        if (!managed) return unauthorized()
+        const { grantsEnded } = await removeClientWithGrants(managed.client.id, ports)
+        context.report('client_removed', { client_id: managed.client.id, grants_ended: grantsEnded })
+        return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } })
+      },
+    },
+  }
+}
+
+async function findManaged(
+  request: Request,
+  { clients }: RegisterManagementPorts,
+): Promise<Managed | undefined> {
+  const token = /^Bearer +([\x21-\x7E]{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+  if (token === undefined) return undefined
+  const id = new URL(request.url).pathname.split('/').at(-1) ?? ''
+  // As everybody else finds it: what the operator configured under the id is not managed by who once registered it.
+  const client = await clients.findClient(id)
+  if (client?.kind !== 'registered' || client.managementHash === undefined) return undefined
+  return constantTimeEqual(hashSecret(token), client.managementHash) ? { client, token } : undefined
+}
+
+/** RFC 7592 section 2.1 and RFC 6750 section 3.1: one answer for a wrong token and for a client that does not exist. */
+function unauthorized(): Response {
+  return json(
+    {
+      error: 'invalid_token',
+      error_description: 'Send the registration access token of this client as Bearer. Or register anew.',
+    },
+    401,
+    { 'www-authenticate': 'Bearer error="invalid_token"' },
+  )
+}

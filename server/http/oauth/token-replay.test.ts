@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  account,
+  type DrawbridgeFixture,
+  startDrawbridge,
+  type Tokens,
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+
+const owner = '192.0.2.1'
+const thief = '198.51.100.7'
+
+let drawbridge: DrawbridgeFixture
+beforeEach(async () => {
+  drawbridge = await startDrawbridge()
+})
+afterEach(() => drawbridge.close())
+
+/** Presents a refresh token from an address. */
+function refreshFrom(address: string, clientId: string, refreshToken: string): Promise<Response> {
+  return drawbridge.app.fetch(
+    new Request('http://localhost:8787/oauth/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        client_id: clientId,
+        refresh_token: refreshToken,
+      }).toString(),
+    }),
+    { address },
+  )
+}
+
+async function tokensOf(response: Response): Promise<Tokens> {
+  expect(response.status).toBe(200)
+  return (await response.json()) as Tokens
+}
+
+/** Calls `/mcp` once. */
+const use = async (accessToken: string): Promise<number> => {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  return (await drawbridge.mcp(message, { authorization: `Bearer ${accessToken}` })).status
+}
+
+const events = (name: string): Record<string, unknown>[] =>
+  drawbridge
+    .logged()
+    .split('\n')
+    .filter((line) => line.includes(`"event":"${name}"`))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+describe('a used refresh token', () => {
+  it('RFC 9700 4.14.2: its successor in use at /mcp, it is good for ten seconds more', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    const next = await tokensOf(await refreshFrom(owner, clientId, tokens.refresh_token))
+    expect(await use(next.access_token)).toBe(200)
+    drawbridge.runtime.advance(10)
+    expect(await tokensOf(await refreshFrom(owner, clientId, tokens.refresh_token))).toMatchObject({
+      refresh_token: next.refresh_token,
+    })
+    drawbridge.runtime.advance(1)
+    expect((await refreshFrom(thief, clientId, tokens.refresh_token)).status).toBe(400)
+    expect(await use(next.access_token)).toBe(401)
+    expect(events('grant_ended')).toMatchObject([{ reason: 'refresh_token_reuse' }])
+  })
+
+  it('RFC 9700 4.14.2: a thief who keeps pace with its owner is noticed within ten seconds of the next use', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    let stolen = tokens.refresh_token
+    let own = tokens.refresh_token
+    for (let round = 0; round < 3; round += 1) {
+      own = (await tokensOf(await refreshFrom(owner, clientId, own))).refresh_token
+      stolen = (await tokensOf(await refreshFrom(thief, clientId, stolen))).refresh_token
+    }
+    await tokensOf(await refreshFrom(owner, clientId, own))
+    drawbridge.runtime.advance(60)
+    // Nobody used what the last refresh brought: the answer may have been lost.
+    const current = await tokensOf(await refreshFrom(thief, clientId, stolen))
+    expect(await use(current.access_token)).toBe(200)
+    drawbridge.runtime.advance(11)
+    expect((await refreshFrom(thief, clientId, stolen)).status).toBe(400)
+  })
+
+  it('a lost answer is given again for 120 seconds, whatever the old access token is used for meanwhile', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    await tokensOf(await refreshFrom(owner, clientId, tokens.refresh_token))
+    expect(await use(tokens.access_token)).toBe(200)
+    drawbridge.runtime.advance(120)
+    expect((await refreshFrom(owner, clientId, tokens.refresh_token)).status).toBe(200)
+  })
+
+  it('the first use of an access token is written once, and never of one that no refresh brought', async () => {
+    const written: string[] = []
+    const { store } = drawbridge.app
+    const recordFirstUse = store.recordFirstUse.bind(store)
+    store.recordFirstUse = (hash, now) => {
+      written.push(hash)
+      return recordFirstUse(hash, now)
+    }
+    const { clientId, tokens } = await drawbridge.connect()
+    await use(tokens.access_token)
+    expect(written).toEqual([])
+    const next = await tokensOf(await refreshFrom(owner, clientId, tokens.refresh_token))
+    for (let call = 0; call < 3; call += 1) await use(next.access_token)
+    expect(written).toHaveLength(1)
+    const late = await tokensOf(await refreshFrom(owner, clientId, next.refresh_token))
+    drawbridge.runtime.advance(121)
+    expect(await use(late.access_token)).toBe(200)
+    expect(written).toHaveLength(1)
+  })
+
+  it('every replay is in the log with both addresses, without a token', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    await refreshFrom(owner, clientId, tokens.refresh_token)
+    expect(events('refresh_token_replayed')).toEqual([])
+    await refreshFrom(owner, clientId, tokens.refresh_token)
+    await refreshFrom(thief, clientId, tokens.refresh_token)
+    const replay = { audit: true, client_id: clientId, first_address: owner }
+    expect(events('refresh_token_replayed')).toMatchObject([
+      { ...replay, address: owner, source: 'same_address' },
+      { ...replay, address: thief, source: 'other_address' },
+    ])
+    expect(JSON.stringify(events('refresh_token_replayed'))).not.toMatch(/mcp[ar]_/)
+  })
+
+  it('is shown to its owner, with a warning when it came from two addresses', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    await refreshFrom(owner, clientId, tokens.refresh_token)
+    await refreshFrom(owner, clientId, tokens.refresh_token)
+    const browser = drawbridge.browser()
+    const page = await browser.visit('http://localhost:8787/account/connections')
+    const list = await browser.submit(page, 'password', account)
+    expect(list.html).toContain('Same key sent again')
+    expect(list.html).not.toContain('Used from two addresses')
+    await refreshFrom(thief, clientId, tokens.refresh_token)
+    const warned = await browser.visit('http://localhost:8787/account/connections')
+    for (const text of ['Used from two addresses', owner, thief, '2 times']) {
+      expect(warned.html).toContain(text)
+    }
+  })
+})
+
+describe('refreshing in a loop', () => {
+  it('is answered 429 with Retry-After beyond 20 at once; the tokens stay good', async () => {
+    const { clientId, tokens } = await drawbridge.connect()
+    let last = tokens
+    for (let count = 0; count < 20; count += 1) {
+      last = await tokensOf(await drawbridge.refresh(clientId, last.refresh_token))
+    }
+    const refused = await drawbridge.refresh(clientId, last.refresh_token)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('10')
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*')
+    expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(await use(last.access_token)).toBe(200)
+    drawbridge.runtime.advance(10)
+    expect((await drawbridge.refresh(clientId, last.refresh_token)).status).toBe(200)
+  })
+
+  it('short access tokens are renewed as often as they end, by several processes', async () => {
+    const short = await startDrawbridge({ accessTokenTtl: '1s' })
+    const { clientId, tokens } = await short.connect()
+    let token = tokens.refresh_token
+    for (let second = 0; second < 120; second += 1) {
+      for (const _process of [1, 2, 3]) {
+        token = (await tokensOf(await short.refresh(clientId, token))).refresh_token
+      }
+      short.runtime.advance(1)
+    }
+    await short.close()
+  })
+})

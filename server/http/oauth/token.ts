@@ -1,0 +1,137 @@
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { isSameSource } from '../../core/address-block.ts'
+import { redeemAuthorizationCode } from '../../core/authorization-code.ts'
+import { type Client, deviceGrantType, type GrantType, grantTypes } from '../../core/client.ts'
+import type { KeepClient } from '../../core/client-life.ts'
+import { type DevicePorts, redeemDeviceCode } from '../../core/device-authorization.ts'
+import { requireGrantType } from '../../core/grant-type.ts'
+import type { Grant } from '../../core/grant.ts'
+import type { GrantUses } from '../../core/grant-use.ts'
+import { type RefreshedTokens, type RefreshPace, rotateRefreshToken } from '../../core/refresh-token.ts'
+import type { SessionKeeper } from '../../core/session-keeper.ts'
+import { json } from '../response.ts'
+import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
+import { everyone } from '../middleware/cors.ts'
+import type { Endpoint, RequestContext } from '../endpoint.ts'
+import { optionalParameter, requiredParameter } from './form-parameter.ts'
+
+/** What the token endpoint needs. */
+export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
+  pace: RefreshPace
+  keeper: Pick<SessionKeeper, 'keep'>
+  grantUse: Pick<GrantUses, 'note'>
+  keepClient: KeepClient
+}
+
+/** `POST /oauth/token` (RFC 6749 section 3.2) for every {@link GrantType}. */
+export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoint {
+  return createClientEndpoint(`${basePath}/oauth/token`, everyone, ports, async (client, form, context) => {
+    const grantType = readGrantType(form)
+    const { grant, response, replayOf } = await redemptions[grantType](client, form, context, ports)
+    await keepClient(client, grant, context, ports)
+    if (grantType !== 'refresh_token' && (await isRemoved(client, ports))) await endAtOnce(grant, ports)
+    if (grantType === deviceGrantType) await requireLiveSession(grant, ports)
+    ports.grantUse.note(grant.id, context.address)
+    context.report('token_issued', { client_id: client.id, grant_type: grantType, grant_id: grant.id })
+    if (replayOf) {
+      const { address: firstAddress } = replayOf
+      const source = replaySource(firstAddress, context.address)
+      context.report('refresh_token_replayed', {
+        client_id: client.id,
+        grant_id: grant.id,
+        first_address: firstAddress,
+        source,
+      })
+    }
+    return json(response, 200, { pragma: 'no-cache' })
+  })
+}
+
+/** Whether the client was removed since it authenticated: whoever did that did not see the grant, and has not ended it. */
+function isRemoved({ id }: Client, { authentication }: TokenPorts): Promise<boolean> {
+  return authentication.clients.findClient(id, 'connected').then(
+    (client) => client === undefined,
+    () => false,
+  )
+}
+
+async function endAtOnce(grant: Grant, { store, runtime, reportGrantEnd }: TokenPorts): Promise<never> {
+  await store.endGrant(grant.id, 'client_removed', runtime.now())
+  reportGrantEnd(grant, 'client_removed')
+  throw new OAuthError('invalid_client', 'This client was removed. Register it again.')
+}
+
+/**
+ * Between approval and fetching a person may have signed out everywhere. While nobody can say, the session lives: `/mcp` will see.
+ */
+async function requireLiveSession({ id }: Grant, { store, keeper }: TokenPorts): Promise<void> {
+  const session = await store.findProviderSession(id)
+  const kept = session && (await keeper.keep(session))
+  if (!kept || kept.kind === 'ended') {
+    throw new OAuthError('expired_token', 'The sign-in behind this approval has ended. Start again.')
+  }
+}
+
+/** Whether two requests seem to come from one place; for the log, where a race looks otherwise than a thief. */
+function replaySource(first: string | undefined, again: string | undefined): string {
+  if (first === undefined || again === undefined) return 'unknown_address'
+  return isSameSource(first, again) ? 'same_address' : 'other_address'
+}
+
+/** The tokens are issued by now, and the code is used up: they must get to the client whatever happens to its record. */
+async function keepClient(
+  client: Client,
+  grant: Grant,
+  context: RequestContext,
+  ports: TokenPorts,
+): Promise<void> {
+  try {
+    await ports.keepClient(client, grant.expiresAt)
+  } catch (error) {
+    context.report('client_not_kept', { client_id: client.id, error })
+  }
+}
+
+function readGrantType(form: URLSearchParams): GrantType {
+  const asked = requiredParameter(form, 'grant_type')
+  const grantType = grantTypes.find((known) => known === asked)
+  if (grantType) return grantType
+  throw new OAuthError('unsupported_grant_type', `grant_type must be one of ${grantTypes.join(', ')}.`)
+}
+
+type Redemption = (
+  client: Client,
+  form: URLSearchParams,
+  context: RequestContext,
+  ports: TokenPorts,
+) => Promise<RefreshedTokens>
+
+const redemptions: Readonly<Record<GrantType, Redemption>> = {
+  async authorization_code(client, form, _context, ports) {
+    requireGrantType(client, 'authorization_code')
+    const request = {
+      client,
+      code: requiredParameter(form, 'code'),
+      codeVerifier: optionalParameter(form, 'code_verifier'),
+      redirectUri: optionalParameter(form, 'redirect_uri'),
+      resources: form.getAll('resource'),
+    }
+    return redeemAuthorizationCode(request, ports)
+  },
+  // Whether the client may refresh is for the token to say: it was issued to the client or not.
+  async refresh_token(client, form, { address }, ports) {
+    const request = {
+      client,
+      refreshToken: requiredParameter(form, 'refresh_token'),
+      scope: optionalParameter(form, 'scope'),
+      resources: form.getAll('resource'),
+      address,
+    }
+    return rotateRefreshToken(request, ports)
+  },
+  async [deviceGrantType](client, form, _context, ports) {
+    requireGrantType(client, deviceGrantType)
+    const deviceCode = requiredParameter(form, 'device_code')
+    return redeemDeviceCode({ client, deviceCode, resources: form.getAll('resource') }, ports)
+  },
+}
