@@ -32,7 +32,7 @@ describe('the dependency directions are enforced', () => {
   }
 
   it.each<[path: string, imported: string]>([
-    ['shared/x.ts', '../server/core/grant.ts'],
+    ['shared/x.ts', '../server/core/session/grant.ts'],
     ['shared/x.ts', 'node:fs'],
     ['server/core/x.ts', '../http/answer.ts'],
     ['server/core/x.ts', '../config/version.ts'],
