@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { tokenKey } from '../server/core/token-issue.ts'
+import { tokenKey } from '../server/core/tokens/token-issue.ts'
 import { openSqliteStore } from '../server/store/sqlite/sqlite.ts'
 import {
   addGrant,
@@ -10,7 +10,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../tests/support/server/grant-sample.ts'
+} from '../tests/support/server/core/grant-sample.ts'
 import { filledRefreshToken, fillStore } from './store-fill.ts'
 
 const count = 50

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { createHash } from 'node:crypto'
 import { hashSecret } from '../server/core/seal.ts'
-import { tokenKey } from '../server/core/token-issue.ts'
+import { tokenKey } from '../server/core/tokens/token-issue.ts'
 
 /** The refresh token of grant `number` of a filled store; `number` counts from zero. */
 export function filledRefreshToken(number: number): string {

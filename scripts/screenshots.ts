@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
 import { type App, createApp } from '../server/app.ts'
 import { createConfig } from '../server/config/config.ts'
-import type { Captcha } from '../server/core/session-provider.ts'
+import type { Captcha } from '../server/core/session/session-provider.ts'
 import { listen } from '../server/http/listener/listener.ts'
 import { captchaSamples } from '../tests/support/pages/view-sample.ts'
 import { standInForCaptcha } from '../tests/support/pages/stand-in-captcha.ts'
@@ -19,9 +19,9 @@ import {
   grantSample,
   rotationTerms,
   successorSample,
-} from '../tests/support/server/grant-sample.ts'
+} from '../tests/support/server/core/grant-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../tests/support/server/login-fixture.ts'
-import { providerSample, publicClient, signedIn } from '../tests/support/server/sign-in-sample.ts'
+import { providerSample, publicClient, signedIn } from '../tests/support/server/core/sign-in-sample.ts'
 
 const appearances = [
   { name: 'light', width: 1280, height: 860, colorScheme: 'light' },

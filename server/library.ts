@@ -7,11 +7,11 @@ import { isProduction } from './config/configuration-source.ts'
 import type { ServerConfig, Settings } from './config/setting.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
 import { createLog } from './observability/log.ts'
-import type { ToolModule } from './mcp/tool-module.ts'
+import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { systemRuntime } from './startup/system-runtime.ts'
 
 export { ConfigError } from './config/config.ts'
-export type { ToolModule } from './mcp/tool-module.ts'
+export type { ToolModule } from './mcp/tools/tool-module.ts'
 export type { Settings } from './config/setting.ts'
 export { ToolModuleError } from './startup/tool-module-file.ts'
 

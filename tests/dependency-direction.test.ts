@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 const refused: readonly (readonly [path: string, imported: string])[] = [
-  ['shared/x.ts', '../server/core/grant.ts'],
+  ['shared/x.ts', '../server/core/session/grant.ts'],
   ['shared/x.ts', 'node:fs'],
   ['server/core/x.ts', '../http/answer.ts'],
   ['server/core/x.ts', '../config/version.ts'],

@@ -6,9 +6,9 @@ import {
   type DescribedClient,
   introspectsOnly,
   readClientMetadata,
-} from '../core/client-metadata.ts'
-import { newSecret } from '../core/client-registration.ts'
-import type { Client } from '../core/client.ts'
+} from '../core/clients/client-metadata.ts'
+import { newSecret } from '../core/clients/client-registration.ts'
+import type { Client } from '../core/clients/client.ts'
 import { hashSecret } from '../core/seal.ts'
 import { clientPolicy } from '../config/client-file.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'

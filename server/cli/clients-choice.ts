@@ -1,5 +1,5 @@
 import { editDistance } from '@drawbridge/shared/nearest-name.ts'
-import type { Client, ClientStore } from '../core/client.ts'
+import type { Client, ClientStore } from '../core/clients/client.ts'
 
 const pageSize = 500
 

@@ -1,5 +1,5 @@
-import { isExpired, isInUse } from '../core/client-life.ts'
-import type { Client } from '../core/client.ts'
+import { isExpired, isInUse } from '../core/clients/client-life.ts'
+import type { Client } from '../core/clients/client.ts'
 import { readConfiguredClients } from '../config/client-file.ts'
 import { listStoredClients } from './clients-choice.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'

@@ -1,4 +1,4 @@
-import type { GrantRecord, GrantStore } from '../core/grant.ts'
+import type { GrantRecord, GrantStore } from '../core/session/grant.ts'
 import type { ServerConfig } from '../config/setting.ts'
 
 /** Whose grants a command is about; undefined: everybody's. */

@@ -1,5 +1,5 @@
-import type { ClientStore } from '../core/client.ts'
-import type { AuthorizationCodeRecord, GrantRecord } from '../core/grant.ts'
+import type { ClientStore } from '../core/clients/client.ts'
+import type { AuthorizationCodeRecord, GrantRecord } from '../core/session/grant.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { collectGrants, grantsOfUser, isLive } from './grant-choice.ts'
 import { withStore } from './key-store.ts'

@@ -1,4 +1,4 @@
-import type { GrantStore } from '../core/grant.ts'
+import type { GrantStore } from '../core/session/grant.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { collectGrants, grantsOfUser, isLive } from './grant-choice.ts'
 import { withStore } from './key-store.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseSecretKeys } from '../config/config-value.ts'
 import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../core/seal.ts'
-import { openProviderSession, sealProviderSession } from '../core/session-seal.ts'
+import { openProviderSession, sealProviderSession } from '../core/session/session-seal.ts'
 import type { Store } from '../core/store.ts'
 import { openKeyFile } from '../store/secret-key-file.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite.ts'
@@ -16,7 +16,7 @@ import {
   secondFactorSample,
   sessionSample,
   start,
-} from '../../tests/support/server/grant-sample.ts'
+} from '../../tests/support/server/core/grant-sample.ts'
 import { CommandFailure, exitCode } from './command.ts'
 import { createKeyEntry, generateKey } from './keys-generate.ts'
 import { listKeys } from './keys-list.ts'

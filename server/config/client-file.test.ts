@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readClientFile, readDocumentFile } from './client-file.ts'
 import { hashSecret } from '../core/seal.ts'
-import { start } from '../../tests/support/server/grant-sample.ts'
+import { start } from '../../tests/support/server/core/grant-sample.ts'
 
 let folder: string
 beforeAll(() => {

@@ -6,18 +6,18 @@ import {
   type DocumentClient,
   isDocumentUrl,
   readClientDocument,
-} from '../core/client-id-metadata-document.ts'
-import { readKeys, requireKeys } from '../core/client-key-metadata.ts'
+} from '../core/clients/client-id-metadata-document.ts'
+import { readKeys, requireKeys } from '../core/clients/client-key-metadata.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
   introspectsOnly,
   readClientMetadata,
-} from '../core/client-metadata.ts'
-import { readAuthMethod, usesSecret } from '../core/client-registration.ts'
-import type { Client, ClientAuthMethod } from '../core/client.ts'
+} from '../core/clients/client-metadata.ts'
+import { readAuthMethod, usesSecret } from '../core/clients/client-registration.ts'
+import type { Client, ClientAuthMethod } from '../core/clients/client.ts'
 import { hashSecret } from '../core/seal.ts'
-import { invalidMetadata } from '../core/invalid-metadata.ts'
+import { invalidMetadata } from '../core/clients/invalid-metadata.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 

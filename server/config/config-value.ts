@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { SealingKey } from '../core/seal.ts'
-import type { Captcha } from '../core/session-provider.ts'
+import type { Captcha } from '../core/session/session-provider.ts'
 
 /** Turns the text of a setting into its value; throws a `TypeError` whose message says what is expected. */
 export type ValueParser<Value> = (text: string) => Value

@@ -1,5 +1,5 @@
 import type { SecondFactorPolicy } from '../providers/supabase/gotrue.ts'
-import type { Captcha } from '../core/session-provider.ts'
+import type { Captcha } from '../core/session/session-provider.ts'
 import type { ListenAddress, SecretKeySource, StoreAddress, ValueParser } from './config-value.ts'
 
 /** Prefix of every environment variable of the server. */

@@ -1,11 +1,11 @@
-import type { AttemptStore } from './attempt.ts'
-import type { ClientStore } from './client.ts'
-import type { DeviceStore } from './device-authorization-store.ts'
-import type { GrantStore } from './grant.ts'
-import type { SignOutStore } from './provider-sign-out.ts'
-import type { SealedSessionStore } from './sealed-session.ts'
-import type { SecondFactorStore } from './second-factor.ts'
-import type { SocialSignInStore } from './social-sign-in.ts'
+import type { AttemptStore } from './access/attempt.ts'
+import type { ClientStore } from './clients/client.ts'
+import type { DeviceStore } from './authorization/device-authorization-store.ts'
+import type { GrantStore } from './session/grant.ts'
+import type { SignOutStore } from './session/provider-sign-out.ts'
+import type { SealedSessionStore } from './session/sealed-session.ts'
+import type { SecondFactorStore } from './sign-in/second-factor.ts'
+import type { SocialSignInStore } from './sign-in/social-sign-in.ts'
 
 /**
  * Everything Drawbridge remembers, as intents. A driver is one implementation of this, proven by the contract suite.

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
-import type { FetchFailure, FetchOutcome, FetchQuery } from '../core/client-fetch.ts'
+import type { FetchFailure, FetchOutcome, FetchQuery } from '../core/clients/client-fetch.ts'
 
 /** Ends a fetch with a failure that has a name. */
 export class FetchError extends Error {

@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { FetchFailure, FetchOutcome } from '../core/client-fetch.ts'
+import type { FetchFailure, FetchOutcome } from '../core/clients/client-fetch.ts'
 import { createGuardedFetch, type GuardedFetchConfig } from './guarded-fetch.ts'
 import { createSelfSignedCertificate } from '../../tests/support/server/self-signed-certificate.ts'
 

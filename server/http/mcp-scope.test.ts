@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ToolModule } from '../mcp/tool-module.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import {
   account,
   appUrl,

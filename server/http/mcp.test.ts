@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import { tokenKey } from '../core/token-issue.ts'
+import { tokenKey } from '../core/tokens/token-issue.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   account,
@@ -8,7 +8,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
-import { grantSample, rotationTerms, successorSample } from '../../tests/support/server/grant-sample.ts'
+import { grantSample, rotationTerms, successorSample } from '../../tests/support/server/core/grant-sample.ts'
 import {
   sessionCookieHeader,
   signInToWebApp,

@@ -10,9 +10,9 @@ import {
   type CallerReader,
   type CallerResult,
   createCallerReader,
-} from '../core/caller.ts'
-import type { GrantUses } from '../core/grant-use.ts'
-import { toolScope } from '../core/scope.ts'
+} from '../core/tokens/caller.ts'
+import type { GrantUses } from '../core/session/grant-use.ts'
+import { toolScope } from '../core/tokens/scope.ts'
 import { json } from './response.ts'
 import { mediaType, readBody } from './middleware/body.ts'
 import { type CorsAudience, requestedHeaders } from './middleware/cors.ts'

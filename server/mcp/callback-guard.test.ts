@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import { exchange, modernMessage } from '../../tests/support/server/mcp-exchange.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
+import { exchange, modernMessage } from '../../tests/support/server/mcp/mcp-exchange.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
-import type { ToolModule } from './tool-module.ts'
+import type { ToolModule } from './tools/tool-module.ts'
 
 const secret = 'the password is 1234'
 const fail = (): never => {

@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { McpEndpointConfig } from './endpoint-config.ts'
-import { toolError } from './tool.ts'
+import { toolError } from './tools/tool.ts'
 
 type Callback = (...given: unknown[]) => unknown
 

@@ -1,10 +1,10 @@
 import type { Implementation } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Caller } from '../core/caller.ts'
+import type { Caller } from '../core/tokens/caller.ts'
 import type { Sealer } from '../core/seal.ts'
-import type { ToolDefinition } from './tool.ts'
-import type { ToolContexts } from './tool-context.ts'
-import type { ModuleNotices, ToolModule } from './tool-module.ts'
+import type { ToolDefinition } from './tools/tool.ts'
+import type { ToolContexts } from './tools/tool-context.ts'
+import type { ModuleNotices, ToolModule } from './tools/tool-module.ts'
 
 /** What the MCP endpoint tells about itself and offers. */
 export interface McpEndpointConfig {

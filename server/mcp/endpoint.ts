@@ -1,11 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { Caller } from '../core/caller.ts'
+import type { Caller } from '../core/tokens/caller.ts'
 import { createDirectRouter, type DirectRoute } from './direct-route.ts'
 import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
-import { headerMismatch } from './header-parameter.ts'
+import { headerMismatch } from './tools/header-parameter.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
-import type { Exchange } from './tool-context.ts'
+import type { Exchange } from './tools/tool-context.ts'
 
 /**
  * Creates what serves `/mcp` behind the gate.

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../http/listener/listener.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createMcpEndpoint } from './endpoint.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 

@@ -1,5 +1,5 @@
 import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
-import type { Caller } from '../core/caller.ts'
+import type { Caller } from '../core/tokens/caller.ts'
 
 /** What is being served: who sent it, and the parsed message or batch; undefined for a GET. */
 export interface Incoming {

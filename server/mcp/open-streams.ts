@@ -1,6 +1,6 @@
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Caller } from '../core/caller.ts'
+import type { Caller } from '../core/tokens/caller.ts'
 
 /** How an answer that stays open is looked after. */
 export interface StreamTerms {

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod/v4'
 import { StoreUnavailableError } from '../core/store.ts'
-import type { Caller } from '../core/caller.ts'
+import type { Caller } from '../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import {
   exchange,
   type MessageReader,
   modernMessage,
   readMessages,
-} from '../../tests/support/server/mcp-exchange.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
+} from '../../tests/support/server/mcp/mcp-exchange.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
-import type { ToolModule } from './tool-module.ts'
+import type { ToolModule } from './tools/tool-module.ts'
 
 const start = 1_000_000
 /** Open streams are looked at once in this time. */

@@ -4,12 +4,12 @@ import { type JsonRpcMessage, jsonRpcError } from '@drawbridge/shared/mcp/json-r
 import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
 import { authInfoOf, type Incoming } from './incoming.ts'
-import type { ListenLimits } from './listen-places.ts'
-import { createModernLeg } from './modern-leg.ts'
+import type { ListenLimits } from './listen-slots.ts'
+import { createModernLeg } from './transport-2026-07-28.ts'
 import { createOpenStreams, isEventStream, keepAliveMs, type OpenStreams } from './open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
-import { createSessionLeg, type SessionLeg } from './session-leg.ts'
-import { type SessionLimits, sessionLimits } from './session-table.ts'
+import { createSessionLeg, type SessionLeg } from './sessions/session-transport.ts'
+import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
 /** How much may stay open at once. */
 export interface EndpointLimits {

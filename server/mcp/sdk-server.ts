@@ -17,8 +17,8 @@ import { guardCallbacks } from './callback-guard.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { callerOf, type Incoming } from './incoming.ts'
 import { createRequestStateCodec } from './request-state.ts'
-import type { Exchange } from './tool-context.ts'
-import type { RegisterKit } from './tool-module.ts'
+import type { Exchange } from './tools/tool-context.ts'
+import type { RegisterKit } from './tools/tool-module.ts'
 
 /**
  * What a server is made for: `modern` and `stateless` ones for a single message, `session` ones for all of a session.

@@ -1,7 +1,7 @@
 import { exportJWK } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { race, start } from '../../tests/support/server/grant-sample.ts'
+import { race, start } from '../../tests/support/server/core/grant-sample.ts'
 import { keySample } from '../../tests/support/server/key-sample.ts'
 import { createKeySet, type KeySet } from './jwks.ts'
 

@@ -1,7 +1,7 @@
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, importJWK, type JWK } from 'jose'
-import { ProviderError } from '../core/session-provider.ts'
+import { ProviderError } from '../core/session/session-provider.ts'
 import { readBoundedText } from './bounded-body.ts'
 
 const freshSeconds = 600

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { SessionProvider } from '../core/session-provider.ts'
+import type { SessionProvider } from '../core/session/session-provider.ts'
 import { createGotrueProvider } from '../providers/supabase/gotrue.ts'
 import { createOidcProvider } from '../providers/openid-connect/oidc.ts'
 import type { ServerConfig } from '../config/setting.ts'

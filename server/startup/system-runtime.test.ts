@@ -9,7 +9,7 @@ import { systemRuntime } from './system-runtime.ts'
 
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const program = fileURLToPath(new URL('../../tests/support/server/stalled-calls.ts', import.meta.url))
+const program = fileURLToPath(new URL('../../tests/support/server/mcp/stalled-calls.ts', import.meta.url))
 
 describe('a time-out', () => {
   test.each([

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createMcpEndpoint } from '../mcp/endpoint.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/tool-fixture.ts'
+import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { loadToolModule } from './tool-module-file.ts'
 import { openToolModule } from './tool-module.ts'
 

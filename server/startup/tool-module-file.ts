@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { ToolModule } from '../mcp/tool-module.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { unreadableText } from '../config/setting-file-text.ts'
 
 /** A tool module that cannot be used. Each fault names the member and what to do about it. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDrawbridge } from '../library.ts'
-import type { ToolModule } from '../mcp/tool-module.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { loadToolModule, ToolModuleError } from './tool-module-file.ts'
 import { openToolModule } from './tool-module.ts'
 

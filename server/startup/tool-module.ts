@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tool.ts'
-import type { ToolDeclaration, ToolModule } from '../mcp/tool-module.ts'
+import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tools/tool.ts'
+import type { ToolDeclaration, ToolModule } from '../mcp/tools/tool-module.ts'
 import type { FileFault } from '../config/setting-file.ts'
 import { loadToolModule, thrownText, ToolModuleError } from './tool-module-file.ts'
 

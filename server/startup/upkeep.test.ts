@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { SignOutWorker } from '../core/sign-out-worker.ts'
+import type { SignOutWorker } from '../core/session/sign-out-worker.ts'
 import { startUpkeep, type Upkeep } from './upkeep.ts'
 
 const runtime = { now: () => 1000, sleep: async () => {} }

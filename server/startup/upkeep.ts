@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { GrantUses } from '../core/grant-use.ts'
-import type { SessionKeeper } from '../core/session-keeper.ts'
-import type { SignOutWorker } from '../core/sign-out-worker.ts'
+import type { GrantUses } from '../core/session/grant-use.ts'
+import type { SessionKeeper } from '../core/session/session-keeper.ts'
+import type { SignOutWorker } from '../core/session/sign-out-worker.ts'
 import type { Store } from '../core/store.ts'
 
 const collectEveryMs = 60_000

@@ -1,4 +1,4 @@
-import type { DevicePoll, PendingDevice } from '../core/device-authorization-store.ts'
+import type { DevicePoll, PendingDevice } from '../core/authorization/device-authorization-store.ts'
 
 /** How much longer a device that asked too early has to wait from then on (RFC 8628 section 3.5). */
 export const slowDownSeconds: number = 5

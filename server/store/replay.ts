@@ -1,5 +1,5 @@
-import { isSameSource } from '../core/address-block.ts'
-import type { GrantReplays, RotationTerms } from '../core/grant.ts'
+import { isSameSource } from '../core/access/address-block.ts'
+import type { GrantReplays, RotationTerms } from '../core/session/grant.ts'
 
 /** What is stored about the use of a refresh token. Times are epoch seconds. */
 export interface TokenUse {

@@ -1,12 +1,12 @@
-import type { Client } from '../core/client.ts'
-import type { PendingDevice } from '../core/device-authorization-store.ts'
+import type { Client } from '../core/clients/client.ts'
+import type { PendingDevice } from '../core/authorization/device-authorization-store.ts'
 import type {
   AccessTokenRecord,
   Grant,
   GrantEndReason,
   GrantRecord,
   StoredProviderSession,
-} from '../core/grant.ts'
+} from '../core/session/grant.ts'
 
 /** Columns of a client, in the order of {@link clientValues}. */
 export const clientColumns: string = `id, kind, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at,

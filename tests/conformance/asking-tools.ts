@@ -1,5 +1,5 @@
 import { z } from 'zod/v4'
-import type { RegisterKit, ToolModule } from '../../server/mcp/tool-module.ts'
+import type { RegisterKit, ToolModule } from '../../server/mcp/tools/tool-module.ts'
 
 type McpServer = Parameters<NonNullable<ToolModule['register']>>[0]
 type InputRequest = ReturnType<RegisterKit['inputRequired']['listRoots']>

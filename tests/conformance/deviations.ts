@@ -8,7 +8,7 @@ export const deviations: readonly Deviation[] = [
     what: '`/mcp` takes access tokens of the session provider, as bearer and in the session cookie, beside its own.',
     why: 'It was asked for (Spec 5.1, 5.3, 5.4). They are a kind of credential of their own: verified for this provider, audience and a person’s own session, never refreshed, never given to anybody but the provider and the web app behind the tools. The cookie is behind checks of origin, fetch metadata and content type.',
     off: '`SESSION_TOKENS=off`',
-    test: ['server/core/caller.test.ts', 'is invalid and not even looked at when switched off'],
+    test: ['server/core/tokens/caller.test.ts', 'is invalid and not even looked at when switched off'],
   },
   {
     sections: 'RFC 9700 4.11.2, OAuth 2.1 7.12.2, MCP auth Open-Redirection',
@@ -36,7 +36,7 @@ export const deviations: readonly Deviation[] = [
     what: 'Whoever returns to loopback by http is taken for a native app, whatever its `application_type` says.',
     why: 'Nothing but a program on that computer can be reached there, and clients leave the member out or get it wrong.',
     off: 'Cannot be switched off.',
-    test: ['server/core/client-registration.test.ts', 'application_type changes nothing'],
+    test: ['server/core/clients/client-registration.test.ts', 'application_type changes nothing'],
   },
   {
     sections: 'RFC 9700 2.2.1, OAuth 2.1 1.4.3',
@@ -60,7 +60,7 @@ export const deviations: readonly Deviation[] = [
     what: 'A code that comes back within ten seconds is refused, and ends nothing yet.',
     why: 'A request that was sent twice by the network would cut off the client that it came from.',
     off: 'Cannot be switched off.',
-    test: ['server/core/authorization-code.test.ts', 'after ten seconds'],
+    test: ['server/core/authorization/authorization-code.test.ts', 'after ten seconds'],
   },
   {
     sections: 'RFC 9700 4.14.2, OAuth 2.1 4.3.3',
@@ -87,7 +87,7 @@ export const deviations: readonly Deviation[] = [
     what: 'Scopes beyond the grant are left out of a refresh instead of refused, and unknown ones at authorization as well.',
     why: 'Clients ask for OpenID scopes by habit. Nothing is gained by it, and the answer names what was given.',
     off: 'Cannot be switched off.',
-    test: ['server/core/scope.test.ts', 'only unknown ones, as once at authorization'],
+    test: ['server/core/tokens/scope.test.ts', 'only unknown ones, as once at authorization'],
   },
   {
     sections: 'MCP security Confused-Deputy',
@@ -105,7 +105,7 @@ export const deviations: readonly Deviation[] = [
     why: 'That API keeps its own and passes none on. The way back is bound to the browser by a `__Host-` cookie and by PKCE, whose verifier never leaves the server; an OpenID provider gets `state` and nonce.',
     off: '`PROVIDER=oidc`',
     test: [
-      'server/core/sign-in.test.ts',
+      'server/core/sign-in/sign-in.test.ts',
       "an attacker's finished sign-in does not complete in the victim's browser",
     ],
   },
@@ -114,7 +114,7 @@ export const deviations: readonly Deviation[] = [
     what: 'A document that could not be had, or is faulty, is not asked for again for a minute; one that was good serves for a day while its host is away, and for as long as somebody is connected at the token endpoint.',
     why: 'Otherwise anybody could make the server ask a host without end, and an outage at a client’s host would sign people out.',
     off: '`CLIENT_DOCUMENTS=off`',
-    test: ['server/core/client-finder.test.ts', 'does not ask again for a minute after %s'],
+    test: ['server/core/clients/client-finder.test.ts', 'does not ask again for a minute after %s'],
   },
   {
     sections: 'CIMD 4.2',
@@ -183,6 +183,9 @@ export const deviations: readonly Deviation[] = [
     what: 'Sessions of the revisions up to 2025-11-25 exist only with tools that ask their client something; without them GET and DELETE are 405.',
     why: 'Nothing is to be kept for anybody then, and any instance can answer.',
     off: '`asksClient` in the module of tools.',
-    test: ['server/mcp/session-leg.test.ts', 'is needed for GET and DELETE: they are 405 without'],
+    test: [
+      'server/mcp/sessions/session-transport.test.ts',
+      'is needed for GET and DELETE: they are 405 without',
+    ],
   },
 ]

@@ -1,4 +1,4 @@
-import type { RegisterKit, ToolModule } from '../../server/mcp/tool-module.ts'
+import type { RegisterKit, ToolModule } from '../../server/mcp/tools/tool-module.ts'
 import { pixel } from './media-sample.ts'
 
 type McpServer = Parameters<NonNullable<ToolModule['register']>>[0]

@@ -1,7 +1,7 @@
 // Everything that the MCP conformance suite asks a server for by name, as a module for the TOOLS setting.
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod/v4'
-import type { ModuleHost, ToolDeclaration, ToolModule } from '../../server/mcp/tool-module.ts'
+import type { ModuleHost, ToolDeclaration, ToolModule } from '../../server/mcp/tools/tool-module.ts'
 import { registerAskingTools } from './asking-tools.ts'
 import { registerPrompts } from './everything-prompts.ts'
 import { registerResources } from './everything-resources.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ToolModule } from '../../server/mcp/tool-module.ts'
+import type { ToolModule } from '../../server/mcp/tools/tool-module.ts'
 import { type DrawbridgeFixture, startDrawbridge } from '../support/server/drawbridge-fixture.ts'
 
 const route: ToolModule = {

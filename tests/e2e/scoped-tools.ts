@@ -1,5 +1,5 @@
 // Tools of which one needs a scope of its own.
-import type { ToolDeclaration } from '../../server/mcp/tool-module.ts'
+import type { ToolDeclaration } from '../../server/mcp/tools/tool-module.ts'
 
 /** Scopes beside `mcp`. */
 export const scopes = { 'orders:read': 'See your orders', 'orders:write': 'Order and cancel in your name' }

@@ -1,5 +1,5 @@
 // The tools of the conformance suite, and two that show what becomes of a call that is cancelled.
-import type { ToolDeclaration } from '../../server/mcp/tool-module.ts'
+import type { ToolDeclaration } from '../../server/mcp/tools/tool-module.ts'
 import { tools as everything } from '../conformance/everything-tools.ts'
 
 export { asksClient, register, start } from '../conformance/everything-tools.ts'

@@ -1,4 +1,8 @@
-import { ProviderError, type ProviderFailure, type SignInStep } from '../../server/core/session-provider.ts'
+import {
+  ProviderError,
+  type ProviderFailure,
+  type SignInStep,
+} from '../../server/core/session/session-provider.ts'
 import { createGotrueProvider } from '../../server/providers/supabase/gotrue.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import type { ContractServer } from './contract-server.ts'

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readConfiguredClients, readDocumentCopies } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
-import { reservedScopes } from '../../core/scope.ts'
+import { reservedScopes } from '../../core/tokens/scope.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
 import { readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'

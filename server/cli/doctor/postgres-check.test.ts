@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { openPostgresStore } from '../../store/postgres/postgres.ts'
-import { addGrant, grantSample } from '../../../tests/support/server/grant-sample.ts'
+import { addGrant, grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import type { Finding } from './finding.ts'
 import { askPostgres, checkPostgres, type PostgresFacts } from './postgres-check.ts'

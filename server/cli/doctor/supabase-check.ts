@@ -1,7 +1,7 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ProviderCapabilities } from '../../core/session-provider.ts'
+import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 import { visit, type Visit } from './visit.ts'

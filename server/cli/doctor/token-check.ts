@@ -1,6 +1,6 @@
 import { readJwt, type UnverifiedJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import type { SessionProvider } from '../../core/session-provider.ts'
-import { ProviderError } from '../../core/session-provider.ts'
+import type { SessionProvider } from '../../core/session/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 

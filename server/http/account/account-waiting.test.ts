@@ -1,4 +1,4 @@
-import { deviceGrantType } from '../../core/client.ts'
+import { deviceGrantType } from '../../core/clients/client.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import {

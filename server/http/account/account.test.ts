@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Grant } from '../../core/grant.ts'
-import { ProviderError, type SessionProvider } from '../../core/session-provider.ts'
+import type { Grant } from '../../core/session/grant.ts'
+import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import { type Browser, createBrowser, type Visit } from '../../../tests/support/server/browser.ts'
 import { account, appUrl, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
-import { addGrant, grantSample, start } from '../../../tests/support/server/grant-sample.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
   providerSample,
@@ -11,7 +11,7 @@ import {
   secondFactorStep,
   signedIn,
   signInSample,
-} from '../../../tests/support/server/sign-in-sample.ts'
+} from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const page = 'http://localhost:8787/account/connections'
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -5,10 +5,10 @@ import {
   openAccountSession,
   sealAccountForm,
   sealAccountSession,
-} from '../../core/account-session.ts'
-import { isDeviceCode } from '../../core/authorization-code.ts'
-import type { BrowserBinding } from '../../core/sign-in-transaction.ts'
-import { overviewOf } from '../../core/connection.ts'
+} from '../../core/sign-in/account-session.ts'
+import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
+import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
+import { overviewOf } from '../../core/session/connection.ts'
 import {
   type AccountPorts,
   endAllConnections,

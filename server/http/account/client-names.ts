@@ -1,5 +1,5 @@
-import { type Client, ClientUnavailableError } from '../../core/client.ts'
-import type { Grant } from '../../core/grant.ts'
+import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
+import type { Grant } from '../../core/session/grant.ts'
 import type { AccountPorts } from './connections.ts'
 import { connectedClient, returnHosts } from '../login/client-view.ts'
 import type { ConnectedClient } from '../pages/connection-head.ts'

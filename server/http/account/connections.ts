@@ -1,6 +1,6 @@
-import type { AccountSession } from '../../core/account-session.ts'
-import type { ClientStore } from '../../core/client.ts'
-import type { AuthorizationCodeRecord, GrantRecord, GrantStore } from '../../core/grant.ts'
+import type { AccountSession } from '../../core/sign-in/account-session.ts'
+import type { ClientStore } from '../../core/clients/client.ts'
+import type { AuthorizationCodeRecord, GrantRecord, GrantStore } from '../../core/session/grant.ts'
 import type { RequestContext } from '../endpoint.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
 

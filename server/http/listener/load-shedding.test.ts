@@ -4,7 +4,7 @@ import { createAddressChain } from '../middleware/client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
 import { createLoadShedding } from './load-shedding.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 
 let runtime: FakeRuntime
 let gate: RequestGate

@@ -1,5 +1,5 @@
-import type { AuthorizationRequest } from '../../core/authorization-request.ts'
-import type { Client } from '../../core/client.ts'
+import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
+import type { Client } from '../../core/clients/client.ts'
 import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'

@@ -8,7 +8,7 @@ import {
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture } from '../../../tests/support/server/login-fixture.ts'
-import { providerSample, signedIn } from '../../../tests/support/server/sign-in-sample.ts'
+import { providerSample, signedIn } from '../../../tests/support/server/core/sign-in-sample.ts'
 
 let drawbridge: DrawbridgeFixture
 let clientId: string

@@ -4,14 +4,14 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Captcha } from '../../core/session-provider.ts'
+import type { Captcha } from '../../core/session/session-provider.ts'
 import {
   findChromium,
   type RunningChromium,
   startChromium,
 } from '../../../tests/support/server/headless-chromium.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
-import { providerSample, signedIn } from '../../../tests/support/server/sign-in-sample.ts'
+import { providerSample, signedIn } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type Listener, listen } from '../listener/listener.ts'
 import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
 import { standInForCaptcha, standInToken } from '../../../tests/support/pages/stand-in-captcha.ts'

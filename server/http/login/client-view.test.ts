@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Client } from '../../core/client.ts'
-import { deviceGrantType } from '../../core/client.ts'
-import { publicClient } from '../../../tests/support/server/sign-in-sample.ts'
+import type { Client } from '../../core/clients/client.ts'
+import { deviceGrantType } from '../../core/clients/client.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { clientView, connectedClient, returnHosts } from './client-view.ts'
 
 const id = 'https://claude.ai/client.json'

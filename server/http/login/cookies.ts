@@ -1,4 +1,4 @@
-import { knownSeconds } from '../../core/known-accounts.ts'
+import { knownSeconds } from '../../core/sign-in/device-cookie.ts'
 import { createBindingCookie, type BindingCookie } from './csrf-cookie.ts'
 import { createHostCookie, type HostCookie } from './host-cookie.ts'
 

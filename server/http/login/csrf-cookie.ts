@@ -1,5 +1,5 @@
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
-import type { BrowserBinding } from '../../core/sign-in-transaction.ts'
+import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 
 const maxAgeSeconds = 24 * 3600
 

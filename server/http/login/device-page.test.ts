@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ProviderError, type SessionProvider } from '../../core/session-provider.ts'
+import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { account, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
@@ -9,7 +9,7 @@ import {
   secondFactorStep,
   signedIn,
   signInSample,
-} from '../../../tests/support/server/sign-in-sample.ts'
+} from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const page = 'http://localhost:8787/oauth/device'
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,5 +1,5 @@
-import type { AuthorizationCodePorts } from '../../core/authorization-code.ts'
-import { sealTransaction } from '../../core/sign-in-transaction.ts'
+import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
+import { sealTransaction } from '../../core/sign-in/sign-in-transaction.ts'
 import { returnAddress } from './authorization-response.ts'
 import { clientView, isLoopbackUri } from './client-view.ts'
 import { type LoginPorts, type LoginSubject, purposeOf } from './login-subject.ts'

@@ -1,5 +1,5 @@
-import type { UnsafeRequestReason } from '../../core/authorization-request.ts'
-import { ClientUnavailableError } from '../../core/client.ts'
+import type { UnsafeRequestReason } from '../../core/authorization/authorization-request.ts'
+import { ClientUnavailableError } from '../../core/clients/client.ts'
 import { page } from '../response.ts'
 import type { EndpointHandler, RequestContext } from '../endpoint.ts'
 import type { AppView } from '../pages/app-view.ts'

@@ -1,4 +1,4 @@
-import { type ProviderCapabilities, ProviderError } from '../../core/session-provider.ts'
+import { type ProviderCapabilities, ProviderError } from '../../core/session/session-provider.ts'
 import { page } from '../response.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { type LoginPorts, type LoginSubject, notePageOpen } from './login-subject.ts'

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ClientUnavailableError } from '../../core/client.ts'
+import { ClientUnavailableError } from '../../core/clients/client.ts'
 import { hashSecret } from '../../core/seal.ts'
 import {
   type ProviderCapabilities,
   ProviderError,
   type ProviderFailure,
   type SessionProvider,
-} from '../../core/session-provider.ts'
+} from '../../core/session/session-provider.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
@@ -14,7 +14,7 @@ import {
   publicClient,
   signedIn,
   signInSample,
-} from '../../../tests/support/server/sign-in-sample.ts'
+} from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const password = { email: 'ada@example.com', password: 'correct horse' }
 const google = { id: 'google', label: 'Google' }

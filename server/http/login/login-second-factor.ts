@@ -4,8 +4,8 @@ import {
   type SecondFactorPrompt,
   type SecondFactorRetry,
   trySecondFactor,
-} from '../../core/second-factor-step.ts'
-import type { ProviderFailure } from '../../core/session-provider.ts'
+} from '../../core/sign-in/second-factor-step.ts'
+import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { page } from '../response.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { type LoginPorts, type LoginSubject, notePageOpen } from './login-subject.ts'

@@ -4,7 +4,7 @@ import {
   ProviderError,
   type ProviderFailure,
   type SessionProvider,
-} from '../../core/session-provider.ts'
+} from '../../core/session/session-provider.ts'
 import { StoreUnavailableError } from '../../core/store.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
@@ -13,7 +13,7 @@ import {
   secondFactorStep,
   signedIn,
   signInSample,
-} from '../../../tests/support/server/sign-in-sample.ts'
+} from '../../../tests/support/server/core/sign-in-sample.ts'
 import { pageContentSecurityPolicy } from '../pages/layout.ts'
 
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ProviderError, type ProviderFailure, type SessionProvider } from '../../core/session-provider.ts'
+import {
+  ProviderError,
+  type ProviderFailure,
+  type SessionProvider,
+} from '../../core/session/session-provider.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
@@ -8,7 +12,7 @@ import {
   secondFactorStep,
   signedIn,
   signInSample,
-} from '../../../tests/support/server/sign-in-sample.ts'
+} from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const rightCode = '123456'
 const password = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ProviderError } from '../../core/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import {
   failureText,
   provenAccountFailure,

@@ -1,4 +1,4 @@
-import type { ProviderError, ProviderFailure } from '../../core/session-provider.ts'
+import type { ProviderError, ProviderFailure } from '../../core/session/session-provider.ts'
 
 /** Why a sign-in did not go on: the provider's failure, or a reason that only this server has. */
 export type SignInReason =

@@ -1,6 +1,6 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { repeatedParameter } from '../../core/authorization-request.ts'
+import { repeatedParameter } from '../../core/authorization/authorization-request.ts'
 import { maxFormBytes, type RequestFault, requestFaults } from '../listener/request-fault.ts'
 
 /** What reading a body found; `text` is strict UTF-8. */

@@ -2,9 +2,9 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import {
   type AuthorizationRequestResult,
   parseAuthorizationRequest,
-} from '../../core/authorization-request.ts'
-import { finderFor } from '../../core/client.ts'
-import { isUnusedRegistration } from '../../core/client-life.ts'
+} from '../../core/authorization/authorization-request.ts'
+import { finderFor } from '../../core/clients/client.ts'
+import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import { answerClient, authorizationResponseUrl, returnAddress } from '../login/authorization-response.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
 import { bindingOf, type LoginPorts, sourceOf, visitorOf } from '../login/login-subject.ts'

@@ -1,16 +1,16 @@
 import { decodeBase64Lenient, decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { assertedClientId, assertionType } from '../../core/client-assertion.ts'
+import { assertedClientId, assertionType } from '../../core/clients/client-assertion.ts'
 import {
   authenticateClient,
   type ClientAuthenticationPorts,
   type ClientCredentials,
   type ClientProof,
-} from '../../core/client-authentication.ts'
-import { type Client, ClientUnavailableError } from '../../core/client.ts'
+} from '../../core/clients/client-authentication.ts'
+import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
 import { optionalParameter } from './form-parameter.ts'
 
-export type { ClientAuthenticationPorts } from '../../core/client-authentication.ts'
+export type { ClientAuthenticationPorts } from '../../core/clients/client-authentication.ts'
 
 /**
  * The client that a request to the token endpoint and its siblings comes from, proven by exactly one method: Basic header,

@@ -1,5 +1,5 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { type Client, ClientUnavailableError, finderFor } from '../../core/client.ts'
+import { type Client, ClientUnavailableError, finderFor } from '../../core/clients/client.ts'
 import { readForm } from '../middleware/body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'

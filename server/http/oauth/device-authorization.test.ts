@@ -7,8 +7,8 @@ import {
   type Tokens,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 import type { Visit } from '../../../tests/support/server/browser.ts'
-import { deviceGrantType } from '../../core/client.ts'
-import type { DeviceAuthorizationResponse } from '../../core/device-authorization.ts'
+import { deviceGrantType } from '../../core/clients/client.ts'
+import type { DeviceAuthorizationResponse } from '../../core/authorization/device-authorization.ts'
 
 let drawbridge: DrawbridgeFixture
 let clientId: string

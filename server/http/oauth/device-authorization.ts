@@ -1,10 +1,13 @@
-import type { AttemptStore } from '../../core/attempt.ts'
-import { countWithin, limitsOf } from '../../core/attempt-limit.ts'
-import { isInUse } from '../../core/client-life.ts'
-import { deviceGrantType } from '../../core/client.ts'
-import { type DeviceAuthorizationPorts, startDeviceAuthorization } from '../../core/device-authorization.ts'
-import { requireGrantType } from '../../core/grant-type.ts'
-import { deviceStarts } from '../../core/limit-table.ts'
+import type { AttemptStore } from '../../core/access/attempt.ts'
+import { countWithin, limitsOf } from '../../core/access/attempt-limit.ts'
+import { isInUse } from '../../core/clients/client-life.ts'
+import { deviceGrantType } from '../../core/clients/client.ts'
+import {
+  type DeviceAuthorizationPorts,
+  startDeviceAuthorization,
+} from '../../core/authorization/device-authorization.ts'
+import { requireGrantType } from '../../core/clients/grant-type.ts'
+import { deviceStarts } from '../../core/access/limit-table.ts'
 import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'

@@ -1,5 +1,5 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { type IntrospectionPorts, introspectToken } from '../../core/introspection.ts'
+import { type IntrospectionPorts, introspectToken } from '../../core/tokens/introspection.ts'
 import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import type { Endpoint } from '../endpoint.ts'

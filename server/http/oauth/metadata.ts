@@ -3,9 +3,9 @@ import type {
   AuthorizationServerMetadata,
   ProtectedResourceMetadata,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
-import { assertionAlgorithms } from '../../core/client-assertion.ts'
-import { clientAuthMethods, grantTypes } from '../../core/client.ts'
-import type { ScopeCatalogue } from '../../core/scope.ts'
+import { assertionAlgorithms } from '../../core/clients/client-assertion.ts'
+import { clientAuthMethods, grantTypes } from '../../core/clients/client.ts'
+import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 

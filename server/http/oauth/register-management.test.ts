@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClientFinder } from '../../core/client-finder.ts'
+import { createClientFinder } from '../../core/clients/client-finder.ts'
 import {
   baseUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
-import { publicClient } from '../../../tests/support/server/sign-in-sample.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createRegisterManagementEndpoint } from './register-management.ts'
 
 let drawbridge: DrawbridgeFixture

@@ -1,13 +1,13 @@
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
-import { removeClientWithGrants } from '../../core/client-removal.ts'
+import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
 import {
   clientInformation,
   type RegistrationPolicy,
   type RegistrationRuntime,
   updateClient,
-} from '../../core/client-registration.ts'
-import type { Client, ClientFinder, ClientStore } from '../../core/client.ts'
-import type { GrantStore } from '../../core/grant.ts'
+} from '../../core/clients/client-registration.ts'
+import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
+import type { GrantStore } from '../../core/session/grant.ts'
 import { hashSecret } from '../../core/seal.ts'
 import { json } from '../response.ts'
 import { readJson } from '../middleware/body.ts'

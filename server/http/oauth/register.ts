@@ -1,12 +1,12 @@
-import { addressNetwork } from '../../core/address-block.ts'
-import { countRegistration } from '../../core/client-registration-limit.ts'
+import { addressNetwork } from '../../core/access/address-block.ts'
+import { countRegistration } from '../../core/clients/client-registration-limit.ts'
 import {
   registerClient,
   type RegistrationPolicy,
   type RegistrationRuntime,
-} from '../../core/client-registration.ts'
-import type { AttemptStore } from '../../core/attempt.ts'
-import type { ClientStore } from '../../core/client.ts'
+} from '../../core/clients/client-registration.ts'
+import type { AttemptStore } from '../../core/access/attempt.ts'
+import type { ClientStore } from '../../core/clients/client.ts'
 import { json } from '../response.ts'
 import { readJson } from '../middleware/body.ts'
 import { everyone } from '../middleware/cors.ts'

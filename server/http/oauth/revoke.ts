@@ -1,4 +1,4 @@
-import { type RevocationPorts, revokeToken } from '../../core/revocation.ts'
+import { type RevocationPorts, revokeToken } from '../../core/tokens/revocation.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { removeClientWithGrants } from '../../core/client-removal.ts'
+import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
 import {
   type DrawbridgeFixture,
   redirectUri,

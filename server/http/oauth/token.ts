@@ -1,14 +1,18 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { isSameSource } from '../../core/address-block.ts'
-import { redeemAuthorizationCode } from '../../core/authorization-code.ts'
-import { type Client, deviceGrantType, type GrantType, grantTypes } from '../../core/client.ts'
-import type { KeepClient } from '../../core/client-life.ts'
-import { type DevicePorts, redeemDeviceCode } from '../../core/device-authorization.ts'
-import { requireGrantType } from '../../core/grant-type.ts'
-import type { Grant } from '../../core/grant.ts'
-import type { GrantUses } from '../../core/grant-use.ts'
-import { type RefreshedTokens, type RefreshPace, rotateRefreshToken } from '../../core/refresh-token.ts'
-import type { SessionKeeper } from '../../core/session-keeper.ts'
+import { isSameSource } from '../../core/access/address-block.ts'
+import { redeemAuthorizationCode } from '../../core/authorization/authorization-code.ts'
+import { type Client, deviceGrantType, type GrantType, grantTypes } from '../../core/clients/client.ts'
+import type { KeepClient } from '../../core/clients/client-life.ts'
+import { type DevicePorts, redeemDeviceCode } from '../../core/authorization/device-authorization.ts'
+import { requireGrantType } from '../../core/clients/grant-type.ts'
+import type { Grant } from '../../core/session/grant.ts'
+import type { GrantUses } from '../../core/session/grant-use.ts'
+import {
+  type RefreshedTokens,
+  type RefreshPace,
+  rotateRefreshToken,
+} from '../../core/tokens/refresh-token.ts'
+import type { SessionKeeper } from '../../core/session/session-keeper.ts'
 import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Captcha } from '../../core/session-provider.ts'
+import type { Captcha } from '../../core/session/session-provider.ts'
 import { alertGlyph } from './glyph.ts'
 import type { PolicyOpening } from './layout.ts'
 

@@ -1,6 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Captcha } from '../../core/session-provider.ts'
+import type { Captcha } from '../../core/session/session-provider.ts'
 import type { AppView } from './app-view.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import { alertGlyph } from './glyph.ts'

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
-import { ProviderError } from '../../core/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import { plainFailure, readOidcFailure } from './failure.ts'
 import { createOidcFetch } from './fetch.ts'
 import { setIdTokenAside } from './unchecked-id-token.ts'

@@ -1,4 +1,4 @@
-import { ProviderError, type ProviderFailure } from '../../core/session-provider.ts'
+import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
 
 /** Why a call through the OpenID Connect library failed, as far as it can be told. */
 export type OidcFailure =

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CustomFetch } from 'openid-client'
-import { ProviderError } from '../../core/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 
 const maxAnswerBytes = 1_000_000
 const bodilessStatuses = new Set([204, 205, 304])

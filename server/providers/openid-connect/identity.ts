@@ -1,4 +1,4 @@
-import type { Identity } from '../../core/session-provider.ts'
+import type { Identity } from '../../core/session/session-provider.ts'
 
 /** Claims whose signature or origin has been checked. */
 export type OidcClaims = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { SessionProvider } from '../../core/session-provider.ts'
+import type { SessionProvider } from '../../core/session/session-provider.ts'
 import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './connection.ts'
 import { probeOidcSession, refreshOidcSession, signOutOfOidc } from './session.ts'
 import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sign-in.ts'

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { ProviderFailure, ProviderSession, SessionLife } from '../../core/session-provider.ts'
+import type { ProviderFailure, ProviderSession, SessionLife } from '../../core/session/session-provider.ts'
 import {
   type Interception,
   type OidcFixture,

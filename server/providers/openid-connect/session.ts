@@ -1,7 +1,7 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { TokenEndpointResponse } from 'openid-client'
-import { ProviderError, type ProviderSession, type SessionLife } from '../../core/session-provider.ts'
+import { ProviderError, type ProviderSession, type SessionLife } from '../../core/session/session-provider.ts'
 import type { ConnectToOidc, OidcConnection } from './connection.ts'
 import {
   isPassing,

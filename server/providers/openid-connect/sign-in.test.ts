@@ -4,7 +4,7 @@ import { deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { ProviderFailure } from '../../core/session-provider.ts'
+import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { keySample, signWith } from '../../../tests/support/server/key-sample.ts'
 import {
   callbackUrl,

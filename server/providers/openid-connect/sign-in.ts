@@ -2,7 +2,7 @@ import { constantTimeEqual, createCodeVerifier, deriveCodeChallenge } from '@dra
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { IDToken, TokenEndpointResponse } from 'openid-client'
-import { ProviderError, type SignIn } from '../../core/session-provider.ts'
+import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import type { ConnectToOidc, OidcConnection } from './connection.ts'
 import { type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
 import { identityOfClaims } from './identity.ts'

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { errors, type JWTPayload, type JWTHeaderParameters, jwtVerify } from 'jose'
-import { type Identity, ProviderError } from '../../core/session-provider.ts'
+import { type Identity, ProviderError } from '../../core/session/session-provider.ts'
 import { createKeySet, type KeySet } from '../jwks.ts'
 import type { ConnectToOidc } from './connection.ts'
 import { identityOfClaims } from './identity.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { start } from '../../../tests/support/server/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { callGotrue, type GotrueAnswer, type GotrueRequest } from './call.ts'
 
 const address = { url: 'https://ref.supabase.co/auth/v1', apiKey: 'sb_publishable_key' }

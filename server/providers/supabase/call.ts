@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { ProviderError } from '../../core/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import { readBoundedText } from '../bounded-body.ts'
 import { parseRetryAfter } from '../retry-after.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createCapabilities, type OfferedMethods } from './capabilities.ts'
 
 const google = { id: 'google', label: 'Google' }

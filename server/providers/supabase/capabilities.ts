@@ -1,6 +1,10 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Captcha, type ProviderCapabilities, ProviderError } from '../../core/session-provider.ts'
+import {
+  type Captcha,
+  type ProviderCapabilities,
+  ProviderError,
+} from '../../core/session/session-provider.ts'
 import { describeSocialMethod } from './social-method.ts'
 
 const freshSeconds = 60

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ProviderFailure } from '../../core/session-provider.ts'
+import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import type { GotrueRefusal } from './call.ts'
 import {
   passwordFailure,

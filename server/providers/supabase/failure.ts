@@ -1,4 +1,4 @@
-import { type ProviderFailure, ProviderError } from '../../core/session-provider.ts'
+import { type ProviderFailure, ProviderError } from '../../core/session/session-provider.ts'
 import type { GotrueRefusal } from './call.ts'
 
 /** What a refusal means to one call. */

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ProviderError, type ProviderFailure, type ProviderSession } from '../../core/session-provider.ts'
+import {
+  ProviderError,
+  type ProviderFailure,
+  type ProviderSession,
+} from '../../core/session/session-provider.ts'
 import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import type { EmbeddedProvider } from '../../sandbox/provider/embedded-provider.ts'
 import { computeTotp } from '../../sandbox/provider/totp.ts'
 import {

@@ -7,7 +7,7 @@ import {
   type ProviderSession,
   type SessionProvider,
   type SignInStep,
-} from '../../core/session-provider.ts'
+} from '../../core/session/session-provider.ts'
 import { callGotrue, type GotrueAddress, type GotrueRequest } from './call.ts'
 import { createCapabilities, type OfferedMethods } from './capabilities.ts'
 import {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
-import { createSessionKeeper, type SessionKeeperPorts } from '../../core/session-keeper.ts'
-import { sealProviderSession } from '../../core/session-seal.ts'
+import { createSessionKeeper, type SessionKeeperPorts } from '../../core/session/session-keeper.ts'
+import { sealProviderSession } from '../../core/session/session-seal.ts'
 import { createMemoryStore } from '../../store/memory/memory.ts'
-import { addGrant, grantSample, race, start } from '../../../tests/support/server/grant-sample.ts'
+import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
 
 let fixture: GotrueFixture

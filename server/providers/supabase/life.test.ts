@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionLife } from '../../core/session-provider.ts'
+import type { SessionLife } from '../../core/session/session-provider.ts'
 import { readLife } from './life.ts'
 
 const now = Date.parse('2027-01-01T00:00:00Z') / 1000

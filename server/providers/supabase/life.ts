@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { SessionLife } from '../../core/session-provider.ts'
+import type { SessionLife } from '../../core/session/session-provider.ts'
 import type { GotrueAnswer } from './call.ts'
 import { saysEnded, saysTokenRefused } from './failure.ts'
 

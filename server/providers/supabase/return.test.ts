@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ProviderFailure } from '../../core/session-provider.ts'
+import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { returnFailure } from './return.ts'
 
 describe('a return from the social provider without a code', () => {

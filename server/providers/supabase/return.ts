@@ -1,4 +1,4 @@
-import { type ProviderFailure, ProviderError } from '../../core/session-provider.ts'
+import { type ProviderFailure, ProviderError } from '../../core/session/session-provider.ts'
 
 // Key: `error_code`, the API's own word; `error` is the word of the social provider.
 const failureByCode: ReadonlyMap<string, ProviderFailure> = new Map([

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { ProviderError, type SecondFactor } from '../../core/session-provider.ts'
+import { ProviderError, type SecondFactor } from '../../core/session/session-provider.ts'
 
 /** What a sign-in asks of second factors: of accounts that have one, of nobody, or of everybody. */
 export type SecondFactorPolicy = 'if-enrolled' | 'ignore' | 'require'

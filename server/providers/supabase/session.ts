@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { ProviderError, type ProviderSession } from '../../core/session-provider.ts'
+import { ProviderError, type ProviderSession } from '../../core/session/session-provider.ts'
 
 /**
  * The session in an answer of the auth API, its end counted from our own clock: the provider's may differ. Throws

@@ -1,4 +1,4 @@
-import type { SocialMethod } from '../../core/session-provider.ts'
+import type { SocialMethod } from '../../core/session/session-provider.ts'
 
 const labels: ReadonlyMap<string, string> = new Map([
   ['azure', 'Microsoft'],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { keySample, signWith } from '../../../tests/support/server/key-sample.ts'
 import { createTokenVerifier, type TokenRequirements, type TokenVerifier } from './token-verifier.ts'
 

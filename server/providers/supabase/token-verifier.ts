@@ -1,7 +1,7 @@
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, errors, type JWTPayload, jwtVerify } from 'jose'
-import { type Identity, ProviderError } from '../../core/session-provider.ts'
+import { type Identity, ProviderError } from '../../core/session/session-provider.ts'
 import { createKeySet } from '../jwks.ts'
 
 const maxIssuedAheadSeconds = 60

@@ -1,4 +1,4 @@
-import type { Client, ClientStore } from '../../core/client.ts'
+import type { Client, ClientStore } from '../../core/clients/client.ts'
 import { openedEverySeconds } from '../row.ts'
 import { collectRows } from './part.ts'
 

@@ -1,4 +1,4 @@
-import type { DeviceStore, PendingDevice } from '../../core/device-authorization-store.ts'
+import type { DeviceStore, PendingDevice } from '../../core/authorization/device-authorization-store.ts'
 import { deviceRetentionSeconds } from '../retention.ts'
 import { collectRows } from './part.ts'
 import { type DeviceState, pollResult } from '../device-poll.ts'

@@ -1,4 +1,4 @@
-import type { Grant, GrantOwner, GrantRecord, GrantStore } from '../../core/grant.ts'
+import type { Grant, GrantOwner, GrantRecord, GrantStore } from '../../core/session/grant.ts'
 
 /** What a grant's row holds for people to look at. */
 export type MemoryGrantRecord = GrantRecord

@@ -10,7 +10,7 @@ import type {
   RotationTerms,
   StoredProviderSession,
   SuccessorTokens,
-} from '../../core/grant.ts'
+} from '../../core/session/grant.ts'
 import { createMemoryGrantRecords, isOwnedBy, type MemoryGrantRecord, recordOf } from './grant-records.ts'
 import { collectRows, type MemoryPart } from './part.ts'
 import type { MemorySignOuts } from './sign-outs.ts'

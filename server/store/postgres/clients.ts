@@ -1,4 +1,4 @@
-import type { Client, ClientStore } from '../../core/client.ts'
+import type { Client, ClientStore } from '../../core/clients/client.ts'
 import { clientColumns, clientOf, type ClientRow, clientValues, openedEverySeconds } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 

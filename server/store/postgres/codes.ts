@@ -4,7 +4,7 @@ import type {
   Grant,
   GrantOwner,
   GrantStore,
-} from '../../core/grant.ts'
+} from '../../core/session/grant.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { type GrantRow, grantOf } from '../row.ts'

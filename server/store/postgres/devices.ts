@@ -1,4 +1,4 @@
-import type { DevicePoll, DeviceStore } from '../../core/device-authorization-store.ts'
+import type { DevicePoll, DeviceStore } from '../../core/authorization/device-authorization-store.ts'
 import { slowDownSeconds } from '../device-poll.ts'
 import { deviceColumns, deviceOf, type DeviceRow, deviceValues } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'

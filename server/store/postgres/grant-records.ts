@@ -1,4 +1,4 @@
-import type { GrantStore, GrantUse } from '../../core/grant.ts'
+import type { GrantStore, GrantUse } from '../../core/session/grant.ts'
 import { grantColumns, grantOf, grantRecordColumns, grantRecordOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
 import { expirePostgresCodes } from './codes.ts'

@@ -1,4 +1,4 @@
-import type { GrantEndReason, RefusedSessionReason } from '../../core/grant.ts'
+import type { GrantEndReason, RefusedSessionReason } from '../../core/session/grant.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
 // Whoever locks both, locks the grant before its session.

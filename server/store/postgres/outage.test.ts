@@ -9,7 +9,7 @@ import {
   sessionSample,
   start,
   successorSample,
-} from '../../../tests/support/server/grant-sample.ts'
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { openPostgresStore } from './postgres.ts'
 

@@ -8,7 +8,7 @@ import {
   secondFactorSample,
   start,
   successorSample,
-} from '../../../tests/support/server/grant-sample.ts'
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { openPostgresStore } from './postgres.ts'
 import { clientSample } from '../../../tests/support/store-contract/clients.ts'

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../core/store.ts'
-import { addGrant, grantSample, start } from '../../../tests/support/server/grant-sample.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { migratePostgres, postgresMigrations } from './schema.ts'
 import { openPostgresStore } from './postgres.ts'

@@ -4,7 +4,7 @@ import type {
   RefreshRotation,
   RotationTerms,
   SuccessorTokens,
-} from '../../core/grant.ts'
+} from '../../core/session/grant.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { differentAddresses, isReplayable, replayEnd } from '../replay.ts'
 import {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ClientStore } from '../../core/client.ts'
+import type { ClientStore } from '../../core/clients/client.ts'
 import { clientColumns, clientOf, type ClientRow, clientValues, openedEverySeconds } from '../row.ts'
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'

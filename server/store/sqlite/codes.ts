@@ -7,7 +7,7 @@ import type {
   GrantOwner,
   GrantStore,
   StoredProviderSession,
-} from '../../core/grant.ts'
+} from '../../core/session/grant.ts'
 import { codeRetentionSeconds } from '../retention.ts'
 import type { SqliteGrants } from './grants.ts'
 import { collectInTurn, deleteExpired, type SqlitePart } from './part.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { DeviceStore } from '../../core/device-authorization-store.ts'
+import type { DeviceStore } from '../../core/authorization/device-authorization-store.ts'
 import { type DeviceState, pollResult } from '../device-poll.ts'
 import { deviceRetentionSeconds } from '../retention.ts'
 import { deviceColumns, deviceOf, type DeviceRow, deviceValues } from '../row.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { GrantStore } from '../../core/grant.ts'
+import type { GrantStore } from '../../core/session/grant.ts'
 import { grantColumns, grantOf, grantRecordColumns, grantRecordOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
 import type { SqliteCodes } from './codes.ts'

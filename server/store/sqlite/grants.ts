@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Grant, GrantEndReason, GrantStore } from '../../core/grant.ts'
+import type { Grant, GrantEndReason, GrantStore } from '../../core/session/grant.ts'
 import type { SqlitePart } from './part.ts'
 import type { SqliteProviderSessions } from './provider-sessions.ts'
 import type { SqliteWork } from './work.ts'

@@ -9,7 +9,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../../../tests/support/server/grant-sample.ts'
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 
 const rounds = 4

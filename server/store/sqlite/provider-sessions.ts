@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { GrantStore, StoredProviderSession } from '../../core/grant.ts'
+import type { GrantStore, StoredProviderSession } from '../../core/session/grant.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 import type { SqliteSignOuts } from './sign-outs.ts'
 import type { SqliteWork } from './work.ts'

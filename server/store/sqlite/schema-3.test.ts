@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { checkIntegrity, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
-import { addGrant, grantSample, start } from '../../../tests/support/server/grant-sample.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { deviceSample } from '../../../tests/support/store-contract/devices.ts'
 import { sqliteMigrations } from './migrations.ts'
 import { openSqliteStore } from './sqlite.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import type { GrantEndReason } from '../../core/grant.ts'
+import type { GrantEndReason } from '../../core/session/grant.ts'
 import {
   checkIntegrity,
   countRows,
@@ -17,7 +17,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../../../tests/support/server/grant-sample.ts'
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 import { sqliteMigrations } from './migrations.ts'
 import { clientSample } from '../../../tests/support/store-contract/clients.ts'

@@ -2,11 +2,14 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { issueAuthorizationCode, redeemAuthorizationCode } from '../../core/authorization-code.ts'
-import { createRefreshPace, rotateRefreshToken } from '../../core/refresh-token.ts'
-import { createScopeCatalogue } from '../../core/scope.ts'
+import {
+  issueAuthorizationCode,
+  redeemAuthorizationCode,
+} from '../../core/authorization/authorization-code.ts'
+import { createRefreshPace, rotateRefreshToken } from '../../core/tokens/refresh-token.ts'
+import { createScopeCatalogue } from '../../core/tokens/scope.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
-import { tokenKey } from '../../core/token-issue.ts'
+import { tokenKey } from '../../core/tokens/token-issue.ts'
 import { countRows, inspectDatabase, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
@@ -16,13 +19,13 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../../../tests/support/server/grant-sample.ts'
+} from '../../../tests/support/server/core/grant-sample.ts'
 import {
   authorizationRequest,
   challengeVerifier,
   publicClient,
   signInSample,
-} from '../../../tests/support/server/sign-in-sample.ts'
+} from '../../../tests/support/server/core/sign-in-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
 import { describeStore } from '../../../tests/support/store-contract/store-contract.ts'
 

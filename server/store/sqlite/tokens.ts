@@ -7,7 +7,7 @@ import type {
   RefreshRotation,
   RotationTerms,
   SuccessorTokens,
-} from '../../core/grant.ts'
+} from '../../core/session/grant.ts'
 import { differentAddresses, isReplayable, replayEnd } from '../replay.ts'
 import {
   type AccessTokenRow,

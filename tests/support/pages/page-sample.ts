@@ -1,4 +1,4 @@
-import type { Captcha } from '../../../server/core/session-provider.ts'
+import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import { captchaPolicy } from '../../../server/http/pages/captcha.ts'
 import { connectionsPage } from '../../../server/http/pages/connections-page.ts'
 import { deviceEntryPage } from '../../../server/http/pages/device-entry-page.ts'

@@ -1,5 +1,5 @@
 import type { HTTPRequest, Page } from 'puppeteer-core'
-import type { Captcha } from '../../../server/core/session-provider.ts'
+import type { Captcha } from '../../../server/core/session/session-provider.ts'
 
 /** What the stand-in widget puts into the form once it was pressed. */
 export const standInToken = 'stand-in-captcha-token'

@@ -1,4 +1,4 @@
-import type { Captcha } from '../../../server/core/session-provider.ts'
+import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
 import type { DeviceView } from '../../../server/http/pages/device-summary.ts'

@@ -3,7 +3,7 @@ import { type App, createApp } from '../../../server/app.ts'
 import { createConfig } from '../../../server/config/config.ts'
 import type { Settings } from '../../../server/config/setting.ts'
 import { createLog } from '../../../server/observability/log.ts'
-import type { ToolModule } from '../../../server/mcp/tool-module.ts'
+import type { ToolModule } from '../../../server/mcp/tools/tool-module.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 

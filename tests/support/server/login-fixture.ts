@@ -3,10 +3,10 @@ import {
   type DeviceAuthorizationResponse,
   redeemDeviceCode,
   startDeviceAuthorization,
-} from '../../../server/core/device-authorization.ts'
-import { createScopeCatalogue } from '../../../server/core/scope.ts'
-import type { SessionProvider } from '../../../server/core/session-provider.ts'
-import type { SignInPorts } from '../../../server/core/sign-in.ts'
+} from '../../../server/core/authorization/device-authorization.ts'
+import { createScopeCatalogue } from '../../../server/core/tokens/scope.ts'
+import type { SessionProvider } from '../../../server/core/session/session-provider.ts'
+import type { SignInPorts } from '../../../server/core/sign-in/sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../../../server/http/login/callback.ts'
 import { createAccountEndpoint } from '../../../server/http/account/account.ts'
@@ -17,7 +17,7 @@ import { publicUrls } from '../../../server/http/oauth/metadata.ts'
 import { createRouter, type FetchHandler } from '../../../server/http/app.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
 import type { FakeRuntime } from './fake-runtime.ts'
-import { authorizationRequest, publicClient, signInPortsSample } from './sign-in-sample.ts'
+import { authorizationRequest, publicClient, signInPortsSample } from './core/sign-in-sample.ts'
 
 /** The login flow over HTTP, in front of a provider that a test makes up. */
 export interface LoginFixture {

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts'
-import { addGrant, grantSample, rotationTerms, start, successorSample } from './grant-sample.ts'
+import { addGrant, grantSample, rotationTerms, start, successorSample } from './core/grant-sample.ts'
 
 /*
  * Writes grants into the database of its first argument, fifty at a time, each rotated once, and says the name of each that has

@@ -1,6 +1,6 @@
-import type { SignIn, SignInStep } from '../../../server/core/session-provider.ts'
+import type { SignIn, SignInStep } from '../../../server/core/session/session-provider.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
-import { start } from './grant-sample.ts'
+import { start } from './core/grant-sample.ts'
 import {
   createEmbeddedProvider,
   type EmbeddedProvider,

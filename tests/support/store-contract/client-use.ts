@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Client } from '../../../server/core/client.ts'
-import { start } from '../server/grant-sample.ts'
+import type { Client } from '../../../server/core/clients/client.ts'
+import { start } from '../server/core/grant-sample.ts'
 import { describeTrimming } from './client-trimming.ts'
 import { bareClient, clientSample } from './clients.ts'
 import type { StoreInstances } from './instances.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Client } from '../../../server/core/client.ts'
-import { start } from '../server/grant-sample.ts'
+import type { Client } from '../../../server/core/clients/client.ts'
+import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 

@@ -8,7 +8,7 @@ import {
   secondFactorSample,
   start,
   successorSample,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { socialSignInSample } from './social-sign-ins.ts'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { PendingDevice } from '../../../server/core/device-authorization-store.ts'
-import { start } from '../server/grant-sample.ts'
+import type { PendingDevice } from '../../../server/core/authorization/device-authorization-store.ts'
+import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 

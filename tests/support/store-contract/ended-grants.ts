@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { GrantEndReason } from '../../../server/core/grant.ts'
+import type { GrantEndReason } from '../../../server/core/session/grant.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -10,7 +10,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 
 const reasons: readonly GrantEndReason[] = ['refresh_token_reuse', 'code_reuse', 'provider_session_ended']

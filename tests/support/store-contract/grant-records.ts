@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Grant, GrantRecord } from '../../../server/core/grant.ts'
+import type { Grant, GrantRecord } from '../../../server/core/session/grant.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -7,7 +7,7 @@ import {
   grantSample,
   grantSeconds,
   start,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'vitest'
 import type { Store } from '../../../server/core/store.ts'
-import { race } from '../server/grant-sample.ts'
+import { race } from '../server/core/grant-sample.ts'
 
 /** A store of the suite, fresh and empty. */
 export interface OpenedStore {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseResult, StoredProviderSession } from '../../../server/core/grant.ts'
-import { addGrant, type GrantSample, grantSample, nextSession, start } from '../server/grant-sample.ts'
+import type { LeaseResult, StoredProviderSession } from '../../../server/core/session/grant.ts'
+import { addGrant, type GrantSample, grantSample, nextSession, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 
 /** The part of the store contract about provider sessions and the right to refresh them. */

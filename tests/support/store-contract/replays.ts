@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { RefreshRotation, RotationTerms } from '../../../server/core/grant.ts'
+import type { RefreshRotation, RotationTerms } from '../../../server/core/session/grant.ts'
 import {
   addGrant,
   type GrantSample,
@@ -9,7 +9,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts } from './texts.ts'
 

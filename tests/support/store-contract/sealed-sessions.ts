@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StoredProviderSession } from '../../../server/core/grant.ts'
+import type { StoredProviderSession } from '../../../server/core/session/grant.ts'
 import {
   addGrant,
   type GrantSample,
@@ -9,7 +9,7 @@ import {
   secondFactorSample,
   sessionSample,
   start,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { socialSignInSample } from './social-sign-ins.ts'
 

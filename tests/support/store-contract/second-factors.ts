@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dueSignOuts, secondFactorSample, sessionSample, start } from '../server/grant-sample.ts'
+import { dueSignOuts, secondFactorSample, sessionSample, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addGrant, dueSignOuts, type GrantSample, grantSample, start } from '../server/grant-sample.ts'
+import { addGrant, dueSignOuts, type GrantSample, grantSample, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts } from './texts.ts'
 

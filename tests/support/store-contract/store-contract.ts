@@ -8,7 +8,7 @@ import {
   secondFactorSample,
   start,
   successorSample,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import { describeAttempts } from './attempts.ts'
 import { clientSample, describeClients } from './clients.ts'
 import { describeClientUse } from './client-use.ts'

@@ -9,7 +9,7 @@ import {
   rotationTerms,
   start,
   successorSample,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 

@@ -6,7 +6,7 @@ import {
   grantSample,
   mintedSample,
   start,
-} from '../server/grant-sample.ts'
+} from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts } from './texts.ts'
 

@@ -1,0 +1,42 @@
+import { createBoundedMap } from '../bounded-map.ts'
+
+/** How much of something is allowed: `burst` at once, and `perSecond` in the long run. */
+export interface Rate {
+  burst: number
+  perSecond: number
+}
+
+/** Counts by key, in this process alone. Times are epoch seconds. */
+export interface RateLimit {
+  /** Whether `key` has nothing left. Asking costs nothing. */
+  isSpent(key: string, now: number): boolean
+  /** Takes one from what `key` has left. */
+  take(key: string, now: number): void
+}
+
+interface Bucket {
+  left: number
+  filledAt: number
+}
+
+/**
+ * A {@link RateLimit} with one token bucket for each key, remembered for the `most` keys that were counted last: an older
+ * one is forgotten and has its whole burst again, so memory is bounded whoever comes from wherever.
+ */
+export function createRateLimit({ burst, perSecond }: Rate, most: number): RateLimit {
+  const buckets = createBoundedMap<Bucket>(most)
+  /** What is left at `now`. A clock that was set back fills nothing and takes nothing. */
+  const leftAt = ({ left, filledAt }: Bucket, now: number): number =>
+    Math.min(burst, left + Math.max(0, now - filledAt) * perSecond)
+  return {
+    isSpent(key, now) {
+      const bucket = buckets.get(key)
+      return bucket !== undefined && leftAt(bucket, now) < 1
+    },
+    take(key, now) {
+      const bucket = buckets.get(key)
+      const left = bucket ? leftAt(bucket, now) : burst
+      buckets.set(key, { left: Math.max(0, left - 1), filledAt: now })
+    },
+  }
+}

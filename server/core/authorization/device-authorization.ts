@@ -1,0 +1,209 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import {
+  addGrantCode,
+  type AuthorizationCodePorts,
+  type IssuedTokens,
+  redeemGrantCode,
+} from './authorization-code.ts'
+import type { Client } from '../clients/client.ts'
+import type { DevicePoll, DeviceStore, PendingDevice } from './device-authorization-store.ts'
+import { areOurResources } from '../tokens/resource.ts'
+import { requireScopeText } from '../tokens/scope-text.ts'
+import { hashSecret } from '../seal.ts'
+import type { SignIn } from '../session/session-provider.ts'
+import { createUserCode, normaliseUserCode } from './user-code.ts'
+
+const deviceCodePrefix = 'mcpd_'
+const deviceCodeForm = /^mcpd_[A-Za-z0-9_-]{43}$/
+
+/** Time for a person to find a browser, sign in and look for the second factor. */
+const deviceTtlSeconds = 900
+
+/** Time for a device to fetch its tokens once it is approved: it asks every few seconds anyway. */
+const fetchTtlSeconds = 120
+
+const pollIntervalSeconds = 5
+
+/** Of 25 thousand million codes one that waits is met once in a while only if very many wait; five times never. */
+const mostUserCodeTries = 5
+
+/** What deciding about a device and redeeming its code needs from outside. */
+export interface DevicePorts extends AuthorizationCodePorts {
+  devices: DeviceStore
+}
+
+/** What starting needs beside that: who we are, and the one resource. */
+export interface DeviceAuthorizationPorts extends DevicePorts {
+  issuer: string
+  resource: string
+}
+
+/** Parameters of a device authorization request (RFC 8628 section 3.1); `client` has already authenticated. */
+export interface DeviceAuthorizationRequest {
+  client: Client
+  scope: string | undefined
+  resources: readonly string[]
+  address: string | undefined
+}
+
+/** Successful answer of the device authorization endpoint (RFC 8628 section 3.2); lives are seconds. */
+export interface DeviceAuthorizationResponse {
+  device_code: string
+  user_code: string
+  verification_uri: string
+  verification_uri_complete: string
+  expires_in: number
+  interval: number
+}
+
+/** Parameters of a token request of a device (RFC 8628 section 3.4); `client` has already authenticated. */
+export interface DeviceCodeRequest {
+  client: Client
+  deviceCode: string
+  resources: readonly string[]
+}
+
+/**
+ * Starts the device authorization grant: a device code of 256 random bits, which the client keeps, and a user code of 34,
+ * which a person types. Throws `invalid_target` or `invalid_scope`.
+ *
+ * Guessing a user code gives nothing but the right to approve somebody else's device, within 15 minutes, after signing in;
+ * how often an address or account may try is for the page that takes it (RFC 8628 section 5.1). Not checked: whether the
+ * client may use this grant, and how many devices it starts.
+ */
+export async function startDeviceAuthorization(
+  request: DeviceAuthorizationRequest,
+  ports: DeviceAuthorizationPorts,
+): Promise<DeviceAuthorizationResponse> {
+  const { runtime, resource } = ports
+  checkResources(request.resources, resource)
+  requireScopeText(request.scope)
+  const now = runtime.now()
+  const deviceCode = deviceCodePrefix + encodeBase64url(runtime.randomBytes(32))
+  const device = {
+    deviceHash: deviceHashOf(deviceCode, request.client),
+    clientId: request.client.id,
+    scope: ports.scopes.grant(request.scope),
+    resource,
+    address: request.address,
+    createdAt: now,
+    expiresAt: now + deviceTtlSeconds,
+  }
+  const userCode = await addWithFreeUserCode(device, ports)
+  const verificationUri = `${ports.issuer}/oauth/device`
+  return {
+    device_code: deviceCode,
+    user_code: userCode,
+    verification_uri: verificationUri,
+    verification_uri_complete: `${verificationUri}?user_code=${userCode}`,
+    expires_in: deviceTtlSeconds,
+    interval: pollIntervalSeconds,
+  }
+}
+
+/** Stores the device under a user code that no other one has, and answers the code. */
+async function addWithFreeUserCode(
+  device: Omit<PendingDevice, 'userCodeHash'>,
+  { devices, runtime }: DevicePorts,
+): Promise<string> {
+  for (let tries = 0; tries < mostUserCodeTries; tries += 1) {
+    const userCode = createUserCode(runtime.randomBytes)
+    if (await devices.addDevice({ ...device, userCodeHash: userCodeHashOf(userCode) })) return userCode
+  }
+  throw new OAuthError('temporarily_unavailable', 'Too many devices wait right now. Try again later.')
+}
+
+/**
+ * The device that waits under what a person typed as user code, whatever its letter case, blanks and dashes. Undefined when
+ * there is none, it has expired, or somebody has decided about it.
+ */
+export async function findDeviceByUserCode(
+  typed: string,
+  { devices, runtime }: DevicePorts,
+): Promise<PendingDevice | undefined> {
+  const userCode = normaliseUserCode(typed)
+  return userCode === undefined ? undefined : devices.findDevice(userCodeHashOf(userCode), runtime.now())
+}
+
+/**
+ * Allows the device what it asked for, as the user who signed in, if it fetches its tokens within two minutes. False when somebody decided before or it has expired:
+ * then the session of `signIn` is nobody's, and whoever called signs it out, as when this rejects.
+ *
+ * What becomes the grant is stored like an authorization code, so an approval that the device never comes for is signed
+ * out at the provider when it expires.
+ */
+export async function approveDevice(
+  device: PendingDevice,
+  signIn: SignIn,
+  ports: DevicePorts,
+): Promise<boolean> {
+  const { deviceHash } = device
+  const expiresAt = Math.min(device.expiresAt, ports.runtime.now() + fetchTtlSeconds)
+  // Decided first: the code of a device can be stored only once. Between the two a poll is told to go on waiting.
+  if (!(await ports.devices.decideDevice(deviceHash, 'approved', ports.runtime.now()))) return false
+  // No code challenge: no verifier fits it, so this can never be redeemed as an authorization code.
+  const record = { codeHash: deviceHash, redirectUri: '', codeChallenge: '', expiresAt }
+  await addGrantCode(record, device, signIn, ports)
+  return true
+}
+
+/** Refuses the device. False when somebody decided before or it has expired. */
+export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePorts): Promise<boolean> {
+  return devices.decideDevice(device.deviceHash, 'denied', runtime.now())
+}
+
+/**
+ * Answers a poll of a device (RFC 8628 sections 3.4 and 3.5): its tokens once it is approved, `authorization_pending`,
+ * `slow_down`, `access_denied` or `expired_token` before or instead, `invalid_grant` for a code that is unknown, of another
+ * client or used up, and `invalid_target`.
+ */
+export async function redeemDeviceCode(
+  { client, deviceCode, resources }: DeviceCodeRequest,
+  ports: DevicePorts,
+): Promise<IssuedTokens> {
+  if (!deviceCodeForm.test(deviceCode)) throw unknownDevice()
+  const deviceHash = deviceHashOf(deviceCode, client)
+  const poll = await ports.devices.pollDevice(deviceHash, pollIntervalSeconds, ports.runtime.now())
+  if (poll.kind !== 'approved') throw notApproved(poll)
+  checkResources(resources, poll.device.resource)
+  const record = await ports.store.findAuthorizationCode(deviceHash)
+  // Approved a moment ago, and its grant is about to be stored.
+  if (!record) throw notApproved({ kind: 'pending' })
+  return redeemGrantCode(record, client, ports)
+}
+
+function notApproved(poll: Exclude<DevicePoll, { kind: 'approved' }>): OAuthError {
+  switch (poll.kind) {
+    case 'unknown':
+      return unknownDevice()
+    case 'expired':
+      return new OAuthError('expired_token', 'Nobody allowed this in time. Start again.')
+    case 'slow_down':
+      return new OAuthError('slow_down', `Ask every ${poll.intervalSeconds} seconds at most.`)
+    case 'pending':
+      return new OAuthError('authorization_pending', 'Nobody has decided about this device yet.')
+    case 'denied':
+      return new OAuthError('access_denied', 'The user refused.')
+  }
+}
+
+function unknownDevice(): OAuthError {
+  return new OAuthError('invalid_grant', 'This device code is unknown here. Start again.')
+}
+
+function checkResources(indicators: readonly string[], resource: string): void {
+  if (!areOurResources(indicators, resource)) {
+    throw new OAuthError('invalid_target', `The only resource here is ${resource}`)
+  }
+}
+
+// With the client in it, the code of one client is unknown to all others, and their polls do not count as its own. The form of
+// the code keeps the parts apart.
+function deviceHashOf(deviceCode: string, client: Pick<Client, 'id'>): string {
+  return hashSecret(`device ${deviceCode} ${client.id}`)
+}
+
+function userCodeHashOf(userCode: string): string {
+  return hashSecret(`user code ${userCode}`)
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { createUserCode, normaliseUserCode } from './user-code.ts'
+
+const { randomBytes } = createFakeRuntime()
+
+describe('createUserCode (RFC 8628 section 6.1)', () => {
+  it('RFC 8628 6.1: is eight letters without vowels, in two groups', () => {
+    for (let count = 0; count < 200; count += 1) {
+      expect(createUserCode(randomBytes)).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
+    }
+  })
+
+  it('RFC 8628 5.1: every letter is equally likely: bytes beyond the last whole alphabet are thrown away', () => {
+    const drawn = [new Uint8Array(8).fill(255), new Uint8Array(8).fill(240), new Uint8Array(8).fill(239)]
+    expect(createUserCode(() => drawn.shift() ?? new Uint8Array(8))).toBe('ZZZZ-ZZZZ')
+    expect(drawn).toHaveLength(0)
+  })
+
+  it('takes what it lacks from the next draw', () => {
+    const drawn = [Uint8Array.from([0, 255, 1, 255, 2, 255, 3, 255]), new Uint8Array(8).fill(4)]
+    expect(createUserCode(() => drawn.shift() ?? new Uint8Array(8))).toBe('BCDF-GGGG')
+  })
+})
+
+describe('normaliseUserCode (RFC 8628 section 6.1)', () => {
+  it.each<[rule: string, typed: string, code: string | undefined]>([
+    ['as shown', 'WDJB-MJHT', 'WDJB-MJHT'],
+    ['without the dash', 'WDJBMJHT', 'WDJB-MJHT'],
+    ['in small letters', 'wdjb-mjht', 'WDJB-MJHT'],
+    ['with blanks', '  WDJB MJHT ', 'WDJB-MJHT'],
+    ['with another dash', 'WDJB–MJHT', 'WDJB-MJHT'],
+    ['letter by letter', 'w.d.j.b.m.j.h.t', 'WDJB-MJHT'],
+    ['in wide letters of an input method', 'ＷＤＪＢ－ＭＪＨＴ', 'WDJB-MJHT'],
+    ['one letter short', 'WDJB-MJH', undefined],
+    ['one letter more', 'WDJB-MJHTT', undefined],
+    ['with a vowel', 'WDJB-MJHA', undefined],
+    ['with a digit', 'WDJB-MJH0', undefined],
+    ['empty', '', undefined],
+    ['endless', 'WDJB-MJHT'.padEnd(65, ' '), undefined],
+  ])('%s', (_rule, typed, code) => {
+    expect(normaliseUserCode(typed)).toBe(code)
+  })
+})

@@ -1,0 +1,452 @@
+import { describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import type { FetchFailure, FetchOutcome } from './client-fetch.ts'
+import type { LimitedFetchQuery } from './client-fetch-limit.ts'
+import { createClientFinder, isAcceptedHost } from './client-finder.ts'
+import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
+import { createClientKeeper } from './client-life.ts'
+import type { Client } from './client.ts'
+
+const url = 'https://client.example/client.json'
+const redirect_uris = ['http://127.0.0.1/callback']
+const policy = { privateUseRedirectUris: [], allowLoopback: false }
+const day = 86_400
+
+const documentText = (name: string, changes: object = {}): string =>
+  JSON.stringify({ client_id: url, client_name: name, redirect_uris, ...changes })
+
+const served = (name: string, headers: Record<string, string> = {}): FetchOutcome => ({
+  kind: 'fetched',
+  text: documentText(name),
+  headers: new Headers(headers),
+})
+const failed = (reason: FetchFailure): FetchOutcome => ({ kind: 'failed', reason })
+
+function copyOf(name: string): ReadonlyMap<string, DocumentClient> {
+  const reading = readClientDocument(url, JSON.parse(documentText(name)), policy)
+  return new Map(reading.kind === 'client' ? [[url, reading.client]] : [])
+}
+
+interface Setup {
+  answer?: FetchOutcome
+  hosts?: readonly string[]
+  copies?: ReadonlyMap<string, DocumentClient>
+  documents?: boolean
+  configured?: readonly Client[]
+  store?: ReturnType<typeof createMemoryStore>
+  runtime?: ReturnType<typeof createFakeRuntime>
+}
+
+/** A finder, its host whose answer can be changed, and what was asked of it. */
+function createFixture(setup: Setup = {}) {
+  const { hosts = [], copies = new Map(), documents = true, configured = [] } = setup
+  const runtime = setup.runtime ?? createFakeRuntime(start)
+  const store = setup.store ?? createMemoryStore()
+  const host = { answer: setup.answer ?? served('Quill'), queries: [] as LimitedFetchQuery[] }
+  const reports: unknown[] = []
+  const finder = createClientFinder({
+    configured: new Map(configured.map((client) => [client.id, client])),
+    store,
+    runtime,
+    documents: documents
+      ? {
+          store,
+          policy,
+          copies,
+          hosts,
+          report: (...given) => void reports.push(given),
+          async fetch(query) {
+            host.queries.push(query)
+            return host.answer
+          },
+        }
+      : undefined,
+  })
+  const name = async (purpose?: 'sign_in' | 'connected'): Promise<string | undefined> =>
+    (await finder.findClient(url, purpose))?.name
+  /** Somebody signs in now, for a grant of 30 days. */
+  const keep = createClientKeeper(store)
+  const connect = async (): Promise<void> => {
+    const client = await finder.findClient(url)
+    if (client) await keep(client, runtime.now() + 30 * day)
+  }
+  return { finder, runtime, store, host, reports, name, connect }
+}
+
+const unavailable = { name: 'ClientUnavailableError', permanent: false }
+
+describe('createClientFinder', () => {
+  it('finds configured clients before all others', async () => {
+    const configured = [publicClient({ id: url, name: 'Mine', kind: 'configured' })]
+    const { name, host } = createFixture({ configured })
+    expect(await name()).toBe('Mine')
+    expect(host.queries).toEqual([])
+  })
+
+  it('finds registered clients until they expire', async () => {
+    const { finder, store, runtime } = createFixture()
+    await store.addClient(publicClient({ expiresAt: start + 60 }))
+    await store.addClient(publicClient({ id: 'mcpc_kept' }))
+    runtime.advance(59)
+    expect((await finder.findClient('mcpc_public'))?.id).toBe('mcpc_public')
+    runtime.advance(1)
+    expect(await finder.findClient('mcpc_public')).toBeUndefined()
+    expect((await finder.findClient('mcpc_kept'))?.id).toBe('mcpc_kept')
+    expect(await finder.findClient('mcpc_unknown')).toBeUndefined()
+    expect(await finder.findClient('')).toBeUndefined()
+  })
+
+  it('CIMD 4: fetches the document that an id names, at most 5 kB', async () => {
+    const { finder, host } = createFixture()
+    expect(await finder.findClient(url)).toEqual({
+      id: url,
+      kind: 'metadata_document',
+      name: 'Quill',
+      uri: undefined,
+      redirectUris: redirect_uris,
+      grantTypes: ['authorization_code', 'refresh_token'],
+      scope: undefined,
+      authMethod: 'none',
+      secretHash: undefined,
+      keys: undefined,
+      managementHash: undefined,
+      document: { fetchedAt: start, freshUntil: start + 300, etag: undefined },
+      introspects: false,
+      createdAt: start,
+      expiresAt: undefined,
+    })
+    expect(host.queries).toEqual([{ url, maxBytes: 5120, etag: undefined, known: false }])
+  })
+
+  it.each([
+    'http://client.example/c',
+    'https://client.example',
+    'https://client.example/a/../c',
+    'https://127.0.0.1/c',
+    'HTTPS://client.example/c',
+  ])('fetches nothing for %s', async (id) => {
+    const { finder, host } = createFixture()
+    expect(await finder.findClient(id)).toBeUndefined()
+    expect(host.queries).toEqual([])
+  })
+
+  it('MCP auth Trust-Policies: takes no documents when they are switched off, and forgets the ones it took', async () => {
+    const { store, connect } = createFixture()
+    await connect()
+    for (const setup of [
+      { documents: false },
+      { hosts: ['!client.example'] },
+      { hosts: ['other.example'] },
+    ]) {
+      const { name, host } = createFixture({ ...setup, store })
+      expect(await name('connected')).toBeUndefined()
+      expect(host.queries).toEqual([])
+    }
+  })
+})
+
+describe('documents are cached as HTTP says (RFC 9111)', () => {
+  it('MCP auth Client-ID-Metadata-Documents: for as long as the host says', async () => {
+    const { name, host, runtime } = createFixture({
+      answer: served('One', { 'cache-control': 'max-age=600' }),
+    })
+    expect(await name()).toBe('One')
+    host.answer = served('Two')
+    runtime.advance(599)
+    expect(await name()).toBe('One')
+    expect(host.queries).toHaveLength(1)
+    runtime.advance(1)
+    expect(await name()).toBe('Two')
+  })
+
+  it('RFC 9110 15.4.5: the entity tag stays when the answer that nothing has changed does not repeat it', async () => {
+    const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
+    await name()
+    host.answer = { kind: 'not_modified', headers: new Headers() }
+    for (let round = 0; round < 2; round += 1) {
+      runtime.advance(300)
+      await name()
+    }
+    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"', '"1"'])
+  })
+
+  it('asks by entity tag, and goes on when nothing has changed', async () => {
+    const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
+    await name()
+    runtime.advance(300)
+    host.answer = {
+      kind: 'not_modified',
+      headers: new Headers({ etag: '"1"', 'cache-control': 'max-age=60' }),
+    }
+    expect(await name()).toBe('One')
+    runtime.advance(59)
+    await name()
+    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"'])
+    runtime.advance(1)
+    await name()
+    expect(host.queries).toHaveLength(3)
+  })
+
+  it('fetches once for everybody who waits', async () => {
+    const { name, host } = createFixture()
+    await Promise.all(Array.from({ length: 20 }, () => name()))
+    expect(host.queries).toHaveLength(1)
+  })
+
+  it.each<[what: string, answer: FetchOutcome]>([
+    ['a failure', failed('unreachable')],
+    ['a faulty document', { kind: 'fetched', text: '{}', headers: new Headers() }],
+    ['something that is no JSON', { kind: 'fetched', text: '<html>', headers: new Headers() }],
+  ])('does not ask again for a minute after %s', async (_what, answer) => {
+    const { name, host, runtime } = createFixture({ answer })
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    host.answer = served('Quill')
+    runtime.advance(59)
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    expect(host.queries).toHaveLength(1)
+    runtime.advance(1)
+    expect(await name()).toBe('Quill')
+  })
+
+  it('says after how many seconds the host is asked again', async () => {
+    const { name, runtime } = createFixture({ answer: failed('unreachable') })
+    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 60 })
+    runtime.advance(45)
+    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 15 })
+  })
+
+  it('our own limit is no failure of the host: the next one may try at once', async () => {
+    const { name, host } = createFixture({ answer: failed('too_many_fetches') })
+    await expect(name()).rejects.toMatchObject(unavailable)
+    host.answer = served('Quill')
+    expect(await name()).toBe('Quill')
+  })
+
+  it('the message says why, and what to do', async () => {
+    await expect(createFixture({ answer: failed('too_slow') }).name()).rejects.toThrow(
+      'The document of this client could not be used: the host answers too slowly. Try again in a minute; if it stays, tell whoever runs this server.',
+    )
+    const faulty: FetchOutcome = { kind: 'fetched', text: documentText(''), headers: new Headers() }
+    await expect(createFixture({ answer: faulty }).name()).rejects.toThrow(
+      'The document of this client could not be used: it is faulty: client_name is missing. Tell the people who make it.',
+    )
+  })
+
+  it.each(['redirected', 'wrong_type', 'too_large'] as const)(
+    'a host that answers wrongly (%s) is not waited for, and yet no proof that there is no client',
+    async (reason) => {
+      await expect(createFixture({ answer: failed(reason) }).name()).rejects.toMatchObject({
+        faulty: true,
+        permanent: false,
+        message: expect.stringContaining('Tell the people who make it.'),
+      })
+    },
+  )
+
+  it.each<[what: string, answer: FetchOutcome, permanent: boolean]>([
+    ['the host says that there is none', failed('not_found'), true],
+    ['it is faulty', { kind: 'fetched', text: '{}', headers: new Headers() }, true],
+    ['the host cannot be reached', failed('unreachable'), false],
+    ['the host refuses us', failed('refused'), false],
+    ['the name cannot be resolved', failed('unknown_host'), false],
+  ])('is permanent or not when %s', async (_what, answer, permanent) => {
+    await expect(createFixture({ answer }).name()).rejects.toMatchObject({ permanent })
+  })
+
+  it('the log learns which document failed, and why', async () => {
+    const { name, reports } = createFixture({ answer: failed('redirected') })
+    await expect(name()).rejects.toThrow()
+    expect(reports).toEqual([['client_document_unavailable', { client_id: url, reason: 'redirected' }]])
+    const faulty = createFixture({ answer: { kind: 'fetched', text: '{}', headers: new Headers() } })
+    await expect(faulty.name()).rejects.toThrow()
+    expect(faulty.reports).toEqual([
+      [
+        'client_document_unavailable',
+        { client_id: url, reason: expect.stringMatching(/^faulty: .*client_id/) },
+      ],
+    ])
+  })
+
+  it('strangers do not learn which names exist inside: a private address and none read the same', async () => {
+    const messages = await Promise.all(
+      (['forbidden_address', 'unknown_host'] as const).map((reason) =>
+        createFixture({ answer: failed(reason) })
+          .name()
+          .catch((error: Error) => error.message),
+      ),
+    )
+    expect(messages[0]).toContain('no address on the public internet')
+    expect(messages[1]).toBe(messages[0])
+  })
+})
+
+describe('an outage at the host of a document (stale on error)', () => {
+  it('what was fetched within a day signs people in', async () => {
+    const { name, host, runtime } = createFixture()
+    await name()
+    host.answer = failed('unreachable')
+    runtime.advance(day - 1)
+    expect(await name()).toBe('Quill')
+    runtime.advance(1)
+    await expect(name()).rejects.toMatchObject(unavailable)
+  })
+
+  it('RFC 5861 4: a host that says there is none any more is no outage: nobody signs in anew', async () => {
+    const { name, host, runtime } = createFixture()
+    await name()
+    host.answer = failed('not_found')
+    runtime.advance(300)
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: true })
+    expect(await name('connected')).toBe('Quill')
+    host.answer = failed('too_many_fetches')
+    runtime.advance(60)
+    await expect(name()).rejects.toMatchObject({ permanent: true })
+    host.answer = served('Back')
+    expect(await name()).toBe('Back')
+  })
+
+  it('what the operator removed while the document was fetched does not come back', async () => {
+    const { store, connect, host, runtime, name } = createFixture()
+    await connect()
+    runtime.advance(300)
+    const { findClient } = store
+    // The document is read from the store, and removed before the fetched one is stored.
+    store.findClient = async (id) => {
+      const found = await findClient(id)
+      await store.removeClient(id)
+      return found
+    }
+    host.answer = served('Renamed')
+    expect(await name()).toBe('Renamed')
+    expect(await findClient(url)).toBeUndefined()
+  })
+
+  it('CIMD 4.4: a document that became faulty counts as an outage', async () => {
+    const { name, host, runtime } = createFixture()
+    await name()
+    host.answer = { kind: 'fetched', text: '{}', headers: new Headers() }
+    runtime.advance(300)
+    expect(await name()).toBe('Quill')
+  })
+
+  it('whoever is connected goes on for as long as it is stored, also after a restart', async () => {
+    const { store, connect, runtime } = createFixture()
+    await connect()
+    runtime.advance(29 * day)
+    const after = createFixture({ store, runtime, answer: failed('unreachable') })
+    expect(await after.name('connected')).toBe('Quill')
+    await expect(after.name('sign_in')).rejects.toMatchObject(unavailable)
+    expect(after.host.queries[0]?.known).toBe(true)
+  })
+
+  it('is stored only for as long as somebody is connected with it', async () => {
+    const { store, name, connect } = createFixture()
+    await name()
+    expect(await store.findClient(url)).toBeUndefined()
+    await connect()
+    expect(await store.findClient(url)).toMatchObject({
+      kind: 'metadata_document',
+      expiresAt: start + 120 * day,
+    })
+  })
+
+  it('what is stored is brought up to date, and keeps its age and its end', async () => {
+    const { store, connect, host, runtime, name } = createFixture()
+    await connect()
+    runtime.advance(300)
+    host.answer = served('Renamed')
+    expect(await name('connected')).toBe('Renamed')
+    expect(await store.findClient(url)).toMatchObject({
+      name: 'Renamed',
+      createdAt: start,
+      expiresAt: start + 120 * day,
+      document: { fetchedAt: start + 300 },
+    })
+  })
+
+  it('another instance uses what is stored without asking while it is fresh', async () => {
+    const { store, connect, runtime } = createFixture()
+    await connect()
+    const other = createFixture({ store, runtime })
+    expect(await other.name()).toBe('Quill')
+    expect(other.host.queries).toEqual([])
+  })
+
+  it('what has expired in the store does not count', async () => {
+    const { store, connect, runtime } = createFixture()
+    await connect()
+    runtime.advance(120 * day)
+    const after = createFixture({ store, runtime, answer: failed('unreachable') })
+    await expect(after.name('connected')).rejects.toMatchObject(unavailable)
+  })
+
+  it('a client that registered under a URL is no document', async () => {
+    const { store, name } = createFixture({ answer: failed('unreachable') })
+    await store.addClient(publicClient({ id: url, name: 'Impostor' }))
+    await expect(name()).rejects.toMatchObject(unavailable)
+  })
+})
+
+describe('copies of documents that the operator keeps', () => {
+  it('the fetched one wins; the copy is there for a host out of reach', async () => {
+    const copies = copyOf('Copy')
+    expect(await createFixture({ copies }).name()).toBe('Quill')
+    const offline = createFixture({ copies, answer: failed('unknown_host') })
+    expect(await offline.name()).toBe('Copy')
+    expect(await offline.name('connected')).toBe('Copy')
+    expect(offline.host.queries).toHaveLength(1)
+  })
+
+  it('what was fetched within a day is newer than the copy, what is older is not', async () => {
+    const { name, host, runtime } = createFixture({ copies: copyOf('Copy') })
+    await name()
+    host.answer = failed('unreachable')
+    runtime.advance(day - 1)
+    expect(await name('connected')).toBe('Quill')
+    runtime.advance(1)
+    expect(await name('connected')).toBe('Copy')
+  })
+
+  it('nobody waits for an unreachable host more than once in ten minutes', async () => {
+    const { name, host, runtime } = createFixture({ copies: copyOf('Copy'), answer: failed('unreachable') })
+    await name()
+    runtime.advance(599)
+    await name()
+    expect(host.queries).toHaveLength(1)
+    runtime.advance(1)
+    host.answer = served('Quill')
+    expect(await name()).toBe('Quill')
+  })
+
+  it('is not stored: it is at hand', async () => {
+    const { store, connect } = createFixture({ copies: copyOf('Copy'), answer: failed('unreachable') })
+    await connect()
+    expect(await store.findClient(url)).toBeUndefined()
+  })
+})
+
+describe('isAcceptedHost', () => {
+  it.each<[hostname: string, patterns: string[], expected: boolean]>([
+    ['claude.ai', [], true],
+    ['claude.ai', ['claude.ai'], true],
+    ['claude.ai', ['chatgpt.com', 'claude.ai'], true],
+    ['evil.example', ['claude.ai'], false],
+    ['a.claude.ai', ['claude.ai'], false],
+    ['a.claude.ai', ['*.claude.ai'], true],
+    ['a.b.claude.ai', ['*.claude.ai'], true],
+    ['claude.ai', ['*.claude.ai'], false],
+    ['evilclaude.ai', ['*.claude.ai'], false],
+    ['claude.ai.evil.example', ['claude.ai', '*.claude.ai'], false],
+    ['evil.example', ['!evil.example'], false],
+    ['claude.ai', ['!evil.example'], true],
+    ['a.example', ['*.example', '!a.example'], false],
+    ['b.example', ['!a.example', '*.example'], true],
+    ['a.b.example', ['!*.b.example', '*.example'], false],
+    ['b.example', ['!*.b.example'], true],
+  ])('%s with %j: %s', (hostname, patterns, expected) => {
+    expect(isAcceptedHost(hostname, patterns)).toBe(expected)
+  })
+})

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import type { FetchOutcome } from './client-fetch.ts'
+import { createClientKeySource } from './client-keys.ts'
+
+const uri = 'https://client.example/jwks'
+const key = (kid: string) => ({ kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'BBBB', kid })
+const setOf = (...kids: string[]): FetchOutcome => ({
+  kind: 'fetched',
+  text: JSON.stringify({ keys: kids.map(key) }),
+  headers: new Headers(),
+})
+const down: FetchOutcome = { kind: 'failed', reason: 'unreachable' }
+
+function createSource(first: FetchOutcome) {
+  const runtime = createFakeRuntime(start)
+  const state = { answer: first, fetches: [] as unknown[] }
+  const fetchKeys = createClientKeySource({
+    runtime,
+    fetch: async ({ url, known, maxBytes }) => {
+      state.fetches.push([url, known, maxBytes])
+      return state.answer
+    },
+  })
+  const kids = async (kid?: string, known = true): Promise<unknown[]> =>
+    (await fetchKeys({ uri, kid, known })).map((jwk) => jwk['kid'])
+  return { runtime, state, kids, fetchKeys }
+}
+
+describe('createClientKeySource', () => {
+  it('fetches once for ten minutes, at most 64 kB, and then anew', async () => {
+    const { runtime, state, kids } = createSource(setOf('a'))
+    expect(await kids('a')).toEqual(['a'])
+    runtime.advance(599)
+    expect(await kids('a')).toEqual(['a'])
+    expect(state.fetches).toEqual([[uri, true, 65_536]])
+    runtime.advance(1)
+    state.answer = setOf('b')
+    expect(await kids('a')).toEqual(['b'])
+    expect(state.fetches).toHaveLength(2)
+    expect(state.fetches[1]).toEqual([uri, true, 65_536])
+  })
+
+  it('CIMD 6.3: an unknown kid fetches again, at most every 30 seconds', async () => {
+    const { runtime, state, kids } = createSource(setOf('a'))
+    await kids('a')
+    state.answer = setOf('a', 'b')
+    expect(await kids('b')).toEqual(['a'])
+    runtime.advance(29)
+    expect(await kids('b')).toEqual(['a'])
+    expect(state.fetches).toHaveLength(1)
+    runtime.advance(1)
+    expect(await kids('b')).toEqual(['a', 'b'])
+    for (let index = 0; index < 10; index += 1) await kids('c')
+    expect(state.fetches).toHaveLength(2)
+  })
+
+  it('of a client in use also the first time: strangers do not keep it out after a restart', async () => {
+    const used = createSource(setOf('a'))
+    await used.kids('a', true)
+    const unused = createSource(setOf('a'))
+    await unused.kids('a', false)
+    expect([...used.state.fetches, ...unused.state.fetches]).toMatchObject([
+      [uri, true, 65_536],
+      [uri, false, 65_536],
+    ])
+  })
+
+  it('fetches once for everybody who waits', async () => {
+    const { state, kids } = createSource(setOf('a'))
+    await Promise.all(Array.from({ length: 20 }, () => kids('a')))
+    expect(state.fetches).toHaveLength(1)
+  })
+
+  it('serves the last keys for a day when they cannot be fetched', async () => {
+    const { runtime, state, kids } = createSource(setOf('a'))
+    await kids('a')
+    state.answer = down
+    runtime.advance(86_399)
+    expect(await kids('a')).toEqual(['a'])
+    runtime.advance(31)
+    await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: false })
+  })
+
+  it.each<[what: string, answer: FetchOutcome]>([
+    ['is out of reach', down],
+    ['is no JSON', { kind: 'fetched', text: '<', headers: new Headers() }],
+    ['is no key set', { kind: 'fetched', text: '{"keys":{}}', headers: new Headers() }],
+    [
+      'holds a private key',
+      { kind: 'fetched', text: '{"keys":[{"kty":"EC","d":"x"}]}', headers: new Headers() },
+    ],
+    [
+      'holds a symmetric key',
+      { kind: 'fetched', text: '{"keys":[{"kty":"oct","k":"x"}]}', headers: new Headers() },
+    ],
+  ])('says that nobody can say when what is at jwks_uri %s', async (_what, answer) => {
+    const { state, kids } = createSource(answer)
+    await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    expect(state.fetches).toHaveLength(1)
+  })
+
+  it('asks again after 30 seconds when the first try failed, and says so', async () => {
+    const { runtime, state, kids } = createSource(down)
+    await expect(kids()).rejects.toMatchObject({ retryAfterSeconds: 30 })
+    state.answer = setOf('a')
+    runtime.advance(30)
+    expect(await kids()).toEqual(['a'])
+  })
+})

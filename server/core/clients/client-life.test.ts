@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createClientKeeper, isExpired, isInUse, type KeepClient } from './client-life.ts'
+import type { Client } from './client.ts'
+import type { Store } from '../store.ts'
+
+const day = 86_400
+const grantEnd = start + 30 * day
+const document = { fetchedAt: start, freshUntil: start + 300, etag: undefined }
+
+const registered = publicClient({ expiresAt: start + day })
+const described = publicClient({ id: 'https://client.example/c', kind: 'metadata_document', document })
+
+let store: Store
+let writes: string[]
+let keep: KeepClient
+beforeEach(() => {
+  store = createMemoryStore()
+  writes = []
+  keep = createClientKeeper({
+    keepClient: (id, until) => {
+      writes.push(`keep ${id}`)
+      return store.keepClient(id, until)
+    },
+    putClient: (client) => {
+      writes.push(`put ${client.id}`)
+      return store.putClient(client)
+    },
+  })
+})
+
+const endOf = async ({ id }: Client): Promise<number | undefined> => (await store.findClient(id))?.expiresAt
+
+describe('createClientKeeper', () => {
+  it('a registration lives 90 days longer than the grant, and is not trimmed', async () => {
+    await store.addClient(registered)
+    await keep(registered, grantEnd)
+    expect(await endOf(registered)).toBe(start + 120 * day)
+    expect(await store.trimClients(0, 10, start)).toBe(0)
+  })
+
+  it('a document is stored for as long', async () => {
+    await keep(described, grantEnd)
+    expect(await store.findClient(described.id)).toEqual({ ...described, expiresAt: start + 120 * day })
+  })
+
+  it('of a document that is stored only the end is written: another instance may have a newer one', async () => {
+    await store.putClient({ ...described, name: 'Newer', expiresAt: start + 100 * day })
+    await keep({ ...described, expiresAt: start + 100 * day }, grantEnd)
+    expect(await store.findClient(described.id)).toMatchObject({
+      name: 'Newer',
+      expiresAt: start + 120 * day,
+    })
+  })
+
+  it.each<[what: string, client: Client]>([
+    ['a registration without an end', publicClient()],
+    ['a client of the operator', publicClient({ kind: 'configured' })],
+    ['a copy of a document', publicClient({ id: described.id, kind: 'metadata_document' })],
+    ['a registration that is kept for longer', publicClient({ expiresAt: start + 120 * day })],
+    ['a document that is kept for longer', { ...described, expiresAt: start + 121 * day }],
+  ])('writes nothing about %s', async (_what, client) => {
+    await keep(client, grantEnd)
+    expect(writes).toEqual([])
+  })
+
+  it('writes about a document once, although what is in memory does not say that it is stored', async () => {
+    for (let refresh = 0; refresh < 3; refresh += 1) await keep(described, grantEnd)
+    expect(writes).toEqual([`put ${described.id}`, `keep ${described.id}`])
+    await keep(described, grantEnd + 1)
+    expect(await endOf(described)).toBe(start + 120 * day + 1)
+  })
+
+  it('an older grant does not shorten a life', async () => {
+    await keep(described, grantEnd)
+    await keep(described, start)
+    expect(await endOf(described)).toBe(start + 120 * day)
+  })
+
+  it('what could not be written is written the next time', async () => {
+    let isDown = true
+    const failing = createClientKeeper({
+      ...store,
+      keepClient: (id, until) => (isDown ? Promise.reject(new Error('down')) : store.keepClient(id, until)),
+    })
+    await store.addClient(registered)
+    await expect(failing(registered, grantEnd)).rejects.toThrow('down')
+    isDown = false
+    await failing(registered, grantEnd)
+    expect(await endOf(registered)).toBe(start + 120 * day)
+  })
+})
+
+describe('isInUse', () => {
+  it.each<[what: string, client: Client, expected: boolean]>([
+    ['registered a moment ago', registered, false],
+    ['registered and used', publicClient({ expiresAt: start + day + 1 }), true],
+    ['registered without an end', publicClient(), true],
+    ['of the operator', publicClient({ kind: 'configured' }), true],
+    ['a document that is not stored', described, false],
+    ['a document that is stored', { ...described, expiresAt: start + day }, true],
+    ['a copy of a document', { ...described, document: undefined }, true],
+  ])('%s: %s', (_what, client, expected) => {
+    expect(isInUse(client)).toBe(expected)
+  })
+})
+
+describe('isExpired', () => {
+  it.each<[expiresAt: number | undefined, expected: boolean]>([
+    [undefined, false],
+    [start + 1, false],
+    [start, true],
+    [0, true],
+  ])('%s: %s', (expiresAt, expected) => {
+    expect(isExpired({ expiresAt }, start)).toBe(expected)
+  })
+})

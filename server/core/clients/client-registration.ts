@@ -1,0 +1,173 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { ClientInformation } from '@drawbridge/shared/oauth/oauth-metadata.ts'
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { type Client, type ClientAuthMethod, clientAuthMethods } from './client.ts'
+import { requireKeys } from './client-key-metadata.ts'
+import { unusedClientSeconds } from './client-life.ts'
+import { type ClientMetadataPolicy, readClientMetadata, readMetadataObject } from './client-metadata.ts'
+import { hashSecret } from '../seal.ts'
+import { invalidMetadata } from './invalid-metadata.ts'
+
+/** What registration decides: the client to store, and the answer, which alone carries the secrets. */
+export interface Registration {
+  client: Client
+  response: ClientInformation
+}
+
+/** What may be registered. */
+export interface RegistrationPolicy extends ClientMetadataPolicy {
+  /** Echoed to a client that names no `scope` of its own. */
+  scope: string
+}
+
+/** What {@link registerClient} needs to make ids and secrets. */
+export type RegistrationRuntime = Pick<Runtime, 'now' | 'randomBytes'>
+
+/**
+ * Turns the metadata of a registration request (RFC 7591 section 3.1) into a {@link Client} that expires in
+ * {@link unusedClientSeconds}, unless somebody signs in with it.
+ *
+ * The client chooses neither its id nor its secrets. The answer carries everything that was registered, the secret of a
+ * confidential client, and the token by which the registration is managed (RFC 7592 section 3); `managementUrl` says
+ * where. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
+ */
+export function registerClient(
+  metadata: unknown,
+  policy: RegistrationPolicy,
+  runtime: RegistrationRuntime,
+  managementUrl: (clientId: string) => string,
+): Registration {
+  const given = readMetadataObject(metadata)
+  const described = describe(given, policy)
+  const secret = newSecret(described.authMethod, runtime)
+  const managementToken = `mcpm_${encodeBase64url(runtime.randomBytes(32))}`
+  const now = runtime.now()
+  const client: Client = {
+    ...described,
+    id: `mcpc_${encodeBase64url(runtime.randomBytes(16))}`,
+    kind: 'registered',
+    secretHash: secret && hashSecret(secret),
+    managementHash: hashSecret(managementToken),
+    document: undefined,
+    introspects: false,
+    createdAt: now,
+    expiresAt: now + unusedClientSeconds,
+  }
+  return {
+    client,
+    response: {
+      ...clientInformation(client, policy.scope),
+      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+      registration_client_uri: managementUrl(client.id),
+      registration_access_token: managementToken,
+    },
+  }
+}
+
+/**
+ * What replacing the metadata of `client` with that of an update request comes to (RFC 7592 section 2.2). The request names
+ * all there is: what it omits is gone. Id, age and secrets stay, and the secret may be repeated, but not chosen; a client
+ * that becomes confidential gets one, one that becomes public loses it.
+ *
+ * Throws `invalid_redirect_uri` or `invalid_client_metadata`, also for members that only the server may set.
+ */
+export function updateClient(
+  client: Client,
+  metadata: unknown,
+  policy: RegistrationPolicy,
+  runtime: RegistrationRuntime,
+): Registration {
+  const given = readMetadataObject(metadata)
+  checkUpdate(client, given)
+  const described = describe(given, policy)
+  const confidential = usesSecret(described.authMethod)
+  const secret = client.secretHash === undefined ? newSecret(described.authMethod, runtime) : undefined
+  const updated: Client = {
+    ...client,
+    ...described,
+    secretHash: confidential ? (client.secretHash ?? (secret && hashSecret(secret))) : undefined,
+  }
+  return {
+    client: updated,
+    response: {
+      ...clientInformation(updated, policy.scope),
+      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+    },
+  }
+}
+
+/**
+ * All of a client's metadata as a registration answer names it (RFC 7591 section 3.2.1), without any secret: only hashes of
+ * them are kept.
+ */
+export function clientInformation(client: Client, defaultScope: string): ClientInformation {
+  const { name, uri, keys } = client
+  return {
+    client_id: client.id,
+    client_id_issued_at: client.createdAt,
+    ...(name !== undefined && { client_name: name }),
+    ...(uri !== undefined && { client_uri: uri }),
+    redirect_uris: [...client.redirectUris],
+    grant_types: [...client.grantTypes],
+    response_types: client.grantTypes.includes('authorization_code') ? ['code'] : [],
+    token_endpoint_auth_method: client.authMethod,
+    ...(keys?.kind === 'jwks' && { jwks: { keys: [...keys.keys] } }),
+    ...(keys?.kind === 'jwks_uri' && { jwks_uri: keys.uri }),
+    scope: client.scope ?? defaultScope,
+  }
+}
+
+type RegisteredDescription = ReturnType<typeof readClientMetadata> & Pick<Client, 'authMethod'>
+
+function describe(given: JsonObject, policy: RegistrationPolicy): RegisteredDescription {
+  const described = readClientMetadata(given, policy)
+  const authMethod = readAuthMethod(given['token_endpoint_auth_method'])
+  requireKeys(authMethod, described.keys)
+  return { ...described, authMethod }
+}
+
+/** The authentication method that metadata asks for. Throws `invalid_client_metadata` for one that is not offered. */
+export function readAuthMethod(value: unknown): ClientAuthMethod {
+  // RFC 7591 section 2: an omitted method means client_secret_basic.
+  const method = value ?? 'client_secret_basic'
+  const known = clientAuthMethods.find((candidate) => candidate === method)
+  if (!known)
+    throw invalidMetadata(`token_endpoint_auth_method must be one of ${clientAuthMethods.join(', ')}.`)
+  return known
+}
+
+/** Whether clients of that method share a secret with this server. */
+export function usesSecret(method: ClientAuthMethod): boolean {
+  return method === 'client_secret_basic' || method === 'client_secret_post'
+}
+
+/** A secret for a client of that method; undefined when it has none. */
+export function newSecret(
+  method: ClientAuthMethod,
+  { randomBytes }: Pick<Runtime, 'randomBytes'>,
+): string | undefined {
+  return usesSecret(method) ? `mcps_${encodeBase64url(randomBytes(32))}` : undefined
+}
+
+// RFC 7592 section 2.2: what stands in the answers of this server, and must not come back in an update.
+const serverMembers = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+]
+
+function checkUpdate(client: Client, given: JsonObject): void {
+  if (given['client_id'] !== client.id) throw invalidMetadata('client_id must be the one that is updated.')
+  const own = serverMembers.find((name) => name in given)
+  if (own !== undefined) throw invalidMetadata(`${own} is set by this server; leave it out.`)
+  const secret = given['client_secret']
+  if (secret === undefined) return
+  const matches =
+    typeof secret === 'string' &&
+    client.secretHash !== undefined &&
+    constantTimeEqual(hashSecret(secret), client.secretHash)
+  if (!matches) throw invalidMetadata('client_secret is not the one of this client; leave it out.')
+}

@@ -1,0 +1,148 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { AttemptSource } from '../access/attempt.ts'
+
+/** How a client proves itself at the token endpoint (RFC 7591 section 2). */
+export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
+
+/** Client authentication methods that the token endpoint accepts, in the order metadata lists them. */
+export const clientAuthMethods: readonly ClientAuthMethod[] = [
+  'none',
+  'client_secret_basic',
+  'client_secret_post',
+  'private_key_jwt',
+]
+
+/** The grant type of the device authorization grant (RFC 8628 section 3.4). */
+export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
+
+/** Grant types of the token endpoint that a client may register. */
+export type GrantType = 'authorization_code' | 'refresh_token' | typeof deviceGrantType
+
+/** Every {@link GrantType}, in the order metadata lists them. */
+export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token', deviceGrantType]
+
+/** The public keys of a client that signs its assertions, or where they are to be fetched. */
+export type ClientKeys = { kind: 'jwks'; keys: readonly JsonObject[] } | { kind: 'jwks_uri'; uri: string }
+
+/**
+ * Where a client comes from: `registered` itself (RFC 7591), `configured` by the operator, or a `metadata_document` that
+ * its id names.
+ */
+export type ClientKind = 'registered' | 'configured' | 'metadata_document'
+
+/** When a client id metadata document was fetched, until when it may be used unasked, and how to ask whether it changed. */
+export interface DocumentFreshness {
+  fetchedAt: number
+  freshUntil: number
+  etag: string | undefined
+}
+
+/**
+ * An OAuth client. `name` and `uri` are self-declared and prove nothing, but for a `metadata_document`, whose id is a URL of
+ * its host. Times are epoch seconds.
+ */
+export interface Client {
+  id: string
+  kind: ClientKind
+  name: string | undefined
+  uri: string | undefined
+  redirectUris: readonly string[]
+  grantTypes: readonly GrantType[]
+  /** What the client registered as `scope`: echoed to it, and no limit to what it may ask for. */
+  scope: string | undefined
+  authMethod: ClientAuthMethod
+  secretHash: string | undefined
+  keys: ClientKeys | undefined
+  /** SHA-256 of the registration access token (RFC 7592); only a registered client has one. */
+  managementHash: string | undefined
+  document: DocumentFreshness | undefined
+  /** May ask what a token of another client is worth (RFC 7662): a resource server that the operator configured. */
+  introspects: boolean
+  createdAt: number
+  /** A registration that nobody signed in with is forgotten then, one that is used goes on; undefined: never. */
+  expiresAt: number | undefined
+}
+
+/**
+ * What a client is looked up for: to let a person sign in with it, or because it comes with what it got when that happened. A
+ * client that is `connected` is known from its stored document for as long as that document's host cannot be reached.
+ */
+export type ClientPurpose = 'sign_in' | 'connected'
+
+/** Finds clients of every kind. */
+export interface ClientFinder {
+  /**
+   * The client with that id: configured, registered and not expired, or described by the document that the id names. Undefined when there
+   * is none. Rejects with {@link ClientUnavailableError} when nobody can say right now. Without `purpose` it is `sign_in`.
+   * What has to be fetched counts for `source`.
+   */
+  findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
+}
+
+/** `finder` for requests of one source. */
+export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFinder {
+  return { findClient: (id, purpose) => finder.findClient(id, purpose, source) }
+}
+
+/**
+ * Whether there is such a client cannot be told, as its document or its keys cannot be had. With `faulty` that is because of
+ * what its host answers, and waiting is of no use until its makers mend that; otherwise it may pass. With `permanent` the
+ * document was seen, or its host says that there is none: it describes no client. With `limited` the address that asks has
+ * asked for too many. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
+ * and ends with the next step.
+ */
+export class ClientUnavailableError extends Error {
+  readonly permanent: boolean
+  readonly faulty: boolean
+  readonly limited: boolean
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    message: string,
+    options: {
+      permanent?: boolean
+      faulty?: boolean
+      limited?: boolean
+      retryAfterSeconds?: number | undefined
+    } = {},
+  ) {
+    super(message)
+    this.name = 'ClientUnavailableError'
+    this.permanent = options.permanent ?? false
+    this.faulty = options.faulty ?? this.permanent
+    this.limited = options.limited ?? false
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+/** Where clients live. Clients of the configuration are not in here. */
+export interface ClientStore {
+  /**
+   * `network` is the one that a registration comes from, as `addressNetwork` names it; empty when it is not known. Only
+   * {@link ClientStore.trimClients} reads it.
+   */
+  addClient(client: Client, network?: string): Promise<void>
+  /** Also one that has expired and is not collected yet. */
+  findClient(id: string): Promise<Client | undefined>
+  /**
+   * Stores all of `client` again, when there is one of that id; true when there was. The end of one that was kept moves
+   * no earlier: somebody may have signed in since the caller read it.
+   */
+  replaceClient(client: Client): Promise<boolean>
+  /** Adds it, or stores all of it again, as {@link ClientStore.replaceClient}. */
+  putClient(client: Client): Promise<void>
+  /** Deletes the client; its grants are for {@link GrantStore.endGrants}. True for the call that deleted it. */
+  removeClient(id: string): Promise<boolean>
+  /** Moves the end of a client that expires to `until`, if that is later: somebody signed in with it. */
+  keepClient(id: string, until: number): Promise<void>
+  /** By id, those after `after`. */
+  listClients(page: { after: string; limit: number }): Promise<Client[]>
+  /** Remembers to the minute that the login page of a registration was shown. Does nothing for one that is in use. */
+  noteClientOpened(id: string, now: number): Promise<void>
+  /**
+   * Deletes registrations that nobody signed in with, as far as there are more than `most`, at most `limit` of them, and
+   * answers how many. They go from the networks that have most of them, the oldest there first. Not deleted are those that
+   * {@link ClientStore.keepClient} kept, and those whose login page was shown at `openedBefore` or later.
+   */
+  trimClients(most: number, limit: number, openedBefore: number): Promise<number>
+}

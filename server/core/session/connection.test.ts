@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { documentHost, overviewOf } from './connection.ts'
+import type { GrantEndReason, GrantRecord } from './grant.ts'
+
+const day = 86_400
+
+function record(name: string, part: Partial<GrantRecord> = {}): GrantRecord {
+  return { grant: grantSample(name).grant, lastUse: undefined, replays: undefined, end: undefined, ...part }
+}
+
+function endedBy(reason: GrantEndReason, at = start): GrantRecord {
+  return record(reason, { end: { at, reason } })
+}
+
+describe('live connections', () => {
+  it.each([
+    [30 * day - 1, 1],
+    [30 * day, 0],
+  ])('%i s after its sign-in: %i', (after, count) => {
+    expect(overviewOf([record('a')], start + after).live).toHaveLength(count)
+  })
+
+  it('what ended is none', () => {
+    expect(overviewOf([endedBy('revoked_by_user')], start + 1).live).toEqual([])
+  })
+
+  it('the one used last comes first; one never used counts from its sign-in', () => {
+    const used = (name: string, usedAt: number): GrantRecord =>
+      record(name, { lastUse: { usedAt, address: undefined } })
+    const records = [used('old', start - 10), record('unused'), used('new', start + 10)]
+    expect(overviewOf(records, start + 20).live.map(({ grant }) => grant.id)).toEqual([
+      'grant new',
+      'grant unused',
+      'grant old',
+    ])
+  })
+})
+
+describe('connections that ended by themselves', () => {
+  it.each<[reason: GrantEndReason, end: string | undefined]>([
+    ['refresh_token_reuse', 'key_used_twice'],
+    ['code_reuse', 'key_used_twice'],
+    ['provider_session_ended', 'signed_out_elsewhere'],
+    ['provider_refresh_refused', 'renewal_refused'],
+    ['revoked_by_user', undefined],
+    ['revoked_by_client', undefined],
+    ['revoked_by_operator', undefined],
+    ['client_removed', undefined],
+  ])('%s: the owner hears of %s', (reason, end) => {
+    expect(overviewOf([endedBy(reason)], start + 1).ended.map((each) => each.end)).toEqual(
+      end === undefined ? [] : [end],
+    )
+  })
+
+  it.each([
+    [30 * day - 1, 1],
+    [30 * day, 0],
+  ])('%i s later: %i', (after, count) => {
+    expect(overviewOf([endedBy('code_reuse')], start + after).ended).toHaveLength(count)
+  })
+
+  it('the newest comes first', () => {
+    const records = [endedBy('code_reuse', start), endedBy('refresh_token_reuse', start + 5)]
+    expect(overviewOf(records, start + 6).ended.map(({ endedAt }) => endedAt)).toEqual([start + 5, start])
+  })
+})
+
+describe('the host that a client id proves', () => {
+  it.each([
+    [{ id: 'https://claude.ai/client.json', kind: 'metadata_document' }, 'claude.ai'],
+    [{ id: 'https://claude.ai:8443/client.json', kind: 'metadata_document' }, 'claude.ai:8443'],
+    [{ id: 'https://claude.ai/client.json' }, 'claude.ai'],
+    [{ id: 'https://claude.ai/client.json', kind: 'configured' }, undefined],
+    [{ id: 'https://claude.ai/client.json', kind: 'registered' }, undefined],
+    [{ id: 'mcpc_abc', kind: 'registered' }, undefined],
+    [{ id: 'mcpc_abc' }, undefined],
+    [{ id: 'https://' }, undefined],
+  ] as const)('%j: %s', (client, host) => expect(documentHost(client)).toBe(host))
+})

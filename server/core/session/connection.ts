@@ -1,0 +1,58 @@
+import type { Client } from '../clients/client.ts'
+import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
+
+const noticeSeconds = 30 * 86_400
+
+/** Why a connection ended without its owner's doing, as far as the owner should hear of it. */
+export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused'
+
+const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> = {
+  refresh_token_reuse: 'key_used_twice',
+  code_reuse: 'key_used_twice',
+  provider_session_ended: 'signed_out_elsewhere',
+  provider_refresh_refused: 'renewal_refused',
+}
+
+/** A connection that ended by itself: of which client, when (epoch seconds) and why. */
+export interface EndedConnection {
+  grant: Grant
+  endedAt: number
+  end: UnexpectedEnd
+}
+
+/** What a user's grants come to for their owner. */
+export interface ConnectionOverview {
+  /** What still gives access; the one used last first. */
+  live: readonly GrantRecord[]
+  /** What ended in the last 30 days for a reason that the owner did not choose; newest first. */
+  ended: readonly EndedConnection[]
+}
+
+/** Decides which of a user's grants their owner sees, and what the owner hears about the others. */
+export function overviewOf(records: readonly GrantRecord[], now: number): ConnectionOverview {
+  const live = records
+    .filter(({ grant, end }) => end === undefined && grant.expiresAt > now)
+    .toSorted((one, other) => lastSeen(other) - lastSeen(one))
+  const ended = records
+    .flatMap(({ grant, end }) => {
+      const unexpected = end && unexpectedEnds[end.reason]
+      const isRecent = end !== undefined && end.at > now - noticeSeconds
+      return unexpected && isRecent ? [{ grant, endedAt: end.at, end: unexpected }] : []
+    })
+    .toSorted((one, other) => other.endedAt - one.endedAt)
+  return { live, ended }
+}
+
+function lastSeen({ grant, lastUse }: GrantRecord): number {
+  return lastUse?.usedAt ?? grant.createdAt
+}
+
+/**
+ * The host that a client's id proves: that of its metadata document (draft-ietf-oauth-client-id-metadata-document). Undefined
+ * for every other client. Also works for a client that cannot be found any more, by its id alone.
+ */
+export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, 'kind'>>): string | undefined {
+  if (client.kind !== undefined && client.kind !== 'metadata_document') return undefined
+  if (!client.id.startsWith('https://') || !URL.canParse(client.id)) return undefined
+  return new URL(client.id).host
+}

@@ -1,0 +1,618 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createGotrueProvider } from '../../providers/supabase/gotrue.ts'
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
+import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import {
+  createKeeperFixture,
+  type KeeperFixture,
+  never,
+  sampleKey,
+  storeIsDown,
+} from '../../../tests/support/server/core/keeper-fixture.ts'
+import { failing, lostReply } from '../../../tests/support/server/core/rotating-provider.ts'
+import type { StoredProviderSession } from './grant.ts'
+import { createSealer, fixedKeyRing } from '../seal.ts'
+import type { KeptSession } from './session-keeper.ts'
+import type { SessionProvider } from './session-provider.ts'
+import type { Store } from '../store.ts'
+
+const hour = 3600
+const day = 86_400
+
+let fx: KeeperFixture
+
+/** A grant whose token has just expired, so that whoever keeps it must refresh. */
+async function connectAndExpire(rule?: Parameters<typeof createKeeperFixture>[0]): Promise<void> {
+  fx = createKeeperFixture(rule)
+  await fx.connect()
+  fx.runtime.advance(hour)
+}
+
+const version = (number: number) => ({ kind: 'live', session: { version: number } })
+
+/** What is stored is the token that the provider takes next. */
+async function expectInStep(): Promise<void> {
+  expect(await fx.storedRefreshToken()).toBe(fx.provider.active())
+}
+
+beforeEach(() => connectAndExpire())
+
+describe('a crash before the request leaves', () => {
+  it('nothing has changed: the lease ends, and the next caller refreshes', async () => {
+    void fx.keeper('dead', { provider: { refresh: never } }).keep(await fx.stored())
+    const keeper = fx.keeper('other')
+    // Waiting has an end before the lease has one.
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
+    const waited = fx.runtime.now() - start - hour
+    expect(waited).toBeGreaterThanOrEqual(10)
+    expect(waited).toBeLessThan(15)
+    expect(fx.provider.presented).toEqual([])
+    fx.runtime.advance(15 - waited)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+  })
+})
+
+describe('the provider has rotated and nobody knows', () => {
+  it('its reply got lost: the same token brings the active one', async () => {
+    fx.provider.play(lostReply)
+    expect(await fx.keep(fx.keeper('one'))).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
+    expect(fx.provider.rotations()).toBe(1)
+    await expectInStep()
+  })
+
+  it.each([
+    ['as soon as the lease is over', 15],
+    ['twenty days later', 20 * day],
+  ])('a crash before the new session was stored: a restart heals it %s', async (_when, seconds) => {
+    const dying = fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } })
+    void dying.keep(await fx.stored())
+    await fx.runtime.sleep(0)
+    expect(fx.provider.rotations()).toBe(1)
+    expect(await fx.storedRefreshToken()).toBe('refresh 1')
+    fx.runtime.advance(seconds)
+    expect(await fx.keep(fx.keeper('restarted'))).toMatchObject(version(2))
+    expect(fx.provider.rotations()).toBe(1)
+    await expectInStep()
+    expect(fx.reports).toEqual(['provider_refreshed'])
+  })
+})
+
+describe('two instances refresh, because a lease was outlasted', () => {
+  it('both get the same child, the later write is discarded, both serve what is stored', async () => {
+    const [slow, fast] = [fx.keeper('slow'), fx.keeper('fast')]
+    let other: KeptSession | undefined
+    fx.provider.play({
+      async after() {
+        fx.runtime.advance(16)
+        other = await fx.keep(fast)
+      },
+    })
+    const kept = await fx.keep(slow)
+    expect(other).toEqual(kept)
+    expect(kept).toEqual({ kind: 'live', session: await fx.stored() })
+    expect(await fx.stored()).toMatchObject({ version: 2 })
+    expect(fx.reports).toEqual(['provider_refreshed'])
+    expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
+    await expectInStep()
+  })
+})
+
+describe('a holder stalls while another advances two generations', () => {
+  /** What the other does, once the stalled one has lost its lease. */
+  async function advanceTwice(): Promise<void> {
+    const fast = fx.keeper('fast')
+    fx.runtime.advance(16)
+    await fx.keep(fast)
+    fx.runtime.advance(hour)
+    await fx.keep(fast)
+  }
+
+  it('with the answer: its write is rejected, and its token is never presented', async () => {
+    const stalled = fx.keeper('stalled')
+    fx.provider.play({ after: advanceTwice })
+    expect(await fx.keep(stalled)).toMatchObject(version(3))
+    await expectInStep()
+    fx.runtime.advance(hour)
+    expect(await fx.keep(stalled)).toMatchObject(version(4))
+    expect(fx.provider.active()).toBe('refresh 4')
+  })
+
+  it('before its request: the refusal of its grandparent token ends nothing here', async () => {
+    fx.provider.play({ before: advanceTwice })
+    expect(await fx.keep(fx.keeper('stalled'))).toMatchObject(version(3))
+    expect(await fx.endReason()).toBeUndefined()
+    expect(fx.reports).toEqual(['provider_refreshed', 'provider_refreshed'])
+  })
+})
+
+describe('a process that is paused between lease and request', () => {
+  /** A keeper whose lease is answered `seconds` late, the first time only; others go on meanwhile. */
+  function lateKeeper(seconds: number, meanwhile: () => Promise<unknown>) {
+    let isLate = true
+    const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
+      const result = await fx.store.leaseProviderSession(lease, now)
+      if (isLate) {
+        isLate = false
+        fx.runtime.advance(seconds)
+        await meanwhile()
+      }
+      return result
+    }
+    return fx.keeper('late', { store: { ...fx.store, leaseProviderSession } })
+  }
+
+  it.each([{ strict: true }, { strict: false }])(
+    'past its lease: it sends nothing that is out of date ($strict one-time tokens)',
+    async (rule) => {
+      await connectAndExpire(rule)
+      const fast = fx.keeper('fast')
+      const late = lateKeeper(16, async () => {
+        await fx.keep(fast)
+        fx.runtime.advance(hour)
+        await fx.keep(fast)
+      })
+      expect(await fx.keep(late)).toMatchObject(version(3))
+      expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 2'])
+      await expectInStep()
+    },
+  )
+
+  it('for three seconds: it gives the lease back, looks again and refreshes, and nothing counts as lost', async () => {
+    await connectAndExpire({ strict: true })
+    const late = lateKeeper(3, async () => {})
+    fx.provider.end()
+    expect(await fx.keep(late)).toEqual({ kind: 'ended' })
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(fx.reports).toEqual(['provider_session_ended'])
+  })
+
+  it('for two seconds: it goes on', async () => {
+    const late = lateKeeper(2, async () => {})
+    expect(await fx.keep(late)).toMatchObject(version(2))
+    expect(fx.runtime.now()).toBe(start + hour + 2)
+  })
+
+  it('every time, by a slow store: the caller is told to come again after ten seconds', async () => {
+    const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
+      const result = await fx.store.leaseProviderSession(lease, now)
+      fx.runtime.advance(3)
+      return result
+    }
+    const keeper = fx.keeper('slow', { store: { ...fx.store, leaseProviderSession } })
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
+    expect(fx.runtime.now() - start - hour).toBeLessThan(20)
+    expect(fx.provider.presented).toEqual([])
+  })
+})
+
+describe('the store cannot take what the provider has issued', () => {
+  /** The fixture's store with `saveProviderSession` down for so many calls. */
+  function failingSaves(times: number): Store {
+    let failures = times
+    return {
+      ...fx.store,
+      saveProviderSession(session: StoredProviderSession) {
+        failures -= 1
+        return failures >= 0 ? storeIsDown() : fx.store.saveProviderSession(session)
+      },
+    }
+  }
+
+  it('twice: the third try saves it, after a longer pause each time', async () => {
+    const pauses: number[] = []
+    const sleep = (ms: number): Promise<void> => {
+      pauses.push(ms)
+      return fx.runtime.sleep(ms)
+    }
+    const runtime = { ...fx.runtime, sleep }
+    expect(await fx.keep(fx.keeper('one', { store: failingSaves(2), runtime }))).toMatchObject(version(2))
+    expect(pauses).toEqual([100, 300])
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    await expectInStep()
+  })
+
+  it.each([{ strict: false }, { strict: true }])(
+    'three times: unavailable; the next call stores it and asks nobody ($strict one-time tokens)',
+    async (rule) => {
+      await connectAndExpire(rule)
+      const keeper = fx.keeper('one', { store: failingSaves(3) })
+      expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
+      expect(await fx.stored()).toMatchObject({ version: 1 })
+      expect(fx.reports).toEqual(['provider_session_unsaved'])
+      expect(await fx.keep(keeper)).toMatchObject(version(2))
+      expect(fx.provider.presented).toEqual(['refresh 1'])
+      await expectInStep()
+      expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_refreshed'])
+    },
+  )
+
+  it('without another call it is stored as soon as the store can be written, and nobody is asked again', async () => {
+    await connectAndExpire({ strict: true })
+    await fx.connect('grant b')
+    const keeper = fx.keeper('one', { store: failingSaves(5) })
+    await fx.keep(keeper)
+    // Once a second; the store is still down for two of them.
+    for (let second = 0; second < 2; second += 1) await keeper.saveUnsaved()
+    expect(await fx.stored()).toMatchObject({ version: 1 })
+    await keeper.saveUnsaved()
+    expect(await fx.stored()).toMatchObject({ version: 2 })
+    await expectInStep()
+    fx.runtime.advance(15)
+    expect(await fx.keep(fx.keeper('two'))).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_refreshed'])
+  })
+
+  it('a stop stores it', async () => {
+    await connectAndExpire({ strict: true })
+    const keeper = fx.keeper('one', { store: failingSaves(10) })
+    await fx.keep(keeper)
+    await keeper.settle()
+    await expectInStep()
+  })
+
+  it('a stop waits for what is under way, and stores that', async () => {
+    await connectAndExpire({ strict: true })
+    let answer = (): void => {}
+    fx.provider.play({ after: () => new Promise((resolve) => (answer = resolve)) })
+    const keeper = fx.keeper('one', { store: failingSaves(3) })
+    const keeping = fx.keep(keeper)
+    await fx.runtime.sleep(0)
+    let isSettled = false
+    const settling = keeper.settle().then(() => (isSettled = true))
+    for (let turn = 0; turn < 5; turn += 1) await fx.runtime.sleep(0)
+    expect(isSettled).toBe(false)
+    answer()
+    await Promise.all([keeping, settling])
+    await expectInStep()
+  })
+
+  it('a stop waits neither for ever for the store nor for the provider, and tells what is lost', async () => {
+    await fx.connect('grant b')
+    const keeper = fx.keeper('one', { store: failingSaves(Infinity) })
+    await fx.keep(keeper)
+    fx.runtime.advance(hour)
+    fx.provider.play({ before: never })
+    void fx.keep(keeper, 'grant b')
+    await fx.runtime.sleep(0)
+    const before = fx.runtime.now()
+    await keeper.settle()
+    expect(fx.runtime.now() - before).toBeLessThanOrEqual(16)
+    expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_sessions_lost'])
+  })
+
+  it('an hour later still: what is kept is stored first, and then refreshed, being due itself', async () => {
+    await connectAndExpire({ strict: true })
+    const keeper = fx.keeper('one', { store: failingSaves(3) })
+    await fx.keep(keeper)
+    fx.runtime.advance(hour)
+    expect(await fx.keep(keeper)).toMatchObject({ kind: 'unavailable' })
+    expect(await fx.stored()).toMatchObject({ version: 2 })
+    expect(await fx.keep(keeper)).toMatchObject(version(3))
+    expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 2'])
+    await expectInStep()
+  })
+
+  it('a token that is due and still lives is served meanwhile', async () => {
+    fx = createKeeperFixture()
+    await fx.connect()
+    fx.runtime.advance(hour - 60)
+    expect(await fx.keep(fx.keeper('one', { store: failingSaves(3) }))).toMatchObject(version(1))
+  })
+
+  it('being down altogether: rejected, no flight is stuck, and everything works once it is back', async () => {
+    let isDown = false
+    const whileUp = <Arguments extends unknown[], Result>(work: (...given: Arguments) => Promise<Result>) => {
+      return (...given: Arguments): Promise<Result> => (isDown ? storeIsDown() : work(...given))
+    }
+    const store: Store = {
+      ...fx.store,
+      findProviderSession: whileUp(fx.store.findProviderSession),
+      leaseProviderSession: whileUp(fx.store.leaseProviderSession),
+      releaseProviderSession: whileUp(fx.store.releaseProviderSession),
+      saveProviderSession: whileUp(fx.store.saveProviderSession),
+    }
+    const keeper = fx.keeper('one', { store })
+    const session = await fx.stored()
+    fx.provider.play({ after: () => void (isDown = true) })
+    expect(await keeper.keep(session)).toMatchObject({ kind: 'unavailable' })
+    await expect(keeper.keep(session)).rejects.toThrow('The store is down.')
+    await expect(keeper.keep(session)).rejects.toThrow('The store is down.')
+    isDown = false
+    expect(await keeper.keep(session)).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(await fx.endReason()).toBeUndefined()
+  })
+
+  it('another instance stays away until the lease is over, then gets the same child by the parent token', async () => {
+    await fx.keep(fx.keeper('one', { store: failingSaves(3) }))
+    const other = fx.keeper('two')
+    expect(await fx.keep(other)).toMatchObject({ kind: 'unavailable' })
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    fx.runtime.advance(5)
+    expect(await fx.keep(other)).toMatchObject(version(2))
+    await expectInStep()
+  })
+
+  it('when another instance has gone on meanwhile, what was kept is dropped', async () => {
+    const keeper = fx.keeper('one', { store: failingSaves(3) })
+    const session = await fx.stored()
+    await keeper.keep(session)
+    fx.runtime.advance(15)
+    const other = fx.keeper('two')
+    await fx.keep(other)
+    expect(await keeper.keep(session)).toMatchObject(version(2))
+    fx.runtime.advance(hour)
+    expect(await fx.keep(keeper)).toMatchObject(version(3))
+    await expectInStep()
+    expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1', 'refresh 2'])
+  })
+
+  it('a fault that is no outage is rejected, and what was issued is kept all the same', async () => {
+    let isBroken = true
+    const saveProviderSession = (session: StoredProviderSession): Promise<boolean> =>
+      isBroken ? Promise.reject(new RangeError('a bug')) : fx.store.saveProviderSession(session)
+    const keeper = fx.keeper('one', { store: { ...fx.store, saveProviderSession } })
+    await expect(fx.keep(keeper)).rejects.toThrow(RangeError)
+    isBroken = false
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+  })
+})
+
+describe('a provider with one-time refresh tokens', () => {
+  beforeEach(() => connectAndExpire({ strict: true }))
+
+  it('is refreshed generation after generation like any other', async () => {
+    const keeper = fx.keeper('one')
+    for (let generation = 2; generation <= 5; generation += 1) {
+      expect(await fx.keep(keeper)).toMatchObject(version(generation))
+      fx.runtime.advance(hour)
+    }
+  })
+
+  it('whose reply got lost: one more try, then the grant ends and the loss is reported', async () => {
+    fx.provider.play(lostReply)
+    expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'ended' })
+    expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
+    expect(await fx.endReason()).toBe('provider_session_ended')
+    expect(fx.reports).toEqual(['provider_refresh_lost'])
+  })
+
+  it('and a crash before the new session was stored: the next one reports the loss', async () => {
+    void fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } }).keep(await fx.stored())
+    await fx.runtime.sleep(0)
+    fx.runtime.advance(15)
+    expect(await fx.keep(fx.keeper('restarted'))).toEqual({ kind: 'ended' })
+    expect(fx.reports).toEqual(['provider_refresh_lost'])
+  })
+
+  it.each([
+    ['at the first attempt', []],
+    ['after an attempt that is known to have done nothing', [failing('rate_limited')]],
+  ])('that refuses %s: the session has ended, nothing was lost', async (_when, faults) => {
+    fx.provider.play(...faults)
+    fx.provider.end()
+    expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'ended' })
+    expect(fx.reports).toEqual(['provider_session_ended'])
+  })
+})
+
+describe('the key that sealed a session is missing', () => {
+  const other = sampleKey('other', 2)
+
+  it.each([
+    ['due', 0],
+    ['in the middle of its life', -hour / 2],
+  ])(
+    '%s: unavailable, never ended; other instances go on; it works again once the key is back',
+    async (_when, seconds) => {
+      fx.runtime.advance(seconds)
+      let keys = [other]
+      const ring = { keys: () => keys, refresh: () => {} }
+      const keeper = fx.keeper('lost', { sealer: createSealer(ring, fx.runtime.randomBytes) })
+      expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
+      expect(fx.provider.presented).toEqual([])
+      expect(fx.reports).toEqual(['provider_session_unreadable'])
+      expect(await fx.endReason()).toBeUndefined()
+      keys = [other, sampleKey('k', 1)]
+      expect(await fx.keep(keeper)).toMatchObject({ kind: 'live' })
+      expect(keeper.accessToken(await fx.stored())).toMatch(/^access \d$/)
+    },
+  )
+
+  it('a due session of which another instance has the key is refreshed there meanwhile', async () => {
+    const lost = createSealer(fixedKeyRing([other]), fx.runtime.randomBytes)
+    await fx.keep(fx.keeper('lost', { sealer: lost }))
+    expect(await fx.keep(fx.keeper('sound'))).toMatchObject(version(2))
+  })
+})
+
+describe('a crash between the use of a code and the write of its tokens', () => {
+  it('there is no between: both or neither, and the client may try again', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-code-'))
+    try {
+      const path = join(folder, 'server.db')
+      const store = openSqliteStore(path)
+      const [first, second] = [grantSample('a'), grantSample('b')]
+      await addGrant(store, first)
+      await store.addAuthorizationCode(second.code, second.session)
+      // The tokens of another grant cannot be written again: whatever was done before that has to be undone.
+      await expect(
+        store.redeemAuthorizationCode(second.code.codeHash, first.tokens, start),
+      ).rejects.toBeInstanceOf(Error)
+      await store.close()
+
+      const reopened = openSqliteStore(path)
+      expect(await reopened.findProviderSession(second.grant.id)).toBeUndefined()
+      expect(await reopened.redeemAuthorizationCode(second.code.codeHash, second.tokens, start)).toEqual({
+        kind: 'redeemed',
+      })
+      expect(await reopened.findAccessToken(second.tokens.accessHash, start)).toMatchObject({
+        grant: second.grant,
+      })
+      await reopened.close()
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
+describe('an outage of the provider', () => {
+  it('is served from the living token until its end, after that nothing is; then it goes on', async () => {
+    fx = createKeeperFixture()
+    await fx.connect()
+    fx.runtime.advance(hour - 60)
+    fx.provider.play(...Array.from({ length: 4 }, () => failing('transient')))
+    const keeper = fx.keeper('one')
+    expect(await fx.keep(keeper)).toMatchObject(version(1))
+    fx.runtime.advance(60)
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
+    fx.runtime.advance(5)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(await fx.endReason()).toBeUndefined()
+  })
+})
+
+describe('fifty callers at the moment of expiry', () => {
+  it.each([1, 3])('on %i instances cause exactly one refresh', async (instances) => {
+    const keepers = Array.from({ length: instances }, (_, index) => fx.keeper(`instance ${index}`))
+    const session = await fx.stored()
+    // While the winner waits for the provider the others come, see the lease and wait.
+    fx.provider.play({ before: () => fx.runtime.sleep(50) })
+    const kept = await race(async (index) => keepers[index % instances]?.keep(session))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(kept).toEqual(kept.map(() => ({ kind: 'live', session: expect.objectContaining({ version: 2 }) })))
+  })
+})
+
+describe('what the provider answers to a refresh', () => {
+  /** A session provider over HTTP whose answers come one by one; a plain session when there is none left. */
+  function answering(...answers: (() => Response)[]): { provider: SessionProvider; asked: () => number } {
+    let asked = 0
+    const provider = createGotrueProvider(
+      {
+        url: 'https://provider.example/auth/v1',
+        apiKey: undefined,
+        issuer: 'https://provider.example/auth/v1',
+        audience: 'authenticated',
+        hs256Secret: undefined,
+        social: undefined,
+        captcha: undefined,
+        secondFactor: 'if-enrolled',
+      },
+      {
+        ...fx.runtime,
+        fetch: async () => {
+          asked += 1
+          return answers.shift()?.() ?? Response.json(session)
+        },
+      },
+    )
+    return { provider, asked: () => asked }
+  }
+  const session = {
+    access_token: 'access 2',
+    refresh_token: 'refresh 2',
+    expires_in: hour,
+    token_type: 'bearer',
+  }
+  const refused =
+    (status: number, body: unknown, headers: Record<string, string> = {}) =>
+    () =>
+      typeof body === 'string'
+        ? new Response(body, { status, headers })
+        : Response.json(body, { status, headers })
+  const network = (): never => {
+    throw new TypeError('fetch failed')
+  }
+
+  it.each([
+    [400, 'refresh_token_not_found'],
+    [400, 'refresh_token_already_used'],
+    [400, 'session_not_found'],
+    [403, 'session_not_found'],
+    [401, 'session_expired'],
+    [400, 'session_expired'],
+    [400, 'user_banned'],
+    [403, 'user_banned'],
+    [403, 'user_not_found'],
+  ])('%i with %s is final: the grant ends', async (status, code) => {
+    const { provider, asked } = answering(refused(status, { code, message: 'no' }))
+    expect(await fx.keep(fx.keeper('one', { provider }))).toEqual({ kind: 'ended' })
+    expect(asked()).toBe(1)
+    expect(await fx.endReason()).toBe('provider_session_ended')
+  })
+
+  it.each<[what: string, answer: () => Response]>([
+    ['nothing: the network is down', network],
+    ['408', refused(408, {})],
+    ['409', refused(409, { code: 'conflict' })],
+    ['429', refused(429, { code: 'over_request_rate_limit' })],
+    ['500', refused(500, { code: 'unexpected_failure' })],
+    ['502 with a page', refused(502, '<h1>Bad gateway</h1>')],
+    ['504', refused(504, { code: 'request_timeout' })],
+    ['500 with a final code', refused(500, { code: 'session_not_found' })],
+    ['200 with something other than JSON', refused(200, '<p>hello</p>')],
+    ['200 without a session', refused(200, {})],
+    ['400 without a code', refused(400, {})],
+    ['400 with a code nobody knows', refused(400, { code: 'something_new' })],
+    ['401 without a code, as for a wrong API key', refused(401, { message: 'Invalid API key' })],
+    ['401 with another code', refused(401, { code: 'no_authorization' })],
+    ['403 without a code', refused(403, '<h1>Forbidden</h1>')],
+    ['403 with another code', refused(403, { code: 'bad_jwt' })],
+    ['404', refused(404, {})],
+    ['422 with a final code', refused(422, { code: 'refresh_token_already_used' })],
+  ])('%s is never final: asked twice, told to the operator, and it works later', async (_what, answer) => {
+    const { provider, asked } = answering(answer, answer)
+    const keeper = fx.keeper('one', { provider })
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
+    expect(asked()).toBe(2)
+    expect(fx.reports).toEqual(['provider_refresh_failed'])
+    expect(await fx.endReason()).toBeUndefined()
+    fx.runtime.advance(5)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+  })
+
+  it('429 with Retry-After: left alone for as long, without a second try', async () => {
+    const { provider, asked } = answering(refused(429, {}, { 'retry-after': '40' }))
+    const keeper = fx.keeper('one', { provider })
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 40 })
+    fx.runtime.advance(39)
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
+    expect(asked()).toBe(1)
+    fx.runtime.advance(1)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+  })
+
+  it('refresh_token_already_used after our own unfinished attempt, with a newer session stored: nothing ends', async () => {
+    const other = fx.keeper('other')
+    let isFirst = true
+    const provider: Pick<SessionProvider, 'refresh'> = {
+      async refresh(given) {
+        if (isFirst) {
+          isFirst = false
+          return answering(network).provider.refresh(given)
+        }
+        // The answer to this second try is on its way while the lease ends and another instance gets through.
+        fx.runtime.advance(16)
+        await fx.keep(other)
+        return answering(refused(400, { code: 'refresh_token_already_used' })).provider.refresh(given)
+      },
+    }
+    expect(await fx.keep(fx.keeper('one', { provider }))).toMatchObject(version(2))
+    expect(await fx.endReason()).toBeUndefined()
+    expect(fx.reports).toEqual(['provider_refreshed'])
+  })
+
+  it('the same with nothing newer stored: the grant ends, and the loss is reported', async () => {
+    const { provider } = answering(network, refused(400, { code: 'refresh_token_already_used' }))
+    expect(await fx.keep(fx.keeper('one', { provider }))).toEqual({ kind: 'ended' })
+    expect(fx.reports).toEqual(['provider_refresh_lost'])
+  })
+})

@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  createKeeperFixture,
+  grantId,
+  type KeeperFixture,
+} from '../../../tests/support/server/core/keeper-fixture.ts'
+import { providerIssuer } from '../../../tests/support/server/core/rotating-provider.ts'
+import { openProviderSession, openSessionOf, sealProviderSession } from './session-seal.ts'
+import { createSignOutWorker } from './sign-out-worker.ts'
+
+const hour = 3600
+const elsewhere = 'https://elsewhere.example/auth/v1'
+
+let fx: KeeperFixture
+
+beforeEach(async () => {
+  fx = createKeeperFixture()
+  await fx.connect()
+})
+
+/** Everything that reached the provider. */
+const sent = (): string[] => [...fx.provider.presented, ...fx.provider.probed]
+
+describe('the session of a grant that another provider issued', () => {
+  it.each([
+    ['while its token lives', 0],
+    ['when it is to be probed', 400],
+    ['when it is to be refreshed', hour],
+  ])('%s: unavailable for a minute, told once, and nothing is sent', async (_when, seconds) => {
+    fx.runtime.advance(seconds)
+    const keeper = fx.keeper('one', { providerIssuer: elsewhere, checkSeconds: 300 })
+    for (let call = 0; call < 3; call += 1) {
+      expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 60 })
+    }
+    expect(sent()).toEqual([])
+    expect(fx.reports).toEqual(['grant_of_other_provider'])
+    const stored = await fx.stored()
+    expect(() => keeper.accessToken(stored)).toThrow(TypeError)
+    // With the setting put right it goes on, as nothing has ended.
+    expect(await fx.keep(fx.keeper('two'))).toMatchObject({ kind: 'live' })
+  })
+
+  it('a refreshed one says of whom it is, too', async () => {
+    fx.runtime.advance(hour)
+    await fx.keep(fx.keeper('one'))
+    expect(openProviderSession(await fx.stored(), fx.sealer)).toMatchObject({
+      refreshToken: 'refresh 2',
+      issuer: providerIssuer,
+    })
+  })
+
+  it('is not signed out at the wrong provider: it waits for the right one', async () => {
+    const reports: string[] = []
+    const workerOf = (issuer: string) =>
+      createSignOutWorker({
+        store: fx.store,
+        provider: fx.provider,
+        providerIssuer: issuer,
+        sealer: fx.sealer,
+        runtime: fx.runtime,
+        report: (event) => void reports.push(event),
+      })
+    await fx.store.endGrant(grantId, 'code_reuse', fx.runtime.now())
+    expect(await workerOf(elsewhere).run()).toBe(1)
+    expect(fx.provider.active()).toBe('refresh 1')
+    fx.runtime.advance(20)
+    await workerOf(providerIssuer).run()
+    expect(fx.provider.active()).toBeUndefined()
+    expect(reports).toEqual(['grant_of_other_provider', 'provider_signed_out'])
+  })
+
+  it('one sealed before issuers were written down is taken for its own', () => {
+    const session = { ...fx.provider.signedIn(), issuer: undefined }
+    const stored = sealProviderSession(session, { grantId, version: 1, issuedAt: 0 }, fx.sealer)
+    const { issuer: _issuer, ...plain } = session
+    expect(openSessionOf(elsewhere, stored, fx.sealer)).toEqual({ kind: 'opened', session: plain })
+  })
+})

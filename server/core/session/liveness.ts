@@ -1,0 +1,112 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { createBoundedMap } from '../bounded-map.ts'
+import { ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
+import { spreadOf } from './spread.ts'
+
+/** After a probe that got no answer the provider is left alone for this long, whatever the session. */
+const pauseSeconds = 30
+const mostAnswers = 10_000
+
+/** What is known about whether sessions still live at the provider, beyond what their tokens say. */
+export interface Liveness {
+  /**
+   * What is known about `key` without asking; undefined when it is time to ask. A session counts as live from
+   * `provenAt` on, epoch seconds, or from the last answer, for up to `checkSeconds`.
+   */
+  known(key: string, provenAt: number): SessionLife | undefined
+  /**
+   * Asks about the session of `accessToken`, once however many callers wait for it. Never rejects for a provider that
+   * gives no clear answer: then what was known last stands, or else the session is taken for live.
+   */
+  ask(key: string, accessToken: string): Promise<SessionLife>
+}
+
+/** What probing needs from outside. */
+export interface LivenessPorts {
+  provider: Pick<SessionProvider, 'probe'>
+  runtime: Pick<Runtime, 'now'>
+  /** How long an answer is trusted; undefined: nobody is ever asked, and every session counts as live. */
+  checkSeconds: number | undefined
+  /** Hears of an answer that was none or that nobody can read: once in a pause, however many there are. */
+  reportFailure?: (error: ProviderError) => void
+}
+
+/**
+ * Creates the {@link Liveness} of one kind of key. Answers of all three kinds are remembered, in a bounded number.
+ *
+ * An outage must not hold up every caller in turn: after a failed probe there are none for 30 seconds, and then one
+ * only, until one has succeeded. An answer that nobody can read says nothing about other sessions: it counts for its own
+ * key, as if what was known had been said again, and for at least 30 seconds.
+ */
+export function createLiveness(ports: LivenessPorts): Liveness {
+  const { provider, runtime, checkSeconds } = ports
+  const answers = createBoundedMap<{ life: SessionLife; at: number; askAgainAt?: number }>(mostAnswers)
+  const asking = new Map<string, Promise<SessionLife>>()
+  let isFailing = false
+  let pausedUntil = 0
+  let quietUntil = 0
+
+  async function probe(key: string, accessToken: string): Promise<SessionLife> {
+    const isTrial = isFailing
+    // Nobody else asks before this one is answered.
+    if (isTrial) pausedUntil = runtime.now() + pauseSeconds
+    try {
+      const life = (await provider.probe?.(accessToken)) ?? 'live'
+      answers.set(key, { life, at: runtime.now() })
+      isFailing = false
+      pausedUntil = 0
+      return life
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error
+      const life = answers.get(key)?.life ?? 'live'
+      if (isOutage(error)) {
+        if (isTrial || !isFailing) ports.reportFailure?.(error)
+        isFailing = true
+        pausedUntil = runtime.now() + pauseSeconds
+      } else {
+        setUnclear(key, life, error)
+      }
+      return life
+    }
+  }
+
+  function setUnclear(key: string, life: SessionLife, error: ProviderError): void {
+    const now = runtime.now()
+    answers.set(key, { life, at: now, askAgainAt: now + pauseSeconds })
+    isFailing = false
+    pausedUntil = 0
+    if (isAhead(quietUntil, now)) return
+    quietUntil = now + pauseSeconds
+    ports.reportFailure?.(error)
+  }
+
+  return {
+    known(key, provenAt) {
+      if (checkSeconds === undefined || !provider.probe) return 'live'
+      const answer = answers.get(key)
+      const life = answer?.life ?? 'live'
+      const now = runtime.now()
+      const age = now - Math.max(provenAt, answer?.at ?? provenAt)
+      // Up to a tenth earlier, so that sessions that began together are not asked about together.
+      if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
+      return isAhead(pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
+    },
+    ask(key, accessToken) {
+      const running = asking.get(key)
+      if (running) return running
+      const started = probe(key, accessToken).finally(() => asking.delete(key))
+      asking.set(key, started)
+      return started
+    },
+  }
+}
+
+/** Whether the provider did not answer at all, or wants to be left alone: then it is the same for every session. */
+function isOutage({ failure }: ProviderError): boolean {
+  return failure === 'transient' || failure === 'rate_limited'
+}
+
+/** Whether a pause until `until` goes on. One that seems longer than any is over: the clock was set back. */
+function isAhead(until: number, now: number): boolean {
+  return now < until && until - now <= pauseSeconds
+}

@@ -1,0 +1,287 @@
+import * as fc from 'fast-check'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { addGrant, dueSignOuts, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
+import {
+  createRotatingProvider,
+  providerIssuer,
+  type RotatingProvider,
+} from '../../../tests/support/server/core/rotating-provider.ts'
+import type { StoredProviderSession } from './grant.ts'
+import { type ResealCounts, type ResealPorts, resealSessions } from './reseal.ts'
+import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../seal.ts'
+import { createSessionKeeper, type SessionKeeper } from './session-keeper.ts'
+import type { ProviderSession } from './session-provider.ts'
+import { openProviderSession, sealProviderSession } from './session-seal.ts'
+import { createSignOutWorker } from './sign-out-worker.ts'
+import type { Store } from '../store.ts'
+
+const [oldKey, newKey, lostKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('lost', 3)]
+
+let runtime: FakeRuntime
+let store: Store
+let sealer: Sealer
+
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  store = createMemoryStore()
+  sealer = sealerOf(newKey, oldKey)
+})
+
+function sealerOf(...keys: readonly SealingKey[]): Sealer {
+  const ring: KeyRing = { keys: () => keys, refresh: () => {} }
+  return createSealer(ring, runtime.randomBytes)
+}
+
+/** A grant whose session is sealed with `key`. */
+async function connect(
+  name: string,
+  key: SealingKey,
+  session: ProviderSession = {
+    accessToken: `access ${name}`,
+    refreshToken: `refresh ${name}`,
+    expiresAt: start + 3600,
+  },
+): Promise<StoredProviderSession> {
+  const sample = grantSample(name)
+  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
+  const stored = sealProviderSession({ ...session, issuer: providerIssuer }, row, sealerOf(key))
+  await addGrant(store, { ...sample, session: stored })
+  return stored
+}
+
+function reseal(overrides: Partial<ResealPorts> = {}): Promise<ResealCounts> {
+  return resealSessions({ store, sealer, kid: 'new', runtime, owner: 'reseal', ...overrides })
+}
+
+async function stored(name: string): Promise<StoredProviderSession> {
+  const session = await store.findProviderSession(`grant ${name}`)
+  if (!session) throw new Error('The grant has ended.')
+  return session
+}
+
+const none: ResealCounts = { resealed: 0, skipped: 0, unsettled: 0, unreadable: 0 }
+const lease = (name: string, owner: string, now = start) =>
+  store.leaseProviderSession({ grantId: `grant ${name}`, version: 1, owner, until: now + 15 }, now)
+
+describe('a session sealed with another key', () => {
+  it('is sealed anew, as its next version, with all that was in it', async () => {
+    const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: start + 3600, idToken: 'id' }
+    const before = await connect('a', oldKey, session)
+    expect(await reseal()).toEqual({ ...none, resealed: 1 })
+    const after = await stored('a')
+    expect(sealingKeyOf(after.sealed)).toBe('new')
+    expect({ ...after, sealed: '' }).toEqual({ ...before, sealed: '', version: 2 })
+    expect(openProviderSession(after, sealerOf(newKey))).toEqual({ ...session, issuer: providerIssuer })
+    expect(await store.listSealingKeys()).toEqual(['new'])
+  })
+
+  it('may be leased by the next one at once', async () => {
+    await connect('a', oldKey)
+    await reseal()
+    const next = { grantId: 'grant a', version: 2, owner: 'server', until: start + 15 }
+    expect(await store.leaseProviderSession(next, start)).toEqual({ kind: 'leased', attempt: 1 })
+  })
+
+  it('of any age and any older key is visited, on every page', async () => {
+    for (let n = 0; n < 450; n += 1) await connect(`${n}`, n % 3 === 0 ? newKey : oldKey)
+    expect(await reseal()).toEqual({ ...none, resealed: 300 })
+    expect(await reseal()).toEqual(none)
+  })
+
+  it('is left alone when the first key sealed it', async () => {
+    const before = await connect('a', newKey)
+    expect(await reseal()).toEqual(none)
+    expect(await stored('a')).toEqual(before)
+  })
+
+  it('is left as it is when no key opens it, and the others are sealed anew', async () => {
+    const before = await connect('a', lostKey)
+    await connect('b', oldKey)
+    expect(await reseal()).toEqual({ ...none, resealed: 1, unreadable: 1 })
+    expect(await stored('a')).toEqual(before)
+    expect(await lease('a', 'server')).toEqual({ kind: 'leased', attempt: 1 })
+  })
+
+  it('is left as it is when it belongs to another row', async () => {
+    const { sealed } = await connect('a', oldKey)
+    const sample = grantSample('b')
+    await addGrant(store, { ...sample, session: { ...sample.session, sealed } })
+    expect(await reseal()).toEqual({ ...none, resealed: 1, unreadable: 1 })
+  })
+})
+
+describe('a session that somebody is at work on', () => {
+  it('is skipped while it is leased, and sealed anew by the next round', async () => {
+    const before = await connect('a', oldKey)
+    await lease('a', 'server')
+    expect(await reseal()).toEqual({ ...none, skipped: 1 })
+    expect(await stored('a')).toEqual(before)
+    await store.releaseProviderSession({ grantId: 'grant a', owner: 'server', outcomeKnown: true })
+    expect(await reseal()).toEqual({ ...none, resealed: 1 })
+  })
+
+  it('is not touched when a refresh of it never ended: a server may hold the newer tokens', async () => {
+    const before = await connect('a', oldKey)
+    await lease('a', 'server')
+    runtime.advance(15)
+    for (const _ of [1, 2]) expect(await reseal()).toEqual({ ...none, unsettled: 1 })
+    expect(await stored('a')).toEqual(before)
+    // Its own leases do not count as attempts.
+    expect(await lease('a', 'other', start + 15)).toEqual({ kind: 'leased', attempt: 2 })
+  })
+
+  it('is not written late in the lease', async () => {
+    const before = await connect('a', oldKey)
+    const slow: Store = {
+      ...store,
+      async leaseProviderSession(given, now) {
+        const result = await store.leaseProviderSession(given, now)
+        runtime.advance(6)
+        return result
+      },
+    }
+    expect(await reseal({ store: slow })).toEqual({ ...none, skipped: 1 })
+    expect(await stored('a')).toEqual(before)
+    expect(await reseal()).toEqual({ ...none, resealed: 1 })
+  })
+
+  it('is not written over when it was refreshed in spite of the lease', async () => {
+    await connect('a', oldKey)
+    const fresh = { accessToken: 'fresh', refreshToken: 'fresh', expiresAt: start + 7200 }
+    const row = { grantId: 'grant a', version: 2, issuedAt: start }
+    const raced: Store = {
+      ...store,
+      async leaseProviderSession(given, now) {
+        const result = await store.leaseProviderSession(given, now)
+        await store.saveProviderSession(sealProviderSession({ ...fresh, issuer: undefined }, row, sealer))
+        return result
+      },
+    }
+    expect(await reseal({ store: raced })).toEqual({ ...none, skipped: 1 })
+    expect(openProviderSession(await stored('a'), sealer)).toEqual(fresh)
+  })
+
+  it('waits for its sign-out: it is sealed anew, and signed out from there', async () => {
+    await connect('a', oldKey)
+    await store.endGrant('grant a', 'code_reuse', start)
+    expect(await reseal()).toEqual({ ...none, skipped: 1 })
+    expect(await reseal()).toEqual(none)
+    const [pending] = await dueSignOuts(store, start)
+    expect(sealingKeyOf(pending?.sealed ?? '')).toBe('new')
+    const signedOut: string[] = []
+    const worker = createSignOutWorker({
+      store,
+      provider: {
+        signOut: async ({ accessToken }) => void signedOut.push(accessToken),
+        refresh: () => Promise.reject(new Error('It lives.')),
+      },
+      providerIssuer,
+      sealer,
+      runtime,
+      report: () => {},
+    })
+    await worker.run()
+    expect(signedOut).toEqual(['access a'])
+  })
+})
+
+describe('a round', () => {
+  it('ends where it is told to, and the next one goes on', async () => {
+    for (let n = 0; n < 200; n += 1) await connect(`${n}`, oldKey)
+    let batches = 0
+    const first = await reseal({ isStopped: () => ++batches > 2 })
+    expect(first.resealed).toBeGreaterThan(0)
+    expect(first.resealed).toBeLessThan(200)
+    expect(await reseal()).toEqual({ ...none, resealed: 200 - first.resealed })
+  })
+
+  it('rejects when the store is down, and has lost nothing', async () => {
+    const before = await connect('a', oldKey)
+    const down: Store = { ...store, saveProviderSession: storeIsDown }
+    await expect(reseal({ store: down })).rejects.toThrow('The store is down.')
+    expect(await stored('a')).toEqual(before)
+  })
+})
+
+/** Two servers with the old ring or the new one, on one grant at a strict provider, with the store in between. */
+function createRace(
+  between: <Args extends unknown[], Result>(
+    work: (...args: Args) => Promise<Result>,
+  ) => (...args: Args) => Promise<Result>,
+): {
+  provider: RotatingProvider
+  slowStore: Store
+  keepers: readonly SessionKeeper[]
+} {
+  const provider = createRotatingProvider(runtime, { strict: true })
+  const slowStore: Store = {
+    ...store,
+    findProviderSession: between(store.findProviderSession),
+    leaseProviderSession: between(store.leaseProviderSession),
+    releaseProviderSession: between(store.releaseProviderSession),
+    saveProviderSession: between(store.saveProviderSession),
+    listSessionsSealedWith: between(store.listSessionsSealedWith),
+  }
+  const keepers = ['one', 'two'].map((owner) =>
+    createSessionKeeper({
+      store: slowStore,
+      provider: { ...provider, refresh: between(provider.refresh) },
+      providerIssuer,
+      sealer: owner === 'one' ? sealerOf(oldKey, newKey) : sealer,
+      runtime: { now: runtime.now, sleep: between(async () => {}) },
+      owner,
+      checkSeconds: undefined,
+      report: () => {},
+    }),
+  )
+  return { provider, slowStore, keepers }
+}
+
+describe('beside servers that refresh', () => {
+  it('no session is lost, in whatever order things happen, not even at a provider that forgives nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 4 }),
+        fc.nat({ max: 2 }),
+        fc.constantFrom(3590, 3600),
+        async (scheduler, callers, rounds, age) => {
+          runtime = createFakeRuntime(start)
+          store = createMemoryStore()
+          sealer = sealerOf(newKey, oldKey)
+          const { provider, slowStore, keepers } = createRace((work) => {
+            const scheduled = scheduler.scheduleFunction(async () => {})
+            // Something else may happen before the operation, and before its answer arrives.
+            return async (...args) => {
+              await scheduled()
+              const result = await work(...args)
+              await scheduled()
+              return result
+            }
+          })
+          const session = await connect('a', oldKey, provider.signedIn())
+          runtime.advance(age)
+          const serving = callers.map((server) => (keepers[server] as SessionKeeper).keep(session))
+          const sealing = Array.from({ length: rounds + 1 }, (_, n) =>
+            reseal({ store: slowStore, owner: `reseal ${n}` }),
+          )
+          const [kept] = await scheduler.waitFor(Promise.all([Promise.all(serving), Promise.all(sealing)]))
+
+          expect(provider.active()).toBeDefined()
+          // Nobody has to refresh a token that still has ten seconds while another is at work on it.
+          expect(provider.rotations()).toBeLessThanOrEqual(1)
+          if (age === 3600) expect(provider.rotations()).toBe(1)
+          for (const answer of kept) expect(answer.kind).toBe('live')
+          await reseal()
+          const last = await stored('a')
+          expect(openProviderSession(last, sealerOf(newKey))?.refreshToken).toBe(provider.active())
+          expect(await store.listSealingKeys()).toEqual(['new'])
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})

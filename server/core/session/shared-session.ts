@@ -1,0 +1,190 @@
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { type GrantStore, type StoredProviderSession, userIdOf } from './grant.ts'
+import type { Sealer } from '../seal.ts'
+import { ProviderError, type SessionProvider } from './session-provider.ts'
+import { type IssuedSession, openProviderSession, sealProviderSession } from './session-seal.ts'
+import { StoreUnavailableError } from '../store.ts'
+
+const pageSize = 200
+/** A session that is resealed or refreshed at this moment is written again right away. */
+const mostWrites = 5
+/** How long after a final refusal a sign-in that replaced the session may still be on its way to the store. */
+const replacementMs = 1500
+
+/** What sharing sessions needs from outside. */
+export interface SharedSessionPorts {
+  store: GrantStore
+  provider: SessionProvider
+  sealer: Sealer
+  runtime: Pick<Runtime, 'now' | 'sleep'>
+}
+
+/**
+ * Makes all connections of a person share one session, for a provider that keeps one refresh token for each person and
+ * client. The provider that comes back is for signing in and out, the store for the session keeper alone.
+ *
+ * Every grant keeps a copy of its own. A sign-in replaces the session of every live grant of the person, a refresh by
+ * one grant that of the others. Only one grant of a person at a time refreshes: by a lease on its own session and one on
+ * that of the first of them. One that missed a refresh takes over the newest copy instead of asking the provider. The
+ * session is signed out with the last grant.
+ *
+ * What it cannot save: a grant whose code is redeemed after another one refreshed has an older copy until its next
+ * refresh, and loses it when the others end before that.
+ */
+export function shareSessions(ports: SharedSessionPorts): Pick<SharedSessionPorts, 'store' | 'provider'> {
+  const copies = createCopies(ports)
+  return { store: shareStore(copies, ports), provider: shareProvider(copies, ports) }
+}
+
+/** The copies of a person's session, one with every live grant. */
+interface Copies {
+  /** Ids of the live grants of a user, in order. */
+  liveGrantsOf(userId: string): Promise<string[]>
+  /** Ids of the other live grants of the user of a grant, in order. */
+  othersOf(grantId: string): Promise<string[]>
+  /** Replaces the session of a grant, unless a newer one is there. */
+  replace(grantId: string, session: IssuedSession, issuedAt: number): Promise<void>
+  newestOf(grantIds: readonly string[]): Promise<StoredProviderSession | undefined>
+}
+
+function createCopies({ store, sealer, runtime }: SharedSessionPorts): Copies {
+  const copies: Copies = {
+    async liveGrantsOf(userId) {
+      const ids: string[] = []
+      for (let after = ''; ;) {
+        const page = await store.listGrants({ userId }, { after, limit: pageSize })
+        const live = page.filter(({ grant, end }) => !end && grant.expiresAt > runtime.now())
+        ids.push(...live.map(({ grant }) => grant.id))
+        after = page.at(-1)?.grant.id ?? after
+        if (page.length < pageSize) return ids
+      }
+    },
+    async othersOf(grantId) {
+      const record = await store.findGrant(grantId)
+      const live = record ? await copies.liveGrantsOf(record.grant.user.id) : []
+      return live.filter((id) => id !== grantId)
+    },
+    async replace(grantId, session, issuedAt) {
+      for (let writes = 0; writes < mostWrites; writes += 1) {
+        const stored = await store.findProviderSession(grantId)
+        if (!stored || stored.issuedAt > issuedAt) return
+        const row = { grantId, version: stored.version + 1, issuedAt }
+        if (await store.saveProviderSession(sealProviderSession(session, row, sealer))) return
+      }
+    },
+    async newestOf(grantIds) {
+      const found = await Promise.all(grantIds.map((id) => store.findProviderSession(id)))
+      return found
+        .filter((session) => session !== undefined)
+        .toSorted((one, other) => other.issuedAt - one.issuedAt)[0]
+    },
+  }
+  return copies
+}
+
+type Lease = Parameters<GrantStore['leaseProviderSession']>[0]
+
+/** The lease that a refresh holds besides the one on its own session: on that of the first of the person's grants. */
+function createLeaderLeases(store: GrantStore) {
+  const held = new Map<string, { grantId: string; owner: string }>()
+  return {
+    async take(leader: string, { grantId, owner, until }: Lease, now: number): Promise<boolean> {
+      if (leader === grantId) return true
+      const session = await store.findProviderSession(leader)
+      if (!session) return false
+      // One process may refresh for several grants at once: each is an owner of its own.
+      const lease = { grantId: leader, owner: `${owner} ${grantId}` }
+      const result = await store.leaseProviderSession({ ...lease, version: session.version, until }, now)
+      if (result.kind === 'leased') held.set(grantId, lease)
+      return result.kind === 'leased'
+    },
+    async giveBack(grantId: string): Promise<void> {
+      const lease = held.get(grantId)
+      held.delete(grantId)
+      if (lease) await store.releaseProviderSession({ ...lease, outcomeKnown: true })
+    },
+  }
+}
+
+function shareStore(copies: Copies, { store, sealer, runtime }: SharedSessionPorts): GrantStore {
+  const leaders = createLeaderLeases(store)
+
+  /** Takes a newer copy over for the grant that holds this lease. False when its own is the newest. */
+  async function catchUp({ grantId, version }: Lease, others: readonly string[]): Promise<boolean> {
+    const own = await store.findProviderSession(grantId)
+    if (own?.version !== version) return true
+    const newest = await copies.newestOf(others)
+    const issued = newest && openProviderSession(newest, sealer)
+    if (!newest || !issued || newest.issuedAt <= own.issuedAt) return false
+    await copies.replace(grantId, issued, newest.issuedAt)
+    return true
+  }
+
+  const shared: GrantStore = {
+    ...store,
+    async leaseProviderSession(lease, now) {
+      const { grantId, owner } = lease
+      const others = await copies.othersOf(grantId)
+      const [leader = grantId] = [grantId, ...others].toSorted()
+      if (!(await leaders.take(leader, lease, now))) return { kind: 'held' }
+      const result = await store.leaseProviderSession(lease, now)
+      if (result.kind === 'leased' && !(await catchUp(lease, others))) return result
+      // This one's lease ended when it caught up; what is left of both is given back.
+      await shared.releaseProviderSession({ grantId, owner, outcomeKnown: true })
+      return { kind: 'held' }
+    },
+    async saveProviderSession(session) {
+      const { grantId, issuedAt } = session
+      const saved = await store.saveProviderSession(session)
+      try {
+        // A grant that ended while it refreshed was the one to get the token that the others need.
+        const isNewest = saved || (await store.findProviderSession(grantId)) === undefined
+        const issued = isNewest ? openProviderSession(session, sealer) : undefined
+        const others = issued ? await copies.othersOf(grantId) : []
+        if (issued) for (const id of others) await copies.replace(id, issued, issuedAt)
+        await leaders.giveBack(grantId)
+      } catch (error) {
+        // The others find the newest copy when they are due.
+        if (!(error instanceof StoreUnavailableError)) throw error
+      }
+      return saved
+    },
+    async releaseProviderSession(lease) {
+      await leaders.giveBack(lease.grantId)
+      return store.releaseProviderSession(lease)
+    },
+    async endRefusedSession(session, reason, now) {
+      await runtime.sleep(replacementMs)
+      const ended = await store.endRefusedSession(session, reason, now)
+      await leaders.giveBack(session.grantId)
+      return ended
+    },
+  }
+  return shared
+}
+
+function shareProvider(copies: Copies, { provider, runtime }: SharedSessionPorts): SessionProvider {
+  const { issuer } = provider
+  return {
+    ...provider,
+    async socialFinish(given) {
+      const step = await provider.socialFinish(given)
+      if (step.kind !== 'signed_in') return step
+      const { identity, session } = step.signIn
+      for (const grantId of await copies.liveGrantsOf(userIdOf(identity.sub, issuer))) {
+        await copies.replace(grantId, { ...session, issuer }, runtime.now())
+      }
+      return step
+    },
+    async signOut(session) {
+      const sub = readJwt(session.idToken ?? '')?.claims['sub']
+      const users = typeof sub === 'string' ? [userIdOf(sub, issuer)] : []
+      const inUse = await Promise.all(users.map(copies.liveGrantsOf))
+      if (inUse.flat().length > 0) {
+        throw new ProviderError('disabled', 'Other connections of the person use this session.')
+      }
+      await provider.signOut(session)
+    },
+  }
+}

@@ -1,0 +1,460 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import {
+  createKeeperFixture,
+  grantId,
+  type KeeperFixture,
+  sampleKey,
+  storeIsDown,
+} from '../../../tests/support/server/core/keeper-fixture.ts'
+import { failing, lostReply, providerIssuer } from '../../../tests/support/server/core/rotating-provider.ts'
+import type { PendingSignOut } from './provider-sign-out.ts'
+import { createSealer, fixedKeyRing } from '../seal.ts'
+import { ProviderError, type ProviderFailure } from './session-provider.ts'
+import { createSignOutWorker, type SignOutWorker, type SignOutWorkerPorts } from './sign-out-worker.ts'
+
+const hour = 3600
+const day = 86_400
+
+let fx: KeeperFixture
+let worker: SignOutWorker
+let reports: [event: string, grantId: string][]
+
+beforeEach(() => {
+  fx = createKeeperFixture()
+  reports = []
+  worker = workerWith({})
+})
+
+function workerWith(overrides: Partial<SignOutWorkerPorts>): SignOutWorker {
+  return createSignOutWorker({
+    store: fx.store,
+    provider: fx.provider,
+    providerIssuer,
+    sealer: fx.sealer,
+    runtime: fx.runtime,
+    report: (event, id) => void reports.push([event, id]),
+    ...overrides,
+  })
+}
+
+/** A grant that ends now, so that its session is due for sign-out. */
+async function end(id = grantId): Promise<void> {
+  await fx.connect(id)
+  await fx.store.endGrant(id, 'code_reuse', fx.runtime.now())
+}
+
+/** Seconds until the only session that waits is due; undefined when none waits. */
+async function dueIn(): Promise<number | undefined> {
+  const now = fx.runtime.now()
+  for (let seconds = 0; seconds <= 30 * day; seconds += seconds < 2 * hour ? 1 : hour) {
+    const [row] = await peek(now + seconds)
+    if (row) return seconds
+  }
+  return undefined
+}
+
+/** What is due at `now`, left as due as it is; counts as an attempt. */
+function peek(now: number): Promise<PendingSignOut[]> {
+  return fx.store.claimSignOuts({ limit: 100, until: now }, now)
+}
+
+describe('a round', () => {
+  it('with nothing due takes nothing', async () => {
+    await fx.connect()
+    expect(await worker.run()).toBe(0)
+    expect(fx.provider.active()).toBe('refresh 1')
+    expect(reports).toEqual([])
+  })
+
+  it('signs out what is due, and it is gone', async () => {
+    await end()
+    expect(await worker.run()).toBe(1)
+    expect(fx.provider.active()).toBeUndefined()
+    expect(fx.provider.presented).toEqual([])
+    expect(reports).toEqual([['provider_signed_out', grantId]])
+    expect(await dueIn()).toBeUndefined()
+    expect(await worker.run()).toBe(0)
+  })
+
+  it('takes twenty at a time, four of them at once', async () => {
+    for (let grant = 0; grant < 25; grant += 1) await end(`grant ${grant}`)
+    let running = 0
+    let most = 0
+    const provider = {
+      refresh: fx.provider.refresh,
+      async signOut() {
+        running += 1
+        most = Math.max(most, running)
+        await fx.runtime.sleep(10)
+        running -= 1
+      },
+    }
+    const busy = workerWith({ provider })
+    expect(await busy.run()).toBe(20)
+    expect(most).toBe(4)
+    expect(await busy.run()).toBe(5)
+    expect(reports).toHaveLength(25)
+    expect(new Set(reports.map(([, id]) => id)).size).toBe(25)
+  })
+
+  it('begins nothing that could outlast its claim; what it leaves comes back', async () => {
+    for (let grant = 0; grant < 20; grant += 1) await end(`grant ${grant}`)
+    const provider = { refresh: fx.provider.refresh, signOut: () => fx.runtime.sleep(8000) }
+    const slow = workerWith({ provider })
+    expect(await slow.run()).toBe(20)
+    expect(reports.length).toBeGreaterThanOrEqual(4)
+    expect(reports.length).toBeLessThan(20)
+    expect(fx.runtime.now() - start).toBeLessThanOrEqual(60)
+    fx.runtime.advance(60)
+    const done = reports.length
+    expect(await slow.run()).toBe(20 - done)
+  })
+
+  it('many workers on one store: each session is signed out once', async () => {
+    for (let grant = 0; grant < 30; grant += 1) await end(`grant ${grant}`)
+    let signedOut = 0
+    const signOut = async (): Promise<void> => void (signedOut += 1)
+    const taken = await race(() => workerWith({ provider: { refresh: fx.provider.refresh, signOut } }).run())
+    expect(taken.reduce((sum, count) => sum + count)).toBe(30)
+    expect(signedOut).toBe(30)
+  })
+})
+
+describe('an access token', () => {
+  beforeEach(() => end())
+
+  it('that is over is refreshed first, and what came of it is stored before it is used', async () => {
+    fx.runtime.advance(hour)
+    fx.provider.playSignOut({
+      async before() {
+        expect(await peek(fx.runtime.now() + 60)).toMatchObject([{ session: { version: 2 } }])
+      },
+    })
+    await worker.run()
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(fx.provider.active()).toBeUndefined()
+    expect(reports).toEqual([['provider_signed_out', grantId]])
+    expect.assertions(4)
+  })
+
+  it('that the provider refuses before its time is refreshed once', async () => {
+    fx.provider.playSignOut(failing('invalid_token'))
+    await worker.run()
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(reports).toEqual([['provider_signed_out', grantId]])
+  })
+
+  it('that is refused again after its refresh waits for another round, with the newest session', async () => {
+    fx.provider.playSignOut(failing('invalid_token'), failing('invalid_token'))
+    await worker.run()
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
+    fx.runtime.advance(20)
+    await worker.run()
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+    expect(fx.provider.active()).toBeUndefined()
+  })
+
+  it('whose refresh got lost is refreshed again in another round', async () => {
+    fx.runtime.advance(hour)
+    fx.provider.play(lostReply)
+    await worker.run()
+    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
+    fx.runtime.advance(20)
+    await worker.run()
+    expect(fx.provider.rotations()).toBe(1)
+    expect(fx.provider.active()).toBeUndefined()
+  })
+})
+
+describe('how a sign-out ends', () => {
+  beforeEach(() => end())
+
+  it('refused for good: there is nothing left to end', async () => {
+    fx.provider.playSignOut(failing('terminal'))
+    await worker.run()
+    expect(reports).toEqual([['provider_signed_out', grantId]])
+    expect(await dueIn()).toBeUndefined()
+  })
+
+  it('at a provider that cannot be asked to: it is closed, and not told as signed out', async () => {
+    fx.provider.playSignOut(failing('disabled'))
+    await worker.run()
+    expect(reports).toEqual([['provider_sign_out_skipped', grantId]])
+    expect(await dueIn()).toBeUndefined()
+  })
+
+  it('its refresh refused for good: the same', async () => {
+    fx.provider.end()
+    fx.runtime.advance(hour)
+    await worker.run()
+    expect(reports).toEqual([['provider_signed_out', grantId]])
+    expect(await dueIn()).toBeUndefined()
+  })
+
+  it('its answer lost: tried again, and over', async () => {
+    fx.provider.playSignOut(lostReply)
+    await worker.run()
+    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
+    fx.runtime.advance(20)
+    await worker.run()
+    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+  })
+
+  it.each<ProviderFailure>(['transient', 'protocol', 'denied'])('%s: tried again', async (failure) => {
+    fx.provider.playSignOut(failing(failure))
+    await worker.run()
+    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
+    fx.runtime.advance(20)
+    await worker.run()
+    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+  })
+
+  it('a fault in the program is one bad row, and the others are signed out', async () => {
+    await end('grant b')
+    fx.provider.playSignOut({
+      before() {
+        throw new RangeError('a bug')
+      },
+    })
+    expect(await worker.run()).toBe(2)
+    expect(new Map(reports)).toEqual(
+      new Map([
+        ['provider_sign_out_failed', grantId],
+        ['provider_signed_out', 'grant b'],
+      ]),
+    )
+  })
+
+  it('what the provider said goes to the log', async () => {
+    fx.provider.playSignOut(failing('protocol'))
+    const errors: unknown[] = []
+    await workerWith({ report: (_event, _id, error) => void errors.push(error) }).run()
+    expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
+  })
+})
+
+describe('a provider that is being asked too much', () => {
+  const limited = (failure: ProviderFailure, retryAfterSeconds?: number) => {
+    let asked = 0
+    const refuse = async (): Promise<never> => {
+      asked += 1
+      const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+      throw new ProviderError(failure, '429', options)
+    }
+    const provider = { signOut: refuse, refresh: refuse }
+    return { worker: workerWith({ provider }), asked: () => asked }
+  }
+
+  beforeEach(async () => {
+    for (let grant = 0; grant < 40; grant += 1) await end(`grant ${grant}`)
+  })
+
+  it.each<[ProviderFailure, number | undefined, number]>([
+    ['rate_limited', undefined, 60],
+    ['rate_limited', 90, 90],
+    ['transient', 90, 90],
+  ])('%s with Retry-After %s: the round ends, and there is none for %i s', async (failure, asks, pause) => {
+    const { worker: busy, asked } = limited(failure, asks)
+    await busy.run()
+    expect(asked()).toBe(4)
+    fx.runtime.advance(pause - 1)
+    expect(await busy.run()).toBe(0)
+    fx.runtime.advance(1)
+    expect(await busy.run()).toBe(20)
+    expect(asked()).toBe(8)
+  })
+
+  it('transient without a word of when: the round goes on', async () => {
+    const { worker: unlucky, asked } = limited('transient')
+    await unlucky.run()
+    expect(asked()).toBe(20)
+  })
+
+  it('a clock that is set back ends the pause', async () => {
+    const { worker: busy, asked } = limited('rate_limited')
+    await busy.run()
+    fx.runtime.advance(-2 * hour)
+    await end('another grant')
+    await busy.run()
+    expect(asked()).toBe(5)
+  })
+
+  it('a round refreshes ten at most, and the others come back', async () => {
+    fx.runtime.advance(hour)
+    let refreshes = 0
+    const provider = {
+      signOut: async () => {},
+      refresh: async () => {
+        refreshes += 1
+        return fx.provider.signedIn()
+      },
+    }
+    const busy = workerWith({ provider })
+    expect(await busy.run()).toBe(20)
+    expect(refreshes).toBe(10)
+    expect(reports).toHaveLength(10)
+    for (let round = 0; round < 10; round += 1) {
+      fx.runtime.advance(60)
+      await busy.run()
+    }
+    expect(reports).toHaveLength(40)
+    expect(reports.every(([event]) => event === 'provider_signed_out')).toBe(true)
+  })
+})
+
+describe('a stop', () => {
+  it('begins no other session; what is left comes back', async () => {
+    for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
+    let isStopped = false
+    const provider = {
+      refresh: fx.provider.refresh,
+      async signOut() {
+        isStopped = true
+        await fx.runtime.sleep(10)
+      },
+    }
+    const stopping = workerWith({ provider })
+    await stopping.run(() => isStopped)
+    expect(reports).toHaveLength(1)
+    expect(await stopping.run(() => isStopped)).toBe(0)
+    fx.runtime.advance(60)
+    expect(await stopping.run()).toBe(11)
+  })
+})
+
+describe('when it is tried again', () => {
+  beforeEach(() => end())
+
+  it.each([
+    [1, 10, 20],
+    [2, 20, 40],
+    [3, 40, 80],
+    [8, 1280, 2560],
+    [9, 1800, 3600],
+    [30, 1800, 3600],
+  ])('after attempt %i: %i to %i seconds later', async (attempts, least, longest) => {
+    for (let before = 1; before < attempts; before += 1) await peek(start)
+    fx.provider.playSignOut(failing('transient'))
+    await worker.run()
+    const seconds = await dueIn()
+    expect(seconds).toBeGreaterThanOrEqual(least)
+    expect(seconds).toBeLessThanOrEqual(longest)
+  })
+
+  it('spread over sessions that failed together', async () => {
+    const delays = new Set<number>()
+    for (let grant = 0; grant < 19; grant += 1) await end(`grant ${grant}`)
+    const store = {
+      ...fx.store,
+      async postponeSignOut(_id: string, dueAt: number) {
+        delays.add(dueAt - start)
+      },
+    }
+    const provider = {
+      refresh: fx.provider.refresh,
+      signOut: () => Promise.reject(new ProviderError('transient', 'No answer.')),
+    }
+    await workerWith({ store, provider }).run()
+    expect(delays.size).toBeGreaterThan(4)
+  })
+
+  it.each([
+    [100, 100],
+    [7200, 7200],
+    [1, 10],
+  ])('a provider that asks for %i s gets at least %i', async (asked, least) => {
+    fx.provider.playSignOut(failing('rate_limited', asked))
+    await worker.run()
+    const seconds = (await dueIn()) ?? 0
+    expect(seconds).toBeGreaterThanOrEqual(least)
+    expect(seconds).toBeLessThanOrEqual(Math.max(asked, 20) + hour)
+  })
+
+  it('for three days, then it is given up', async () => {
+    const provider = {
+      refresh: fx.provider.refresh,
+      signOut: () => Promise.reject(new ProviderError('transient', 'No answer.')),
+    }
+    fx.provider.setTtl(30 * day)
+    await end('grant b')
+    await fx.store.removeSignOut(grantId)
+    const stubborn = workerWith({ provider })
+    const isGivenUp = (): boolean => reports.some(([event]) => event === 'provider_sign_out_abandoned')
+    while (!isGivenUp() && fx.runtime.now() < start + 5 * day) {
+      await stubborn.run()
+      if (!isGivenUp()) fx.runtime.advance(300)
+    }
+    expect(fx.runtime.now() - start).toBeGreaterThanOrEqual(3 * day)
+    expect(fx.runtime.now() - start).toBeLessThan(3 * day + 2 * hour)
+    expect(reports.at(-1)).toEqual(['provider_sign_out_abandoned', 'grant b'])
+    expect(reports.filter(([event]) => event === 'provider_sign_out_abandoned')).toHaveLength(1)
+    expect(reports.length).toBeLessThan(250)
+    expect(await stubborn.run()).toBe(0)
+    expect(await dueIn()).toBeUndefined()
+  })
+})
+
+describe('a session that no key opens', () => {
+  const lost = () =>
+    workerWith({ sealer: createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes) })
+
+  beforeEach(() => end())
+
+  it('is not dropped: it waits, and is signed out once the key is back', async () => {
+    await lost().run()
+    expect(reports).toEqual([['provider_session_unreadable', grantId]])
+    fx.runtime.advance(20)
+    await worker.run()
+    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+    expect(fx.provider.active()).toBeUndefined()
+  })
+
+  it('is given up after three days like any other', async () => {
+    fx.runtime.advance(3 * day)
+    await lost().run()
+    expect(reports).toEqual([['provider_sign_out_abandoned', grantId]])
+    expect(await dueIn()).toBeUndefined()
+  })
+})
+
+describe('a store that is down', () => {
+  beforeEach(() => end())
+
+  it.each(['claimSignOuts', 'saveProviderSession', 'postponeSignOut', 'removeSignOut'] as const)(
+    'for %s: the round ends, and the session comes back',
+    async (operation) => {
+      if (operation === 'saveProviderSession') fx.runtime.advance(hour)
+      if (operation === 'postponeSignOut') fx.provider.playSignOut(failing('transient'))
+      const broken = workerWith({ store: { ...fx.store, [operation]: storeIsDown } })
+      await expect(broken.run()).rejects.toThrow('The store is down.')
+      expect(reports).toEqual([])
+      fx.runtime.advance(60)
+      expect(await worker.run()).toBe(1)
+      expect(reports).toEqual([['provider_signed_out', grantId]])
+    },
+  )
+
+  it('for one session: what has begun beside it is finished, and nothing new is begun', async () => {
+    for (let grant = 0; grant < 9; grant += 1) await end(`grant ${grant}`)
+    let begun = 0
+    const provider = {
+      refresh: fx.provider.refresh,
+      async signOut() {
+        begun += 1
+        const isFirst = begun === 1
+        await fx.runtime.sleep(10)
+        if (!isFirst) await fx.runtime.sleep(10)
+      },
+    }
+    const removed: string[] = []
+    const store = {
+      ...fx.store,
+      removeSignOut: async (id: string) => (id === grantId ? storeIsDown() : void removed.push(id)),
+    }
+    await expect(workerWith({ store, provider }).run()).rejects.toThrow('The store is down.')
+    expect(begun).toBe(4)
+    expect(removed).toEqual(['grant 0', 'grant 1', 'grant 2'])
+  })
+})

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import {
+  createAccountSession,
+  isAccountForm,
+  openAccountSession,
+  sealAccountForm,
+  sealAccountSession,
+} from './account-session.ts'
+import { sealForBrowser } from './browser-seal.ts'
+import { createSealer, fixedKeyRing } from '../seal.ts'
+
+const runtime = createFakeRuntime(start)
+const ring = fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }])
+const ports = { sealer: createSealer(ring, runtime.randomBytes), runtime }
+const at = (seconds: number): typeof ports => ({ ...ports, runtime: createFakeRuntime(start + seconds) })
+const create = (): ReturnType<typeof createAccountSession> =>
+  createAccountSession(signInSample().identity, 'https://provider', runtime)
+
+describe('the session of the connections page', () => {
+  it('knows the user of the provider, and is never the same twice', () => {
+    const session = create()
+    expect(session).toMatchObject({
+      userId: 'https://provider#sub ada',
+      sub: 'sub ada',
+      email: 'ada@example.com',
+      expiresAt: start + 3600,
+    })
+    expect(create().id).not.toBe(session.id)
+  })
+
+  it.each<[rule: string, binding: string | undefined, after: number, opens: boolean]>([
+    ['its browser', 'binding', 3599, true],
+    ['its browser, an hour later', 'binding', 3600, false],
+    ['another browser', 'another', 0, false],
+    ['a browser without the cookie', undefined, 0, false],
+  ])('RFC 9700 4.7: in %s', (_rule, binding, after, opens) => {
+    const session = create()
+    const opened = openAccountSession(sealAccountSession(session, 'binding', ports), binding, at(after))
+    expect(opened).toEqual(opens ? session : undefined)
+  })
+
+  it.each<[what: string, sealed: string | undefined]>([
+    ['nothing', undefined],
+    ['any text', 'k.AAAA'],
+    [
+      'a login transaction',
+      sealForBrowser(
+        {},
+        { use: 'drawbridge login transaction', binding: 'binding', expiresAt: start + 60 },
+        ports,
+      ),
+    ],
+    ['a form', sealAccountForm(create(), 'binding', ports)],
+    [
+      'what another version sealed',
+      sealForBrowser(
+        {},
+        { use: 'drawbridge account session', binding: 'binding', expiresAt: start + 60 },
+        ports,
+      ),
+    ],
+  ])('%s is no session', (_what, sealed) => {
+    expect(openAccountSession(sealed, 'binding', ports)).toBeUndefined()
+  })
+})
+
+describe('the seal of its forms', () => {
+  const session = create()
+  const sealed = sealAccountForm(session, 'binding', ports)
+
+  it.each<[rule: string, accepted: boolean, check: () => boolean]>([
+    ['this session in its browser', true, () => isAccountForm(sealed, session, 'binding', ports)],
+    ['another session of the browser', false, () => isAccountForm(sealed, create(), 'binding', ports)],
+    ['another browser', false, () => isAccountForm(sealed, session, 'another', ports)],
+    ['after its end', false, () => isAccountForm(sealed, session, 'binding', at(3600))],
+    [
+      'the session itself in its place',
+      false,
+      () => isAccountForm(sealAccountSession(session, 'binding', ports), session, 'binding', ports),
+    ],
+  ])('%s: %s', (_rule, accepted, check) => expect(check()).toBe(accepted))
+})

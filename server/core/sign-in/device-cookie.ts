@@ -1,0 +1,80 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { hashSecret, type Sealer } from '../seal.ts'
+
+/** More people than share one browser; the oldest is forgotten. */
+const mostAccounts = 5
+
+/** How long a browser is known after a sign-in, whatever becomes of the cookie. */
+export const knownSeconds: number = 365 * 86_400
+
+const knownAccountsUse = 'drawbridge known accounts'
+
+/** An account that a browser has signed in to: its hash, what names that very sign-in, and until when it counts. */
+export interface KnownAccount {
+  hash: string
+  mark: string
+  until: number
+}
+
+/**
+ * In which accounts a browser has signed in before, newest first. Whoever fails on purpose, to have an account
+ * locked, does so in another browser: the owner's own is let through (OWASP Authentication Cheat Sheet, device cookies).
+ */
+export type KnownAccounts = readonly KnownAccount[]
+
+/**
+ * What an account is counted and remembered by: its email address without blanks around it, in lower case, letter by letter.
+ * A provider that compares so takes `İ` for `i`; as a text JavaScript would make two characters of it, and each such letter
+ * would give whoever tries passwords the whole limit again.
+ */
+export function accountOf(email: string): string {
+  return Array.from(email.trim(), (letter) => (letter === 'İ' ? 'i' : letter.toLowerCase())).join('')
+}
+
+/**
+ * What names the sign-in by which the browser knows `account` at that provider; undefined when it does not. Another one,
+ * of the same browser or not, has another mark: a copy of an old cookie stands for that sign-in alone.
+ */
+export function markOfAccount(known: KnownAccounts, account: string, issuer: string): string | undefined {
+  const hash = accountHash(account, issuer)
+  return known.find((other) => other.hash === hash)?.mark
+}
+
+/** `known` after a completed sign-in to `account` at that provider. */
+export function rememberAccount(
+  known: KnownAccounts,
+  account: string,
+  issuer: string,
+  runtime: Pick<Runtime, 'now' | 'randomBytes'>,
+): KnownAccounts {
+  const hash = accountHash(account, issuer)
+  const mark = encodeBase64url(runtime.randomBytes(16))
+  const newest = { hash, mark, until: runtime.now() + knownSeconds }
+  return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, mostAccounts)
+}
+
+/** The text that the browser keeps. */
+export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'seal'>): string {
+  return sealer.seal(JSON.stringify(known), knownAccountsUse)
+}
+
+/** Inverse of {@link sealKnownAccounts}. Knows no account when there is nothing that this server sealed, or that still counts. */
+export function openKnownAccounts(
+  sealed: string | undefined,
+  { sealer, runtime }: { sealer: Pick<Sealer, 'open'>; runtime: Pick<Runtime, 'now'> },
+): KnownAccounts {
+  const opened = sealed === undefined ? undefined : sealer.open(sealed, knownAccountsUse)
+  const known: unknown = opened === undefined ? [] : JSON.parse(opened)
+  // Another version of this server may have sealed something else.
+  return Array.isArray(known) ? known.filter((each) => isKnown(each, runtime.now())) : []
+}
+
+function isKnown(value: unknown, now: number): value is KnownAccount {
+  return isJsonObject(value) && typeof value['mark'] === 'string' && Number(value['until']) > now
+}
+
+function accountHash(account: string, issuer: string): string {
+  return hashSecret(`known account ${issuer} ${account}`)
+}

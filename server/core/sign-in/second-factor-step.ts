@@ -1,0 +1,204 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { hashSecret, type Sealer } from '../seal.ts'
+import type { PendingSecondFactor, SecondFactorStore } from './second-factor.ts'
+import { openSessionOf, sealProviderSession } from '../session/session-seal.ts'
+import {
+  ProviderError,
+  type ProviderFailure,
+  type SecondFactor,
+  type SessionProvider,
+  type SignIn,
+  type SignInStep,
+} from '../session/session-provider.ts'
+import { countSignInAttempt, judgeSignIn, type SignInLimitPorts } from './sign-in-limit.ts'
+import { keepOrSignOut } from './sign-in-orphan.ts'
+import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
+
+const pendingTtlSeconds = 600
+const mostWrongCodes = 5
+/**
+ * Twice as many posts as wrong codes: a provider that cannot be reached costs nobody the sign-in, and a hundred codes
+ * posted at once still meet an end, since each post is counted before anything is sent.
+ */
+const mostPosts = 10
+
+/** What the second step of a sign-in needs from outside. */
+export interface SecondFactorPorts extends SignInLimitPorts {
+  store: SecondFactorStore & SignInLimitPorts['store']
+  provider: Pick<SessionProvider, 'verifySecondFactor' | 'signOut' | 'issuer'>
+  sealer: Sealer
+  runtime: Pick<Runtime, 'now' | 'randomBytes'>
+}
+
+/** A sign-in that waits for a code: what its page is made from. */
+export interface SecondFactorPrompt {
+  id: string
+  /** Never empty. */
+  factors: readonly SecondFactor[]
+}
+
+/** How the first step of a sign-in ended, with the half-way session already put away. */
+export type FirstStep =
+  | { kind: 'signed_in'; signIn: SignIn }
+  | { kind: 'second_factor'; prompt: SecondFactorPrompt }
+
+/** What waits besides the session: sealed, and only in here. */
+interface PendingPayload {
+  factors: readonly SecondFactor[]
+  /** What the attempts are counted by; undefined after a social sign-in, where the factor is. */
+  account?: string | undefined
+}
+
+/**
+ * Takes what the provider answered to a first step. A half-way session is stored sealed, for ten minutes and for this
+ * browser only; it leaves the store by {@link trySecondFactor} or to be signed out. `account` is undefined where only the
+ * provider knows whose it is.
+ */
+export async function afterFirstStep(
+  step: SignInStep,
+  account: string | undefined,
+  { binding }: Pick<SignInVisitor, 'binding'>,
+  ports: SecondFactorPorts,
+): Promise<FirstStep> {
+  if (step.kind === 'signed_in') return step
+  const { runtime, sealer, store, provider } = ports
+  const { factors } = step
+  const session = { ...step.session, issuer: provider.issuer }
+  const now = runtime.now()
+  const id = encodeBase64url(runtime.randomBytes(16))
+  const row = { id, bindingHash: hashSecret(binding) }
+  const pending = {
+    ...row,
+    sealed: sealer.seal(JSON.stringify({ factors, account } satisfies PendingPayload), contextOf(row)),
+    session: sealProviderSession(session, { grantId: id, version: 1, issuedAt: now }, sealer),
+    expiresAt: now + pendingTtlSeconds,
+  }
+  await keepOrSignOut(step.session, provider, () => store.addSecondFactor(pending))
+  return { kind: 'second_factor', prompt: { id, factors } }
+}
+
+/** A posted code, as it came. Without a known `factorId` it is taken for the first factor. */
+export interface SecondFactorAttempt {
+  id: string
+  factorId: string | undefined
+  code: string
+}
+
+/** A sign-in whose code was not accepted and that still waits for one. */
+export interface SecondFactorRetry {
+  kind: 'again'
+  failure: ProviderError
+  /** Wrong codes that are still forgiven; undefined when nobody judged the code. */
+  codesLeft: number | undefined
+  prompt: SecondFactorPrompt
+  /** The factor that was tried. */
+  factorId: string
+}
+
+/**
+ * A sign-in that has to be started anew. `gone` is unknown, expired, completed, cancelled, of another browser, or at its
+ * last post.
+ */
+export type SecondFactorOver =
+  | { kind: 'over'; reason: 'gone' | 'wrong_codes' }
+  | { kind: 'over'; reason: 'refused'; failure: ProviderError }
+
+/** How an attempt at the second step ended; `account` is what its attempts were counted by. */
+export type SecondFactorResult =
+  | { kind: 'signed_in'; signIn: SignIn; account: string }
+  | SecondFactorRetry
+  | SecondFactorOver
+
+/**
+ * Checks a code at the provider.
+ *
+ * Five wrong codes, or ten posts whatever came of them, end the sign-in. An outage, a rate limit and what cannot be a
+ * code do not count as wrong. At most one attempt signs in, however many are made at once with the right code.
+ */
+export async function trySecondFactor(
+  attempt: SecondFactorAttempt,
+  visitor: SignInVisitor,
+  ports: SecondFactorPorts,
+): Promise<SecondFactorResult> {
+  const { store, runtime } = ports
+  const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), most: mostPosts }
+  const pending = await store.attemptSecondFactor(claim, runtime.now())
+  const { factors, account } = (pending && openPayload(pending, ports)) ?? { factors: [] }
+  const factor = factors.find(({ id }) => id === attempt.factorId) ?? factors[0]
+  if (!pending || !factor) return { kind: 'over', reason: 'gone' }
+  const retry = { kind: 'again', prompt: { id: pending.id, factors }, factorId: factor.id } as const
+  const code = attempt.code.replaceAll(/\s/g, '')
+  if (!/^\d{6}$/.test(code)) {
+    const failure = new ProviderError('wrong_code', 'What was posted is no code of six digits.')
+    return { ...retry, failure, codesLeft: undefined }
+  }
+  try {
+    // After a social sign-in the factor stands for the account, which has no other: its codes have the limit of a password.
+    const counted = account ?? factor.id
+    const signIn = await verifyCode(pending, { factorId: factor.id, code, account: counted }, visitor, ports)
+    const first = await store.removeSecondFactor(pending.id, false, runtime.now())
+    return first ? { kind: 'signed_in', signIn, account: counted } : { kind: 'over', reason: 'gone' }
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    return afterFailure(error, retry, ports)
+  }
+}
+
+/** Ends a sign-in that waits for its code, at the person's wish. Not checked: the browser; only that of its page knows the `id`. */
+export async function cancelSecondFactor(
+  id: string,
+  ports: Pick<SecondFactorPorts, 'store' | 'runtime'>,
+): Promise<void> {
+  await ports.store.removeSecondFactor(id, true, ports.runtime.now())
+}
+
+async function verifyCode(
+  pending: PendingSecondFactor,
+  { factorId, code, account }: { factorId: string; code: string; account: string },
+  visitor: SignInVisitor,
+  ports: SecondFactorPorts,
+): Promise<SignIn> {
+  const { provider, sealer } = ports
+  const opening = openSessionOf(provider.issuer, pending.session, sealer)
+  if (opening.kind !== 'opened')
+    throw new ProviderError('expired', `The half-way session is ${opening.kind}.`)
+  if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
+  const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
+  const given = { session: opening.session, factorId, code }
+  return judgeSignIn(counted, provider.verifySecondFactor.bind(provider, given), ports)
+}
+
+// After these the half-way session is as good as before.
+const passing: ReadonlySet<ProviderFailure> = new Set(['wrong_code', 'rate_limited', 'transient', 'protocol'])
+
+async function afterFailure(
+  failure: ProviderError,
+  retry: Omit<SecondFactorRetry, 'failure' | 'codesLeft'>,
+  { store, runtime }: SecondFactorPorts,
+): Promise<SecondFactorResult> {
+  const { id } = retry.prompt
+  if (!passing.has(failure.failure)) {
+    await store.removeSecondFactor(id, true, runtime.now())
+    return { kind: 'over', reason: 'refused', failure }
+  }
+  if (failure.failure !== 'wrong_code') return { ...retry, failure, codesLeft: undefined }
+  const { count } = await store.countAttempt(`wrong code ${id}`, pendingTtlSeconds, runtime.now())
+  if (count < mostWrongCodes) return { ...retry, failure, codesLeft: mostWrongCodes - count }
+  await store.removeSecondFactor(id, true, runtime.now())
+  return { kind: 'over', reason: 'wrong_codes' }
+}
+
+function openPayload(
+  pending: PendingSecondFactor,
+  { sealer }: Pick<SecondFactorPorts, 'sealer'>,
+): PendingPayload | undefined {
+  const opened = sealer.open(pending.sealed, contextOf(pending))
+  const payload = opened === undefined ? undefined : (JSON.parse(opened) as Partial<PendingPayload>)
+  // A sign-in that another version of this server put away has to begin anew.
+  return Array.isArray(payload?.factors) ? { factors: payload.factors, account: payload.account } : undefined
+}
+
+function contextOf({ id, bindingHash }: Pick<PendingSecondFactor, 'id' | 'bindingHash'>): string {
+  return `drawbridge second factor ${id} ${bindingHash}`
+}

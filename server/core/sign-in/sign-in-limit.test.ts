@@ -1,0 +1,311 @@
+import { describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import type { AttemptStore } from '../access/attempt.ts'
+import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
+import {
+  countSignInAttempt,
+  judgeSignIn,
+  type SignInAttempt,
+  type SignInLimitPorts,
+} from './sign-in-limit.ts'
+
+interface Limited extends SignInLimitPorts {
+  advance(seconds: number): void
+  /** Keys that were counted in the store, in order. */
+  counted: string[]
+}
+
+function ports(limitPerMinute = 20): Limited {
+  const runtime = createFakeRuntime(start)
+  const memory = createMemoryStore()
+  const counted: string[] = []
+  const store: AttemptStore = {
+    countAttempt(key, windowSeconds, now) {
+      counted.push(key)
+      return memory.countAttempt(key, windowSeconds, now)
+    },
+    returnAttempt: (...call) => memory.returnAttempt(...call),
+  }
+  return { store, runtime, limitPerMinute, advance: runtime.advance, counted }
+}
+
+const nobody: SignInAttempt = { address: undefined, account: undefined, trusted: false }
+const ada: SignInAttempt = { address: '203.0.113.1', account: 'ada@example.com', trusted: false }
+
+type Outcome = 'through' | 'refused'
+
+const tried = (attempt: SignInAttempt, limited: SignInLimitPorts): Promise<Outcome> =>
+  countSignInAttempt(attempt, limited).then(
+    () => 'through',
+    () => 'refused',
+  )
+
+/** How many of `times` attempts get through, one after another. */
+async function through(
+  times: number,
+  attempt: (index: number) => SignInAttempt,
+  limited: SignInLimitPorts,
+): Promise<number> {
+  let count = 0
+  for (let index = 0; index < times; index += 1) {
+    if ((await tried(attempt(index), limited)) === 'through') count += 1
+  }
+  return count
+}
+
+describe('countSignInAttempt for everybody', () => {
+  it('lets exactly two thirds of the limit through, however many come at once', async () => {
+    const limited = ports(3)
+    const results = await race(() => tried(nobody, limited))
+    expect(results.filter((result) => result === 'through')).toHaveLength(2)
+  })
+
+  it('keeps a third for browsers that have signed in before, and they may use it all', async () => {
+    const limited = ports(30)
+    expect(await through(50, (index) => ({ ...nobody, address: `203.0.113.${index}` }), limited)).toBe(20)
+    const known = (index: number): SignInAttempt => ({
+      ...nobody,
+      address: `203.0.114.${index}`,
+      trusted: true,
+    })
+    expect(await through(50, known, limited)).toBe(10)
+    limited.advance(60)
+    expect(await through(50, known, limited)).toBe(30)
+  })
+
+  it.each([
+    [0, 60],
+    [20, 40],
+    [59, 1],
+  ])('%i s into the minute it says to come back in %i s', async (after, seconds) => {
+    const limited = ports(1)
+    await countSignInAttempt(nobody, limited)
+    limited.advance(after)
+    await expect(countSignInAttempt(nobody, limited)).rejects.toMatchObject({
+      failure: 'rate_limited',
+      retryAfterSeconds: seconds,
+    })
+  })
+
+  it('begins anew after a minute', async () => {
+    const limited = ports(1)
+    await countSignInAttempt(nobody, limited)
+    limited.advance(60)
+    await expect(countSignInAttempt(nobody, limited)).resolves.toEqual([])
+  })
+
+  it('is one limit for all instances of a store', async () => {
+    const memory = createMemoryStore()
+    // As in processes of their own: none knows what another remembers.
+    const instances = Array.from({ length: 5 }, () => ({
+      ...ports(3),
+      store: {
+        countAttempt: (...call: Parameters<AttemptStore['countAttempt']>) => memory.countAttempt(...call),
+        returnAttempt: (...call: Parameters<AttemptStore['returnAttempt']>) => memory.returnAttempt(...call),
+      },
+    }))
+    const results = await race((index) =>
+      tried({ ...nobody, trusted: true }, instances[index % 5] ?? ports()),
+    )
+    expect(results.filter((result) => result === 'through')).toHaveLength(3)
+  })
+})
+
+describe('countSignInAttempt for one address', () => {
+  const stranger = (index: number): SignInAttempt => ({ ...ada, account: `person-${index}@example.com` })
+
+  it('is half of what there is for everybody, so that one source locks nobody out', async () => {
+    const limited = ports(20)
+    expect(await through(100, stranger, limited)).toBe(10)
+    expect(await through(10, (index) => ({ ...stranger(index), address: '203.0.113.2' }), limited)).toBe(4)
+  })
+
+  it.each<[limitPerMinute: number, most: number]>([
+    [1, 1],
+    [3, 1],
+    [20, 10],
+    [1000, 500],
+  ])('of %i attempts for everybody it has %i', async (limitPerMinute, most) => {
+    expect(await through(limitPerMinute, stranger, ports(limitPerMinute))).toBe(most)
+  })
+
+  it('is sixty an hour, whatever the minutes allow', async () => {
+    const limited = ports(20)
+    let count = 0
+    for (let passed = 0; passed < 60; passed += 1) {
+      count += await through(10, (index) => stranger(passed * 10 + index), limited)
+      limited.advance(60)
+    }
+    expect(count).toBe(60)
+    expect(await through(1, stranger, limited)).toBe(1)
+  })
+
+  it.each<[one: string, other: string, same: boolean]>([
+    ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', true],
+    ['2001:db8:0:1::1', '2001:db8:0:ffff::1', true],
+    ['2001:db8:0:1::1', '2001:db8:1:1::1', false],
+    ['203.0.113.1', '203.0.113.2', false],
+    ['203.0.113.1', '::ffff:203.0.113.1', true],
+  ])('%s and %s are one: %s', async (one, other, same) => {
+    const limited = ports(20)
+    await through(10, (index) => ({ ...stranger(index), address: one }), limited)
+    expect(await tried({ ...nobody, address: other }, limited)).toBe(same ? 'refused' : 'through')
+  })
+
+  it('a site has four times as many an hour, from wherever in it they come', async () => {
+    const limited = ports(20)
+    let count = 0
+    for (let passed = 0; passed < 60; passed += 1) {
+      const at = (index: number): string => `2001:db8:1:${(passed * 20 + index).toString(16)}::1`
+      count += await through(
+        20,
+        (index) => ({ ...stranger(passed * 20 + index), address: at(index) }),
+        limited,
+      )
+      limited.advance(60)
+    }
+    expect(count).toBe(240)
+  })
+
+  it('an attempt it refuses is counted for no account and not for everybody', async () => {
+    const limited = ports(20)
+    await through(10, stranger, limited)
+    limited.counted.length = 0
+    // It is known to be over its limit: not even the store is asked.
+    await tried(ada, limited)
+    expect(limited.counted).toEqual([])
+  })
+})
+
+describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B section 3.2.2)', () => {
+  const from =
+    (more: Partial<SignInAttempt> = {}) =>
+    (index: number): SignInAttempt => ({ ...ada, address: `203.0.113.${index}`, ...more })
+
+  it('is ten in fifteen minutes over all addresses', async () => {
+    const limited = ports(1000)
+    expect(await through(50, from(), limited)).toBe(10)
+    limited.advance(899)
+    expect(await through(1, from(), limited)).toBe(0)
+    limited.advance(1)
+    expect(await through(50, from(), limited)).toBe(10)
+  })
+
+  it('is ten without any address, too', async () => {
+    expect(await through(50, from({ address: undefined }), ports(1000))).toBe(10)
+  })
+
+  it('is five from one address, so that another can still sign in', async () => {
+    const limited = ports(1000)
+    expect(await through(50, () => ada, limited)).toBe(5)
+    const inSite = (index: number): SignInAttempt => ({ ...ada, address: `2001:db8:1:${index}::1` })
+    const other = ports(1000)
+    expect(await through(50, inSite, other)).toBe(5)
+    expect(await tried(from()(2), limited)).toBe('through')
+  })
+
+  it('what strangers try is not counted for a browser that has signed in before', async () => {
+    const limited = ports(1000)
+    await through(50, from(), limited)
+    expect(await through(50, from({ trusted: true }), limited)).toBe(10)
+    limited.advance(900)
+    expect(await tried(from({ trusted: true })(1), limited)).toBe('through')
+  })
+
+  it('another account has its own', async () => {
+    const limited = ports(1000)
+    await through(50, from(), limited)
+    expect(await tried(from({ account: 'grace@example.com' })(1), limited)).toBe('through')
+  })
+
+  it('what it refuses is not counted for everybody', async () => {
+    const limited = ports(30)
+    await through(50, from(), limited)
+    expect(await through(50, () => ({ ...nobody, address: undefined }), limited)).toBe(10)
+  })
+
+  it('lets exactly its limit through, however many come at once from everywhere', async () => {
+    const limited = ports(1000)
+    const results = await race((index) => tried(from()(index), limited))
+    expect(results.filter((result) => result === 'through')).toHaveLength(10)
+  })
+
+  it('the store learns neither account nor address', async () => {
+    const limited = ports()
+    await tried(ada, limited)
+    await tried({ ...ada, trusted: true }, limited)
+    expect(limited.counted).toHaveLength(10)
+    expect(limited.counted.join()).not.toMatch(/ada|example|203/)
+  })
+})
+
+describe('judgeSignIn', () => {
+  const fail = (failure: ProviderFailure) => async (): Promise<never> => {
+    throw new ProviderError(failure, failure)
+  }
+  /** How many of 30 attempts at one account are let in, when each ends in that way. */
+  async function letIn(work: () => Promise<unknown>, attempt = ada): Promise<number> {
+    const limited = ports(1000)
+    let count = 0
+    for (let index = 0; index < 30; index += 1) {
+      const counted = await countSignInAttempt(attempt, limited).catch(() => undefined)
+      if (counted === undefined) continue
+      count += 1
+      await judgeSignIn(counted, work, limited).catch((error: unknown) => {
+        if (!(error instanceof ProviderError)) throw error
+      })
+    }
+    return count
+  }
+
+  it.each<[what: string, work: () => Promise<unknown>]>([
+    ['a sign-in that succeeds', async () => 'signed in'],
+    ['an outage of the provider', fail('transient')],
+    ['a rate limit of the provider', fail('rate_limited')],
+  ])('%s is no guess, and is given back', async (_what, work) => {
+    expect(await letIn(work)).toBe(30)
+    expect(await letIn(work, { ...ada, trusted: true })).toBe(30)
+  })
+
+  it.each<ProviderFailure>([
+    'invalid_credentials',
+    'wrong_code',
+    'email_unconfirmed',
+    'captcha',
+    'second_factor_missing',
+    'terminal',
+    'protocol',
+  ])('%s is counted', async (failure) => {
+    expect(await letIn(fail(failure))).toBe(5)
+    expect(await letIn(fail(failure), { ...ada, trusted: true })).toBe(10)
+  })
+
+  it('a failure of our own is counted', async () => {
+    const limited = ports(1000)
+    const counted = await countSignInAttempt(ada, limited)
+    await expect(judgeSignIn(counted, () => Promise.reject(new TypeError('fault')), limited)).rejects.toThrow(
+      TypeError,
+    )
+    expect(await through(50, () => ada, limited)).toBe(4)
+  })
+
+  it('calls to the provider in a minute are limited, whatever comes of them', async () => {
+    const limited = ports(20)
+    let count = 0
+    for (let index = 0; index < 30; index += 1) {
+      const counted = await countSignInAttempt(ada, limited).catch(() => undefined)
+      if (counted === undefined) continue
+      count += 1
+      await judgeSignIn(counted, async () => 'signed in', limited)
+    }
+    expect(count).toBe(10)
+  })
+})
+
+it('accounts without end fill no store: what is full for everybody is not asked about again', async () => {
+  const limited = ports(20)
+  await through(1000, (index) => ({ ...nobody, account: `person-${index}@example.com` }), limited)
+  expect(limited.counted.length).toBeLessThanOrEqual(42)
+})

@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { authorizationPurpose } from '../../../tests/support/server/core/sign-in-sample.ts'
+import type { BrowserSealPorts } from './browser-seal.ts'
+import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import type { SignInPurpose } from './sign-in-purpose.ts'
+import { createBrowserBinding, openTransaction, sealTransaction } from './sign-in-transaction.ts'
+
+let runtime: FakeRuntime
+let ports: BrowserSealPorts
+
+const purpose = authorizationPurpose()
+const transaction = { purpose, secondFactorId: undefined }
+const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
+const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
+
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  const ring = fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }])
+  ports = { sealer: createSealer(ring, runtime.randomBytes), runtime }
+})
+
+describe('createBrowserBinding', () => {
+  it('holds 256 random bits', () => {
+    const bindings = Array.from({ length: 50 }, () => createBrowserBinding(runtime.randomBytes))
+    expect(new Set(bindings).size).toBe(50)
+    for (const each of bindings) expect(each).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  })
+})
+
+describe('the login transaction', () => {
+  it('opens in the browser that got it, unchanged', () => {
+    const sealed = sealTransaction(transaction, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', ...transaction, binding })
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', ...transaction, binding })
+  })
+
+  it.each<SignInPurpose>([
+    { kind: 'account' },
+    {
+      kind: 'device',
+      userCode: 'WDJB-MJHT',
+      device: {
+        deviceHash: 'device hash',
+        userCodeHash: 'user code hash',
+        clientId: 'mcpc_public',
+        scope: 'mcp',
+        resource: purpose.request.resource,
+        address: '203.0.113.7',
+        createdAt: start,
+        expiresAt: start + 900,
+      },
+    },
+  ])('carries the purpose $kind as it is', (given) => {
+    const sealed = sealTransaction({ purpose: given, secondFactorId: 'waiting' }, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({
+      kind: 'open',
+      purpose: given,
+      secondFactorId: 'waiting',
+      binding,
+    })
+  })
+
+  it.each<[what: string, payload: object]>([
+    ['of the version before, which knew one purpose', { request: purpose.request }],
+    ['of a version to come', { value: { purpose: { kind: 'another' } } }],
+    ['of a version that sealed the purpose alone', { value: purpose }],
+    ['that holds nothing', { value: null }],
+  ])('one %s counts as expired', (_what, payload) => {
+    const text = JSON.stringify({ ...payload, bindingHash: hashSecret(binding), expiresAt: start + 60 })
+    const sealed = ports.sealer.seal(text, 'drawbridge login transaction')
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'expired' })
+  })
+
+  it('shows nothing of the request', () => {
+    const bytes = Buffer.from(sealTransaction(transaction, binding, ports).replace(/^.*\./, ''), 'base64url')
+    expect(bytes.includes(purpose.request.clientId)).toBe(false)
+    expect(bytes.includes(hashSecret(binding))).toBe(false)
+  })
+
+  it.each<[rule: string, presented: string | undefined]>([
+    ['another browser', otherBinding],
+    ['a browser without the cookie', undefined],
+    ['an empty cookie', ''],
+    ['the hash of the binding', hashSecret(binding)],
+  ])('RFC 9700 4.7, RFC 9700 4.7.1: is useless in %s', (_rule, presented) => {
+    const sealed = sealTransaction(transaction, binding, ports)
+    expect(openTransaction(sealed, presented, ports)).toEqual({ kind: 'foreign_browser' })
+  })
+
+  it.each([
+    [3599, 'open'],
+    [3600, 'expired'],
+  ])('after %i s: %s', (after, kind) => {
+    const sealed = sealTransaction(transaction, binding, ports)
+    runtime.advance(after)
+    expect(openTransaction(sealed, binding, ports).kind).toBe(kind)
+  })
+
+  it('a foreign browser learns nothing about expiry', () => {
+    const sealed = sealTransaction(transaction, binding, ports)
+    runtime.advance(7200)
+    expect(openTransaction(sealed, otherBinding, ports).kind).toBe('foreign_browser')
+  })
+
+  it.each<[what: string, sealed: () => string]>([
+    ['nothing', () => ''],
+    ['any text', () => 'k.AAAA'],
+    ['a changed one', () => `${sealTransaction(transaction, binding, ports).slice(0, -4)}AAAA`],
+    [
+      'one of another key',
+      () =>
+        sealTransaction(transaction, binding, {
+          runtime,
+          sealer: createSealer(
+            fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]),
+            runtime.randomBytes,
+          ),
+        }),
+    ],
+    ['a text sealed for another purpose', () => ports.sealer.seal('{}', 'drawbridge social sign-in')],
+  ])('%s is invalid', (_what, sealed) => {
+    expect(openTransaction(sealed(), binding, ports)).toEqual({ kind: 'invalid' })
+  })
+})

@@ -1,0 +1,592 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import {
+  authorizationPurpose,
+  providerSample,
+  secondFactorStep,
+  signedIn,
+  signInPortsSample,
+  signInSample,
+  visitorSample,
+} from '../../../tests/support/server/core/sign-in-sample.ts'
+import { rememberAccount } from './device-cookie.ts'
+import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import {
+  type Captcha,
+  ProviderError,
+  type ProviderFailure,
+  type SessionProvider,
+  type SignInStep,
+} from '../session/session-provider.ts'
+import {
+  finishSocialSignIn,
+  type PostedPassword,
+  type SignInPorts,
+  signInWithPassword,
+  type SocialReturn,
+  startSocialSignIn,
+} from './sign-in.ts'
+import { createBrowserBinding } from './sign-in-transaction.ts'
+import type { SignInVisitor } from './sign-in-visitor.ts'
+import { type Store, StoreUnavailableError } from '../store.ts'
+
+let runtime: FakeRuntime
+let store: Store
+let ports: SignInPorts
+/** Secrets that were presented with a code, in order. */
+let tried: string[]
+let started: { method: string; callbackUrl: string }[]
+let finished: string[]
+let failure: ProviderFailure | undefined
+let answer: SignInStep
+
+const purpose = authorizationPurpose()
+const { request } = purpose
+const visitor = visitorSample()
+const { binding } = visitor
+const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
+
+/** A provider whose code `code for N` fits the N-th sign-in that was started, and no other. */
+function createSocialProvider(): SessionProvider {
+  const used = new Set<string>()
+  return providerSample({
+    async socialStart(input) {
+      started.push(input)
+      return {
+        url: `https://provider/authorize?flow=${started.length}`,
+        secret: `verifier ${started.length}`,
+      }
+    },
+    async socialFinish({ params, secret, callbackUrl }) {
+      tried.push(secret)
+      finished.push(callbackUrl)
+      if (failure) throw new ProviderError(failure, failure)
+      const code = params.get('code') ?? ''
+      if (code !== secret.replace('verifier', 'code for') || used.has(code)) {
+        throw new ProviderError('expired', 'bad_code_verifier')
+      }
+      used.add(code)
+      return answer
+    },
+  })
+}
+
+beforeEach(() => {
+  tried = []
+  started = []
+  finished = []
+  failure = undefined
+  answer = signedIn()
+  const sample = signInPortsSample(createSocialProvider())
+  ;({ runtime, store } = sample)
+  ports = sample
+})
+
+describe('signing in with a password', () => {
+  const posted: PostedPassword = {
+    email: 'ada@example.com',
+    password: 'correct horse',
+    captchaToken: undefined,
+  }
+  const captcha: Captcha = { kind: 'turnstile', siteKey: 'site' }
+  /** What reached the provider. */
+  let sent: unknown[]
+
+  function offer(capabilities: { password?: boolean; captcha?: Captcha } = {}): SignInPorts {
+    sent = []
+    const { password = true, captcha: wanted } = capabilities
+    const provider = providerSample({
+      capabilities: async () => ({ password, social: [], captcha: wanted }),
+      async passwordSignIn(input) {
+        sent.push(input)
+        if (input.password === 'wrong') throw new ProviderError('invalid_credentials', 'Wrong password.')
+        return answer
+      },
+    })
+    return { ...ports, provider }
+  }
+
+  it('sends email and password, the email without blanks around it', async () => {
+    const step = await signInWithPassword({ ...posted, email: ' ada@example.com ' }, visitor, offer())
+    expect(step).toEqual(signedIn())
+    expect(sent).toEqual([posted])
+  })
+
+  it.each<[rule: string, part: Partial<PostedPassword>]>([
+    ['no email', { email: '' }],
+    ['an email of blanks', { email: '  ' }],
+    ['no password', { password: '' }],
+    ['an endless email', { email: `${'a'.repeat(320)}@` }],
+    ['an endless password', { password: 'x'.repeat(1025) }],
+  ])('%s is a wrong password: nothing is sent', async (_rule, part) => {
+    const result = signInWithPassword({ ...posted, ...part }, visitor, offer())
+    await expect(result).rejects.toMatchObject({ failure: 'invalid_credentials' })
+    expect(sent).toEqual([])
+  })
+
+  it.each<[rule: string, token: string | undefined]>([
+    ['no response', undefined],
+    ['an empty response', ''],
+    ['an endless response', 'x'.repeat(16_385)],
+  ])('where a captcha is demanded, %s is refused and nothing is sent', async (_rule, captchaToken) => {
+    const result = signInWithPassword({ ...posted, captchaToken }, visitor, offer({ captcha }))
+    await expect(result).rejects.toMatchObject({ failure: 'captcha' })
+    expect(sent).toEqual([])
+  })
+
+  it('passes a captcha response on, and only where one is demanded', async () => {
+    const answered = { ...posted, captchaToken: 'response' }
+    await signInWithPassword(answered, visitor, offer({ captcha }))
+    expect(sent).toEqual([answered])
+    await signInWithPassword(answered, visitor, offer())
+    expect(sent).toEqual([posted])
+  })
+
+  it.each<[rule: string, ports: () => SignInPorts]>([
+    ['that has no such method', () => ({ ...ports, provider: providerSample() })],
+    ['that has switched it off', () => offer({ password: false })],
+  ])('a password posted to a provider %s is refused', async (_rule, given) => {
+    sent = []
+    const result = signInWithPassword(posted, visitor, given())
+    await expect(result).rejects.toMatchObject({ failure: 'disabled' })
+    expect(sent).toEqual([])
+  })
+
+  it('a half-way session is put away for its second step', async () => {
+    answer = secondFactorStep()
+    const step = await signInWithPassword(posted, visitor, offer())
+    expect(step).toMatchObject({ kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } })
+  })
+
+  const wrong = { ...posted, password: 'wrong' }
+  /** Guesses once; rejects unless the provider judged it. */
+  const guess = (guessed: PostedPassword, who: SignInVisitor, given: SignInPorts): Promise<void> =>
+    expect(signInWithPassword(guessed, who, given)).rejects.toMatchObject({ failure: 'invalid_credentials' })
+  const remember = (): ReturnType<typeof rememberAccount> =>
+    rememberAccount([], 'ada@example.com', ports.provider.issuer, runtime)
+
+  it.each<[rule: string, email: string, knows: boolean, failures: number]>([
+    ['five times from one address', 'ada@example.com', false, 5],
+    ['however the account is typed', ' ADA@example.com', false, 5],
+    ['ten times from a browser that signed in to it before', 'ada@example.com', true, 10],
+  ])('an account takes wrong passwords %s in a quarter of an hour', async (_rule, email, knows, most) => {
+    const known = knows ? remember() : []
+    const given = visitorSample({ address: '192.0.2.1', knownAccounts: known })
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    for (let time = 0; time < most; time += 1) await guess(wrong, given, offered)
+    const result = signInWithPassword({ ...posted, email }, given, offered)
+    await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 900 })
+    expect(sent).toHaveLength(most)
+  })
+
+  it.each<[what: string, step: () => SignInStep]>([
+    ['and is signed in', signedIn],
+    ['and is asked for a second factor', secondFactorStep],
+  ])('whoever has the right password %s may have it as often as they like', async (_what, step) => {
+    answer = step()
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const given = visitorSample({ address: '192.0.2.1' })
+    for (let time = 0; time < 30; time += 1) await signInWithPassword(posted, given, offered)
+    expect(sent).toHaveLength(30)
+  })
+
+  it('a right password opens nothing for wrong ones', async () => {
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const given = visitorSample({ address: '192.0.2.1' })
+    for (let time = 0; time < 5; time += 1) {
+      await guess(wrong, given, offered)
+      if (time < 4) await signInWithPassword(posted, given, offered)
+    }
+    await expect(signInWithPassword(wrong, given, offered)).rejects.toMatchObject({ failure: 'rate_limited' })
+  })
+
+  it('whoever has a cookie of another sign-in of the owner, copied or left behind, locks nobody out', async () => {
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const copied = visitorSample({ knownAccounts: remember() })
+    for (let time = 0; time < 10; time += 1) await guess(wrong, copied, offered)
+    await expect(signInWithPassword(posted, copied, offered)).rejects.toMatchObject({
+      failure: 'rate_limited',
+    })
+    const own = visitorSample({ knownAccounts: remember() })
+    await expect(signInWithPassword(posted, own, offered)).resolves.toBeDefined()
+  })
+
+  it('a letter that the provider takes for another one makes no other account of it', async () => {
+    const offered = { ...offer(), limitPerMinute: 10_000 }
+    const result = async (): Promise<void> => {
+      for (const email of ['alice@x.example', 'al\u0130ce@x.example']) {
+        for (let time = 0; time < 6; time += 1) await guess({ ...wrong, email }, visitor, offered)
+      }
+    }
+    await expect(result()).rejects.toThrow(/A limit of sign-in/)
+    expect(sent).toHaveLength(10)
+  })
+
+  it('over the limit nothing is sent, and what was never sent does not count', async () => {
+    const limited = { ...offer(), limitPerMinute: 1 }
+    await expect(signInWithPassword({ ...posted, password: '' }, visitor, limited)).rejects.toThrow()
+    await signInWithPassword(posted, visitor, limited)
+    const result = signInWithPassword(posted, visitor, limited)
+    await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 60 })
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('social sign-in', () => {
+  const begin = (state: string, browser = binding): Promise<string> =>
+    startSocialSignIn(authorizationPurpose({ state }), 'google', visitorSample({ binding: browser }), ports)
+  const returnWith = (parameters: Record<string, string>, browser: string | undefined = binding) =>
+    finishSocialSignIn(
+      new URLSearchParams(parameters),
+      browser === undefined ? undefined : visitorSample({ binding: browser }),
+      ports,
+    )
+
+  it('goes to the provider with our callback and comes back to its request', async () => {
+    expect(await begin('a')).toBe('https://provider/authorize?flow=1')
+    expect(started).toEqual([{ method: 'google', callbackUrl: ports.callbackUrl }])
+    expect(await returnWith({ code: 'code for 1' })).toEqual({
+      kind: 'returned',
+      step: signedIn(),
+      purpose: authorizationPurpose({ state: 'a' }),
+    })
+    expect(finished).toEqual([ports.callbackUrl])
+  })
+
+  it('a half-way session is put away for its second step, once', async () => {
+    answer = secondFactorStep()
+    await begin('a')
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+      kind: 'returned',
+      step: { kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } },
+      purpose: { request: { state: 'a' } },
+    })
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
+  })
+
+  it('a method that is not offered is refused before the provider hears of it', async () => {
+    await expect(startSocialSignIn(purpose, 'myspace', visitor, ports)).rejects.toMatchObject({
+      failure: 'disabled',
+    })
+    expect(started).toEqual([])
+  })
+
+  it('over the limit the provider is not asked, and the way back is still open', async () => {
+    ports = { ...ports, limitPerMinute: 1 }
+    await begin('a')
+    await expect(begin('b')).rejects.toMatchObject({ failure: 'rate_limited' })
+    expect(started).toHaveLength(1)
+    runtime.advance(60)
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
+  })
+
+  it('each further try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
+    // Of which strangers have twenty.
+    ports = { ...ports, limitPerMinute: 30 }
+    for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
+    for (let time = 0; time < 100; time += 1) await returnWith({ code: 'junk' })
+    // Five departures and fifteen tries were counted; the first try of each of the five went with its departure.
+    expect(tried).toHaveLength(20)
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+      kind: 'refused',
+      failure: { failure: 'rate_limited', retryAfterSeconds: 60 },
+    })
+    runtime.advance(60)
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+      kind: 'returned',
+      purpose: { request: { state: 'a' } },
+    })
+  })
+
+  it('five tabs begin and come back in the worst order under a limit of 30', async () => {
+    ports = { ...ports, limitPerMinute: 30 }
+    for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
+    for (const code of [1, 2, 3, 4, 5]) {
+      expect((await returnWith({ code: `code for ${code}` })).kind).toBe('returned')
+    }
+  })
+
+  it('departures and returns count for the address that they come from', async () => {
+    const from = (address: string): SignInVisitor => visitorSample({ address })
+    ports = { ...ports, limitPerMinute: 4 }
+    const leave = (address: string): Promise<string> =>
+      startSocialSignIn(purpose, 'google', from(address), ports)
+    await leave('192.0.2.1')
+    await leave('192.0.2.1')
+    await expect(leave('192.0.2.1')).rejects.toMatchObject({ failure: 'rate_limited' })
+    await leave('192.0.2.2')
+    const back = (code: string): Promise<SocialReturn> =>
+      finishSocialSignIn(new URLSearchParams({ code }), from('192.0.2.1'), ports)
+    expect(await back('junk')).toEqual({ kind: 'expired' })
+    tried.length = 0
+    expect(await back('junk')).toMatchObject({ failure: { failure: 'rate_limited' } })
+    expect(tried).toEqual([])
+  })
+
+  it('a sign-in that is completed is given back to its address', async () => {
+    ports = { ...ports, limitPerMinute: 4 }
+    const address = '192.0.2.1'
+    // Twelve an hour, two a minute.
+    for (let flow = 1; flow <= 20; flow += 1) {
+      await startSocialSignIn(purpose, 'google', visitorSample({ address }), ports)
+      const code = new URLSearchParams({ code: `code for ${flow}` })
+      expect(await finishSocialSignIn(code, visitorSample({ address }), ports)).toMatchObject({
+        kind: 'returned',
+      })
+      runtime.advance(30)
+    }
+  })
+
+  it('everybody who could leave can come back, also from one address that is at its limit', async () => {
+    ports = { ...ports, limitPerMinute: 20 }
+    const address = '192.0.2.1'
+    const people = Array.from({ length: 10 }, (_, index) =>
+      visitorSample({
+        address,
+        binding: createBrowserBinding((length) => new Uint8Array(length).fill(index)),
+      }),
+    )
+    for (const person of people) await startSocialSignIn(purpose, 'google', person, ports)
+    await expect(
+      startSocialSignIn(purpose, 'google', visitorSample({ address }), ports),
+    ).rejects.toMatchObject({
+      failure: 'rate_limited',
+    })
+    for (const [index, person] of people.entries()) {
+      const code = new URLSearchParams({ code: `code for ${index + 1}` })
+      expect(await finishSocialSignIn(code, person, ports)).toMatchObject({ kind: 'returned' })
+    }
+  })
+
+  it('what another version of this server sealed is passed over', async () => {
+    const payload = JSON.stringify({ request, secret: 'verifier 1' })
+    const bindingHash = hashSecret(binding)
+    const sealed = ports.sealer.seal(payload, `drawbridge social sign-in old ${bindingHash}`)
+    await store.addSocialSignIn({ id: 'old', bindingHash, sealed, expiresAt: start + 60 }, 5)
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
+    expect(tried).toEqual([])
+  })
+
+  it('what was sealed for one browser opens for no other, whatever the store says', async () => {
+    await begin('a')
+    const [pending] = await store.listSocialSignIns(hashSecret(binding), start)
+    if (!pending) throw new Error('Nothing is pending.')
+    await store.addSocialSignIn({ ...pending, bindingHash: hashSecret(otherBinding) }, 5)
+    expect(await returnWith({ code: 'code for 1' }, otherBinding)).toEqual({ kind: 'expired' })
+    expect(tried).toEqual([])
+  })
+
+  it('one that gave way to newer ones while the provider answered: its session is ended', async () => {
+    const out: unknown[] = []
+    const { socialFinish } = ports.provider
+    const provider: SessionProvider = {
+      ...ports.provider,
+      signOut: async (session) => void out.push(session),
+      async socialFinish(input) {
+        const answered = await socialFinish(input)
+        runtime.advance(600)
+        await store.collectExpired(runtime.now(), 100)
+        return answered
+      },
+    }
+    await begin('a')
+    const late = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), visitor, {
+      ...ports,
+      provider,
+    })
+    expect(late).toEqual({ kind: 'expired' })
+    expect(out).toEqual([signInSample().session])
+  })
+
+  it('a return without a code does not count', async () => {
+    ports = { ...ports, limitPerMinute: 2 }
+    await begin('a')
+    failure = 'denied'
+    for (let time = 0; time < 5; time += 1) await returnWith({ error: 'access_denied' })
+    failure = undefined
+    expect((await returnWith({ code: 'code for 1' })).kind).toBe('returned')
+  })
+
+  it.each<ProviderFailure>(['transient', 'rate_limited', 'protocol', 'denied'])(
+    '%s at the first of two tabs is put down to neither, at the last one left to that one',
+    async (kind) => {
+      await begin('a')
+      await begin('b')
+      failure = kind
+      expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'refused', purpose: undefined })
+      failure = undefined
+      const finish = ports.provider.socialFinish
+      const socialFinish: SessionProvider['socialFinish'] = (input) =>
+        input.secret === 'verifier 1' ? Promise.reject(new ProviderError(kind, kind)) : finish(input)
+      ports = { ...ports, provider: { ...ports.provider, socialFinish } }
+      expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+        kind: 'refused',
+        purpose: { request: { state: 'a' } },
+      })
+    },
+  )
+
+  it('a session that the store fails to go on with is ended at the provider', async () => {
+    await begin('a')
+    const out: unknown[] = []
+    const signOut = async (session: unknown): Promise<void> => void out.push(session)
+    const down = new StoreUnavailableError('down', { cause: undefined })
+    ports = {
+      ...ports,
+      provider: { ...ports.provider, signOut },
+      store: { ...store, removeSocialSignIn: () => Promise.reject(down) },
+    }
+    await expect(returnWith({ code: 'code for 1' })).rejects.toBe(down)
+    expect(out).toEqual([signInSample().session])
+  })
+
+  it('stores neither request nor verifier in the clear', async () => {
+    await begin('a')
+    const [pending] = await store.listSocialSignIns(hashSecret(binding), start)
+    const text = JSON.stringify(pending)
+    for (const secret of ['verifier', request.clientId, binding]) expect(text).not.toContain(secret)
+    expect(pending).toMatchObject({ bindingHash: hashSecret(binding), expiresAt: start + 600 })
+  })
+
+  it('several tabs: each code finds its own request, whatever the order', async () => {
+    for (const state of ['a', 'b', 'c']) await begin(state)
+    for (const [code, state] of [
+      [2, 'b'],
+      [1, 'a'],
+      [3, 'c'],
+    ] as const) {
+      expect(await returnWith({ code: `code for ${code}` })).toMatchObject({
+        kind: 'returned',
+        purpose: { request: { state } },
+      })
+    }
+  })
+
+  it('tries the newest tab first, and a wrong verifier uses no tab up', async () => {
+    for (const state of ['a', 'b', 'c']) await begin(state)
+    await returnWith({ code: 'code for 1' })
+    expect(tried).toEqual(['verifier 3', 'verifier 2', 'verifier 1'])
+    expect(await store.listSocialSignIns(hashSecret(binding), start)).toHaveLength(2)
+  })
+
+  it('a sixth tab displaces the first', async () => {
+    for (const state of ['a', 'b', 'c', 'd', 'e', 'f']) await begin(state)
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
+    expect(await returnWith({ code: 'code for 2' })).toMatchObject({ kind: 'returned' })
+  })
+
+  it.each<[rule: string, browser: string | undefined]>([
+    ['another browser', otherBinding],
+    ['the hash of the binding', hashSecret(binding)],
+    ['an empty cookie', ''],
+  ])('RFC 9700 4.7: a code returned in %s finds nothing and is not sent on', async (_rule, browser) => {
+    await begin('a')
+    expect(await returnWith({ code: 'code for 1' }, browser)).toEqual({ kind: 'expired' })
+    expect(tried).toEqual([])
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
+  })
+
+  it('a browser without the cookie finds nothing', async () => {
+    await begin('a')
+    const parameters = new URLSearchParams({ code: 'code for 1' })
+    expect(await finishSocialSignIn(parameters, undefined, ports)).toEqual({ kind: 'expired' })
+  })
+
+  it("MCP security Confused-Deputy: an attacker's finished sign-in does not complete in the victim's browser", async () => {
+    await begin('victim')
+    await begin('attacker', otherBinding)
+    expect(await returnWith({ code: 'code for 2' })).toEqual({ kind: 'expired' })
+  })
+
+  it.each([
+    [599, 'returned'],
+    [600, 'expired'],
+  ])('MCP security Confused-Deputy: a return after %i s: %s', async (after, kind) => {
+    await begin('a')
+    runtime.advance(after)
+    expect((await returnWith({ code: 'code for 1' })).kind).toBe(kind)
+  })
+
+  it('MCP security Confused-Deputy: fifty returns with one code: one signs in', async () => {
+    await begin('a')
+    const results = await race(() => returnWith({ code: 'code for 1' }))
+    expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)
+    expect(results.filter(({ kind }) => kind === 'expired')).toHaveLength(49)
+  })
+
+  it('fifty returns with a code that the provider takes twice: still one signs in, and the others are ended', async () => {
+    await begin('a')
+    const out: unknown[] = []
+    const signOut = async (session: unknown): Promise<void> => void out.push(session)
+    ports = { ...ports, provider: { ...ports.provider, signOut, socialFinish: async () => signedIn() } }
+    const results = await race(() => returnWith({ code: 'any' }))
+    expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)
+    expect(out).toHaveLength(49)
+  })
+
+  it('a code of nobody here is expired and uses nothing up', async () => {
+    await begin('a')
+    expect(await returnWith({ code: 'foreign' })).toEqual({ kind: 'expired' })
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
+  })
+
+  it.each<ProviderFailure>(['denied', 'invalid_token', 'protocol', 'disabled', 'rate_limited'])(
+    '%s goes back to the request, and a link of another site cannot end the sign-in',
+    async (kind) => {
+      await begin('a')
+      failure = kind
+      expect(await returnWith({ error: 'access_denied' })).toMatchObject({
+        kind: 'refused',
+        failure: { failure: kind },
+        purpose: { request: { state: 'a' } },
+      })
+      failure = undefined
+      expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
+    },
+  )
+
+  it('an unreachable provider leaves the sign-in open: reloading the page completes it', async () => {
+    await begin('a')
+    failure = 'transient'
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
+      kind: 'refused',
+      failure: { failure: 'transient' },
+    })
+    failure = undefined
+    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
+  })
+
+  it('nothing is stored when the provider refuses to start', async () => {
+    const provider = {
+      ...ports.provider,
+      socialStart: () => Promise.reject(new ProviderError('disabled', 'off')),
+    }
+    await expect(startSocialSignIn(purpose, 'google', visitor, { ...ports, provider })).rejects.toMatchObject(
+      {
+        failure: 'disabled',
+      },
+    )
+    expect(await store.listSocialSignIns(hashSecret(binding), start)).toEqual([])
+  })
+
+  it('a key that has left the ring makes a pending sign-in expired', async () => {
+    await begin('a')
+    const sealer = createSealer(
+      fixedKeyRing([{ kid: 'new', key: runtime.randomBytes(32) }]),
+      runtime.randomBytes,
+    )
+    const result = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), visitor, {
+      ...ports,
+      sealer,
+    })
+    expect(result).toEqual({ kind: 'expired' })
+  })
+
+  it('a fault in the program is not an answer', async () => {
+    await begin('a')
+    const provider = { ...ports.provider, socialFinish: () => Promise.reject(new RangeError('a bug')) }
+    const result = finishSocialSignIn(new URLSearchParams({ code: 'x' }), visitor, { ...ports, provider })
+    await expect(result).rejects.toThrow(RangeError)
+  })
+})

@@ -1,0 +1,257 @@
+import type { WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
+import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
+import { type AccessTokenRecord, type GrantStore, type User, userOf } from '../session/grant.ts'
+import { createLiveness, type Liveness } from '../session/liveness.ts'
+import { replaySeconds } from './refresh-token.ts'
+import type { ScopeCatalogue } from './scope.ts'
+import { hashSecret } from '../seal.ts'
+import type { SessionKeeper } from '../session/session-keeper.ts'
+import { ProviderError, type SessionProvider } from '../session/session-provider.ts'
+import { StoreUnavailableError } from '../store.ts'
+import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
+
+/** By which of the three credentials a caller was recognised. */
+export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
+
+/** Who calls `/mcp`, proven. */
+export interface Caller {
+  credential: CredentialKind
+  user: User
+  clientId: string | undefined
+  /** The grant of a token of ours; undefined for the provider's own credentials. */
+  grantId: string | undefined
+  scope: string
+  /** When the credential itself ends, epoch seconds. */
+  expiresAt: number
+  /** The user's current token at the session provider, for calls made as the user. Never goes to the client. */
+  providerToken(): string
+  /**
+   * Asks anew whether the credential is good, for an answer that stays open. While nobody can say, it is. Rejects with
+   * `StoreUnavailableError`.
+   */
+  isLive(): Promise<boolean>
+}
+
+/** Why a request has no caller. `description` is for the client, generic enough to be no oracle. */
+export type CallerResult =
+  | { kind: 'caller'; caller: Caller }
+  | { kind: 'missing' }
+  | { kind: 'invalid'; description: string }
+  | { kind: 'unavailable'; retryAfterSeconds: number }
+
+/** What recognising a caller needs from outside. */
+export interface CallerPorts {
+  store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
+  keeper: Pick<SessionKeeper, 'keep' | 'accessToken'>
+  /** Without `verify`, tokens of the provider prove nothing and are not accepted. */
+  provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
+  runtime: Pick<Runtime, 'now'>
+  /** The one resource that tokens of ours must be for. */
+  resource: string
+  /** A provider token allows all of the resource's scopes. */
+  scopes: ScopeCatalogue
+  /** Whether provider tokens are accepted at all, as bearer or as cookie. */
+  sessionTokens: boolean
+  cookieName: string
+  /**
+   * How long the provider's answer is trusted that the session of a provider token still lives; undefined: it is not
+   * asked, and a token is good until it expires.
+   */
+  checkSeconds: number | undefined
+}
+
+/** Recognises callers; remembers a little about tokens between requests. Rejects with `StoreUnavailableError`. */
+export interface CallerReader {
+  /**
+   * The caller that an `Authorization` header names: a token of ours, else a token of the session provider.
+   *
+   * A token that starts like ours is only ever looked up here, never shown to the provider. There is no way from a bad
+   * header to the cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right
+   * now, and whose token has run out, is `unavailable`.
+   */
+  fromAuthorization(header: string): Promise<CallerResult>
+  /** The caller that the session cookies name. Never refreshes: the browser's refresh token belongs to the web app. */
+  fromCookies(cookies: readonly WireCookie[]): Promise<CallerResult>
+}
+
+const maxTokenLength = 16_384
+
+/** How long a token of ours is remembered to be of no use, and how many are. */
+const deadTokenSeconds = 600
+const mostDeadTokens = 10_000
+
+/**
+ * Creates the {@link CallerReader}.
+ *
+ * A token of ours that is unknown, expired or revoked stays so, as none is ever issued twice: it is remembered by its
+ * hash for ten minutes, so that a client which keeps sending a dead one costs the store nothing.
+ */
+export function createCallerReader(ports: CallerPorts): CallerReader {
+  const memory: CallerMemory = {
+    deadUntil: createBoundedMap(mostDeadTokens),
+    liveness: createLiveness(ports),
+  }
+  return {
+    fromAuthorization: (header) => readAuthorization(header, ports, memory),
+    fromCookies: (cookies) => readCookies(cookies, ports, memory),
+  }
+}
+
+/** Keys are hashes of tokens. */
+interface CallerMemory {
+  deadUntil: BoundedMap<number>
+  liveness: Liveness
+}
+
+async function readAuthorization(
+  header: string,
+  ports: CallerPorts,
+  memory: CallerMemory,
+): Promise<CallerResult> {
+  const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header.length > maxTokenLength ? '' : header)
+  const token = match?.[1]
+  if (token === undefined) {
+    return {
+      kind: 'invalid',
+      description:
+        'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
+    }
+  }
+  if (token.startsWith(accessTokenPrefix)) return callerFromAccessToken(token, ports, memory)
+  if (!ports.sessionTokens || !ports.provider.verify)
+    return { kind: 'invalid', description: 'The access token is not one of this server.' }
+  return callerFromProviderToken(token, 'provider_token', ports, memory)
+}
+
+async function readCookies(
+  cookies: readonly WireCookie[],
+  ports: CallerPorts,
+  memory: CallerMemory,
+): Promise<CallerResult> {
+  if (!ports.sessionTokens || !ports.provider.verify) return { kind: 'missing' }
+  const reading = readSessionCookie(cookies, { name: ports.cookieName, now: ports.runtime.now() })
+  switch (reading.kind) {
+    case 'absent':
+      return { kind: 'missing' }
+    case 'invalid':
+      return {
+        kind: 'invalid',
+        description: 'The session cookie cannot be read. Sign in to the web app again.',
+      }
+    case 'session':
+      return reading.expired
+        ? { kind: 'invalid', description: 'The session cookie has expired. Reload the web app to renew it.' }
+        : callerFromProviderToken(reading.accessToken, 'session_cookie', ports, memory)
+  }
+}
+
+async function callerFromAccessToken(
+  token: string,
+  ports: CallerPorts,
+  memory: CallerMemory,
+): Promise<CallerResult> {
+  const hash = tokenKey(token)
+  const now = ports.runtime.now()
+  if ((memory.deadUntil.get(hash) ?? now) > now) return deadToken
+  const record = await ports.store.findAccessToken(hash, now)
+  // A store may be shared with a server of another address, whose tokens are for that one (RFC 8707 section 2).
+  if (record?.grant.resource !== ports.resource) {
+    memory.deadUntil.set(hash, now + deadTokenSeconds)
+    return deadToken
+  }
+  const kept = await ports.keeper.keep(record.providerSession)
+  switch (kept.kind) {
+    case 'ended':
+      return {
+        kind: 'invalid',
+        description: 'The sign-in behind this access token has ended. Sign in again.',
+      }
+    case 'unavailable':
+      return kept
+    case 'live':
+      await noteFirstUse(token, record, ports)
+      return {
+        kind: 'caller',
+        caller: {
+          credential: 'access_token',
+          user: record.grant.user,
+          clientId: record.grant.clientId,
+          grantId: record.grant.id,
+          scope: record.scope,
+          expiresAt: record.expiresAt,
+          providerToken: () => ports.keeper.accessToken(kept.session),
+          isLive: async () => (await callerFromAccessToken(token, ports, memory)).kind !== 'invalid',
+        },
+      }
+  }
+}
+
+/**
+ * Says that the client has the tokens that its refresh brought: from now on the refresh token before is of little use. Written
+ * once for each token, and only while that matters. A store that cannot take it must not keep the client out.
+ */
+async function noteFirstUse(
+  token: string,
+  { awaitsFirstUse }: AccessTokenRecord,
+  { store, runtime }: CallerPorts,
+): Promise<void> {
+  const now = runtime.now()
+  if (!awaitsFirstUse || now - (issueTimeOf(token) ?? 0) > replaySeconds) return
+  try {
+    await store.recordFirstUse(tokenKey(token), now)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
+  }
+}
+
+async function callerFromProviderToken(
+  token: string,
+  credential: 'provider_token' | 'session_cookie',
+  ports: CallerPorts,
+  memory: CallerMemory,
+): Promise<CallerResult> {
+  if (!ports.provider.verify || !readJwt(token)) return deadToken
+  try {
+    const identity = await ports.provider.verify(token)
+    // Only now: the provider must not be asked about what anybody may make up.
+    if (!(await isLive(token, memory.liveness))) return refusedToken
+    return {
+      kind: 'caller',
+      caller: {
+        credential,
+        user: userOf(identity, ports.provider.issuer),
+        clientId: undefined,
+        grantId: undefined,
+        scope: ports.scopes.resource.join(' '),
+        expiresAt: identity.expiresAt,
+        providerToken: () => token,
+        isLive: async () =>
+          (await callerFromProviderToken(token, credential, ports, memory)).kind !== 'invalid',
+      },
+    }
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    return error.failure === 'invalid_token'
+      ? refusedToken
+      : { kind: 'unavailable', retryAfterSeconds: Math.max(error.retryAfterSeconds ?? 5, 1) }
+  }
+}
+
+async function isLive(token: string, liveness: Liveness): Promise<boolean> {
+  const hash = hashSecret(token)
+  // A verified token says when it ends, not that its session has not ended before.
+  return (liveness.known(hash, -Infinity) ?? (await liveness.ask(hash, token))) === 'live'
+}
+
+const deadToken: CallerResult = {
+  kind: 'invalid',
+  description: 'The access token is unknown, expired or revoked.',
+}
+
+const refusedToken: CallerResult = {
+  kind: 'invalid',
+  description: 'The access token is not a valid one of the session provider.',
+}

@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import {
+  addGrant,
+  grantSample,
+  grantSeconds,
+  rotationTerms,
+  start,
+  successorSample,
+} from '../../../tests/support/server/core/grant-sample.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import type { Client } from '../clients/client.ts'
+import { type IntrospectionPorts, introspectToken } from './introspection.ts'
+import type { Store } from '../store.ts'
+import { mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
+
+const owner = publicClient({ id: 'mcpc_owner', authMethod: 'client_secret_basic' })
+const other = publicClient({ id: 'mcpc_other', authMethod: 'client_secret_basic' })
+const resourceServer = publicClient({ id: 'api', kind: 'configured', introspects: true })
+const sample = grantSample('a', { clientId: owner.id })
+
+let runtime: FakeRuntime
+let store: Store
+let ports: IntrospectionPorts
+let pair: TokenPair
+
+beforeEach(async () => {
+  runtime = createFakeRuntime(start)
+  store = createMemoryStore()
+  ports = { store, runtime, issuer: 'https://mcp.example.com' }
+  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
+  pair = fresh
+  await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
+})
+
+const ask = (client: Client, token: string) => introspectToken(client, token, ports)
+
+describe('introspectToken', () => {
+  const person = { username: 'a@example.com', sub: 'a' }
+  const about = (): object => ({
+    active: true,
+    client_id: owner.id,
+    iat: start,
+    aud: sample.grant.resource,
+    iss: 'https://mcp.example.com',
+  })
+  const access = { scope: 'mcp', token_type: 'Bearer', exp: start + 3600 }
+  const refresh = { scope: 'mcp offline_access', exp: start + grantSeconds }
+
+  it('RFC 7662 2.2, MCP auth Token-Audience-Binding, RFC 9700 4.15.1: what a token is worth, for a resource server of the operator', async () => {
+    runtime.advance(60)
+    expect(await ask(resourceServer, pair.accessToken)).toEqual({ ...about(), ...access, ...person })
+    expect(await ask(resourceServer, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh, ...person })
+  })
+
+  it('RFC 7662 5: its own client does not learn who the person is: nobody allowed it that', async () => {
+    expect(await ask(owner, pair.accessToken)).toEqual({ ...about(), ...access })
+    expect(await ask(owner, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh })
+  })
+
+  it('a user without an email has no username', async () => {
+    const anonymous = grantSample('b', {
+      clientId: owner.id,
+      user: { id: 'https://provider#b', sub: 'b', email: undefined, name: undefined },
+    })
+    const { pair: fresh, minted } = mintTokens(anonymous.grant, 'mcp', { family: undefined }, 3600, runtime)
+    await addGrant(store, { ...anonymous, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
+    const answer = await ask(resourceServer, fresh.accessToken)
+    expect(answer).toMatchObject({ active: true, sub: 'b' })
+    expect(answer).not.toHaveProperty('username')
+  })
+
+  const tokens: [kind: string, token: () => string][] = [
+    ['access', () => pair.accessToken],
+    ['refresh', () => pair.refreshToken ?? ''],
+  ]
+
+  it.each(tokens)(
+    'RFC 7662 2.2: %s token of another client: inactive, and not a word more',
+    async (_kind, token) => {
+      expect(await ask(other, token())).toEqual({ active: false })
+    },
+  )
+
+  it.each(tokens)('RFC 7662 2.2: %s token of a grant that has ended', async (_kind, token) => {
+    await store.endGrant(sample.grant.id, 'revoked_by_user', start)
+    expect(await ask(resourceServer, token())).toEqual({ active: false })
+  })
+
+  it.each(tokens)('RFC 7662 4: %s token of a grant that has expired', async (_kind, token) => {
+    runtime.advance(grantSeconds)
+    expect(await ask(resourceServer, token())).toEqual({ active: false })
+  })
+
+  it.each(tokens)('RFC 7662 2.2: %s token when the provider ended the session', async (_kind, token) => {
+    await store.endRefusedSession({ grantId: sample.grant.id, version: 1 }, 'provider_session_ended', start)
+    expect(await ask(resourceServer, token())).toEqual({ active: false })
+  })
+
+  it('RFC 7662 4: an access token after its time', async () => {
+    runtime.advance(3599)
+    expect(await ask(owner, pair.accessToken)).toMatchObject({ active: true })
+    runtime.advance(1)
+    expect(await ask(owner, pair.accessToken)).toEqual({ active: false })
+  })
+
+  it('RFC 7662 4: an access token that was revoked', async () => {
+    await store.removeAccessToken(tokenKey(pair.accessToken))
+    expect(await ask(owner, pair.accessToken)).toEqual({ active: false })
+  })
+
+  it('a refresh token that was used, from its first use', async () => {
+    const options = rotationTerms(start)
+    await store.rotateRefreshToken(tokenKey(pair.refreshToken ?? ''), successorSample('next'), options)
+    expect(await ask(owner, pair.refreshToken ?? '')).toEqual({ active: false })
+  })
+
+  it.each<[rule: string, token: () => string]>([
+    ['unknown', () => 'nothing'],
+    ['of the form of ours', () => `mcpa_${'x'.repeat(50)}`],
+    ['a stored hash', () => tokenKey(pair.accessToken)],
+    ['ours with another time of issue', () => pair.accessToken.replace(/^mcpa_.{7}/, 'mcpa_0000000')],
+    ['ours as the other kind', () => pair.accessToken.replace('mcpa_', 'mcpr_')],
+    ['a token of the provider', () => 'e30.e30.e30'],
+  ])('RFC 7662 2.2: a token that is %s is inactive', async (_rule, token) => {
+    expect(await ask(resourceServer, token())).toEqual({ active: false })
+  })
+})

@@ -1,0 +1,89 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Client } from '../clients/client.ts'
+import type { Grant, GrantStore } from '../session/grant.ts'
+import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
+
+/** What introspection needs from outside. */
+export interface IntrospectionPorts {
+  store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken'>
+  runtime: Pick<Runtime, 'now'>
+  issuer: string
+}
+
+/** What an active token is worth (RFC 7662 section 2.2). Times are epoch seconds. */
+export interface ActiveToken {
+  active: true
+  scope: string
+  client_id: string
+  /** The email address at the session provider, for people to read. */
+  username?: string
+  /** Only of an access token: a refresh token has no type in the sense of RFC 6749 section 5.1. */
+  token_type?: 'Bearer'
+  exp: number
+  iat?: number
+  /** The user's id at the session provider. */
+  sub?: string
+  aud: string
+  iss: string
+}
+
+/** Answer of the introspection endpoint. Nothing is said about a token that is not active, not even why (section 2.2). */
+export type IntrospectionResponse = ActiveToken | { active: false }
+
+/**
+ * Tells `client` what `token` is worth right now (RFC 7662): a client that the operator lets introspect about every token,
+ * any other one about its own, and not who the person is: anybody can register a client, and nobody allowed it to know that
+ * (section 5).
+ *
+ * An access token is active as long as `/mcp` would look at it: its grant lives, and so does the provider session as far
+ * as is known here; the provider is not asked. A refresh token is active until it is used, although the same answer is given for
+ * it for up to two minutes more. Provider tokens are not ours to tell about: they are inactive. Not checked: that `client` proved
+ * itself, which the endpoint requires.
+ */
+export async function introspectToken(
+  client: Client,
+  token: string,
+  ports: IntrospectionPorts,
+): Promise<IntrospectionResponse> {
+  const found = await findToken(token, ports)
+  if (!found || !(client.introspects || found.grant.clientId === client.id)) return { active: false }
+  const { grant, members } = found
+  const issuedAt = issueTimeOf(token)
+  return {
+    active: true,
+    client_id: grant.clientId,
+    ...members,
+    ...(issuedAt !== undefined && { iat: issuedAt }),
+    ...(client.introspects && personOf(grant)),
+    aud: grant.resource,
+    iss: ports.issuer,
+  }
+}
+
+function personOf({ user }: Grant): Pick<ActiveToken, 'sub' | 'username'> {
+  return { sub: user.sub, ...(user.email !== undefined && { username: user.email }) }
+}
+
+interface FoundToken {
+  grant: Grant
+  members: Pick<ActiveToken, 'scope' | 'exp' | 'token_type'>
+}
+
+async function findToken(token: string, ports: IntrospectionPorts): Promise<FoundToken | undefined> {
+  const { store, runtime } = ports
+  const now = runtime.now()
+  if (token.startsWith(accessTokenPrefix)) {
+    const found = await store.findAccessToken(tokenKey(token), now)
+    return (
+      found && {
+        grant: found.grant,
+        members: { scope: found.scope, token_type: 'Bearer', exp: found.expiresAt },
+      }
+    )
+  }
+  if (!token.startsWith(refreshTokenPrefix)) return undefined
+  const found = await store.findRefreshToken(tokenKey(token))
+  if (!found || found.endReason !== undefined || found.usedAt !== undefined) return undefined
+  const { grant } = found
+  return grant.expiresAt > now ? { grant, members: { scope: grant.scope, exp: grant.expiresAt } } : undefined
+}

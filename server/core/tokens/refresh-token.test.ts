@@ -1,0 +1,250 @@
+import { createScopeCatalogue } from './scope.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import {
+  addGrant,
+  dueSignOuts,
+  grantSample,
+  grantSeconds,
+  race,
+  start,
+} from '../../../tests/support/server/core/grant-sample.ts'
+import { publicClient, resource } from '../../../tests/support/server/core/sign-in-sample.ts'
+import {
+  createRefreshPace,
+  type RefreshRequest,
+  type RefreshTokenPorts,
+  rotateRefreshToken,
+} from './refresh-token.ts'
+import { hashSecret, openUnderSecret } from '../seal.ts'
+import { tokenKey } from './token-issue.ts'
+import type { Store } from '../store.ts'
+import type { TokenResponse } from './token-issue.ts'
+
+const family = 'f'.repeat(22)
+const first = `mcpr_${start.toString(36).padStart(7, '0')}${family}${'1'.repeat(43)}`
+const client = publicClient()
+
+let runtime: FakeRuntime
+let store: Store
+let ports: RefreshTokenPorts
+let ended: [grantId: string, reason: string][]
+
+beforeEach(async () => {
+  runtime = createFakeRuntime(start)
+  store = createMemoryStore()
+  ended = []
+  ports = {
+    store,
+    runtime,
+    scopes: createScopeCatalogue(),
+    accessTokenTtlSeconds: 3600,
+    pace: createRefreshPace(3600),
+    reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
+  }
+  const sample = grantSample('a', { clientId: client.id })
+  const tokens = { ...sample.tokens, refreshHash: tokenKey(first), familyHash: hashSecret(family) }
+  await addGrant(store, { ...sample, tokens })
+})
+
+async function refresh(refreshToken: string, changes: Partial<RefreshRequest> = {}): Promise<TokenResponse> {
+  const request = { client, refreshToken, scope: undefined, resources: [], ...changes }
+  const { response } = await rotateRefreshToken(request, ports)
+  return response
+}
+
+const accessIsLive = async (token: string): Promise<boolean> =>
+  (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
+
+describe('rotateRefreshToken', () => {
+  it('RFC 6749 6, RFC 9700 4.14.2, MCP auth Token-Theft, RFC 9700 2.2.2: a new pair, of which both work', async () => {
+    const tokens = await refresh(first)
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3590, scope: 'mcp offline_access' })
+    expect(tokens.refresh_token).toMatch(/^mcpr_[0-9a-z]{7}f{22}[A-Za-z0-9_-]{43}$/)
+    expect(await accessIsLive(tokens.access_token)).toBe(true)
+    expect((await refresh(tokens.refresh_token ?? '')).refresh_token).not.toBe(tokens.refresh_token)
+  })
+
+  it('fifty at once get one and the same pair', async () => {
+    const results = await race(() => refresh(first))
+    expect(new Set(results.map((tokens) => JSON.stringify(tokens))).size).toBe(1)
+    expect(await accessIsLive(results[0]?.access_token ?? '')).toBe(true)
+  })
+
+  it.each([0, 1, 119, 120])('again after %i s: the same pair, its life counted from now', async (after) => {
+    const tokens = await refresh(first)
+    runtime.advance(after)
+    expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3590 - after })
+  })
+
+  it('again with another scope: still the pair of the first time', async () => {
+    const tokens = await refresh(first, { scope: 'mcp' })
+    expect(await refresh(first)).toEqual(tokens)
+  })
+
+  it('RFC 9700 4.14.2, OAuth 2.1 4.3.1: again after 121 s the connection ends, for thief and owner', async () => {
+    const tokens = await refresh(first)
+    runtime.advance(121)
+    await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
+    expect(await accessIsLive(tokens.access_token)).toBe(false)
+    await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
+    expect(await store.findRefreshToken(tokenKey(first))).toMatchObject({
+      endReason: 'refresh_token_reuse',
+    })
+    expect(ended).toEqual([[grantSample('a').grant.id, 'refresh_token_reuse']])
+    expect(await dueSignOuts(store, runtime.now())).toEqual([grantSample('a').session])
+  })
+
+  it('what is stored of a successor does not open without its predecessor', async () => {
+    let sealed = ''
+    const spying = {
+      ...store,
+      rotateRefreshToken: ((hash, successor, options) => {
+        sealed = successor.sealedTokens
+        return store.rotateRefreshToken(hash, successor, options)
+      }) satisfies Store['rotateRefreshToken'],
+    }
+    const { response: tokens } = await rotateRefreshToken(
+      { client, refreshToken: first, scope: undefined, resources: [] },
+      { ...ports, store: spying },
+    )
+    const bytes = Buffer.from(sealed, 'base64url')
+    expect(bytes.length).toBeGreaterThan(100)
+    expect(bytes.includes(tokens.access_token)).toBe(false)
+    expect(bytes.includes('mcpa_')).toBe(false)
+    const context = 'drawbridge refresh token successor'
+    expect(openUnderSecret(sealed, first, context)).toContain(tokens.access_token)
+    const others = [
+      '',
+      first.slice(0, -1),
+      tokens.refresh_token ?? '',
+      tokens.access_token,
+      tokenKey(first),
+      context,
+    ]
+    for (const other of others) expect(openUnderSecret(sealed, other, context)).toBeUndefined()
+  })
+
+  it('a successor that was sealed for another token opens for nobody, even in its place in the store', async () => {
+    const other = `mcpr_${start.toString(36).padStart(7, '0')}${'g'.repeat(22)}${'2'.repeat(43)}`
+    const sample = grantSample('b', { clientId: client.id })
+    await addGrant(store, { ...sample, tokens: { ...sample.tokens, refreshHash: tokenKey(other) } })
+    const swapped = new Map<string, string>()
+    const swapping: Store = {
+      ...store,
+      async rotateRefreshToken(hash, successor, terms) {
+        const rotation = await store.rotateRefreshToken(hash, successor, terms)
+        if (rotation.kind === 'rotated') swapped.set(hash, successor.sealedTokens)
+        return rotation.kind === 'replayed'
+          ? {
+              ...rotation,
+              sealedTokens: swapped.get(tokenKey(hash === tokenKey(first) ? other : first)) ?? '',
+            }
+          : rotation
+      },
+    }
+    const present = (refreshToken: string) =>
+      rotateRefreshToken(
+        { client, refreshToken, scope: undefined, resources: [] },
+        { ...ports, store: swapping },
+      )
+    await present(first)
+    await present(other)
+    for (const token of [first, other]) await expect(present(token)).rejects.toThrow('does not open')
+  })
+
+  it.each<[rule: string, scope: string | undefined, granted: string]>([
+    ['RFC 6749 6: omitted: that of the grant', undefined, 'mcp offline_access'],
+    ['a part of it', 'mcp', 'mcp'],
+    ['all of it', 'mcp offline_access', 'mcp offline_access'],
+  ])('RFC 6749 6, scope %s', async (_rule, scope, granted) => {
+    const tokens = await refresh(first, { scope })
+    expect(tokens.scope).toBe(granted)
+    const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
+    expect(found?.scope).toBe(granted)
+  })
+
+  it.each(['mcp notes:write', 'notes:write', 'notes:write offline_access'])(
+    'RFC 6749 6: asked for %j, it has no scope that the grant does not have, in the answer and in the store',
+    async (scope) => {
+      ports.scopes = createScopeCatalogue({ 'notes:write': 'Change your notes' })
+      const tokens = await refresh(first, { scope })
+      const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
+      expect(tokens.scope).not.toContain('notes:write')
+      expect(found?.scope).toBe(tokens.scope)
+    },
+  )
+
+  it('RFC 6749 6, OAuth 2.1 4.3.3: a narrowed token does not narrow the refresh token', async () => {
+    const { refresh_token: next = '' } = await refresh(first, { scope: 'mcp' })
+    expect((await refresh(next)).scope).toBe('mcp offline_access')
+  })
+
+  it.each<[rule: string, token: string, changes: Partial<RefreshRequest>, error: string]>([
+    [
+      'RFC 6749 10.4: of another client',
+      first,
+      { client: publicClient({ id: 'mcpc_other' }) },
+      'invalid_grant',
+    ],
+    ['unknown', 'mcpr_unknown', {}, 'invalid_grant'],
+    ['empty', '', {}, 'invalid_grant'],
+    ['its stored hash', tokenKey(first), {}, 'invalid_grant'],
+    ['an access token', 'access a 1', {}, 'invalid_grant'],
+    [
+      'RFC 8707 2.2: for a foreign resource',
+      first,
+      { resources: ['https://other.example/mcp'] },
+      'invalid_target',
+    ],
+  ])('%s is refused and rotates nothing', async (_rule, token, changes, error) => {
+    await expect(refresh(token, changes)).rejects.toMatchObject({
+      name: 'OAuthError',
+      code: error,
+      status: 400,
+    })
+    runtime.advance(3600)
+    expect((await refresh(first)).token_type).toBe('Bearer')
+  })
+
+  it.each([[resource], [`${resource}/`], ['']])(
+    'RFC 8707 2.2: accepts the resource %j',
+    async (indicator) => {
+      expect((await refresh(first, { resources: [indicator] })).token_type).toBe('Bearer')
+    },
+  )
+
+  it('no token outlives the grant, and none is issued after it', async () => {
+    runtime.advance(grantSeconds - 10)
+    const tokens = await refresh(first)
+    expect(tokens.expires_in).toBe(9)
+    runtime.advance(10)
+    expect(await accessIsLive(tokens.access_token)).toBe(false)
+    await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
+  })
+
+  it('OAuth 2.1 4.3.1: a grant that ends between look-up and rotation is invalid_grant', async () => {
+    const racing = {
+      ...store,
+      async findRefreshToken(hash: string) {
+        const record = await store.findRefreshToken(hash)
+        await store.endGrant('grant a', 'provider_session_ended', start)
+        return record
+      },
+    }
+    const request = { client, refreshToken: first, scope: undefined, resources: [] }
+    await expect(rotateRefreshToken(request, { ...ports, store: racing })).rejects.toMatchObject({
+      code: 'invalid_grant',
+    })
+  })
+
+  it('keeps a connection through a month of hourly refreshes', async () => {
+    let token = first
+    for (let hours = 0; hours < 30 * 24 - 1; hours += 1) {
+      runtime.advance(3600)
+      token = (await refresh(token)).refresh_token ?? ''
+    }
+    expect(runtime.now()).toBe(start + grantSeconds - 3600)
+  })
+})

@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../store/memory/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import {
+  addGrant,
+  dueSignOuts,
+  grantSample,
+  grantSeconds,
+  start,
+} from '../../../tests/support/server/core/grant-sample.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createRefreshPace, rotateRefreshToken } from './refresh-token.ts'
+import { type RevocationPorts, revokeToken } from './revocation.ts'
+import { createScopeCatalogue } from './scope.ts'
+import type { Store } from '../store.ts'
+import { mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
+
+const client = publicClient()
+const other = publicClient({ id: 'mcpc_other' })
+const sample = grantSample('a', { clientId: client.id })
+
+let runtime: FakeRuntime
+let store: Store
+let ports: RevocationPorts
+let pair: TokenPair
+let ended: [grantId: string, reason: string][]
+
+beforeEach(async () => {
+  runtime = createFakeRuntime(start)
+  store = createMemoryStore()
+  ended = []
+  ports = { store, runtime, reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]) }
+  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
+  pair = fresh
+  await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
+})
+
+const refreshToken = (): string => pair.refreshToken ?? ''
+
+const accessIsLive = async (token: string): Promise<boolean> =>
+  (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
+
+async function refresh(): Promise<{ access_token: string; refresh_token?: string }> {
+  const request = { client, refreshToken: refreshToken(), scope: undefined, resources: [] }
+  const life = { accessTokenTtlSeconds: 3600, pace: createRefreshPace(3600) }
+  const rotation = { ...ports, ...life, store, runtime, scopes: createScopeCatalogue() }
+  return (await rotateRefreshToken(request, rotation)).response
+}
+
+describe('revokeToken', () => {
+  it('RFC 7009 2.1: a refresh token ends the grant, its access tokens and the provider session', async () => {
+    await revokeToken(client, refreshToken(), ports)
+    expect(await accessIsLive(pair.accessToken)).toBe(false)
+    await expect(refresh()).rejects.toMatchObject({ code: 'invalid_grant' })
+    expect(ended).toEqual([[sample.grant.id, 'revoked_by_client']])
+    expect(await dueSignOuts(store, runtime.now())).toEqual([sample.session])
+  })
+
+  it('a refresh token that has its successor ends the grant as well, replay or not', async () => {
+    const next = await refresh()
+    runtime.advance(3600)
+    await revokeToken(client, refreshToken(), ports)
+    expect(await accessIsLive(next.access_token)).toBe(false)
+    expect((await store.findRefreshToken(tokenKey(next.refresh_token ?? '')))?.endReason).toBe(
+      'revoked_by_client',
+    )
+  })
+
+  it('RFC 7009 2.1: an access token goes alone', async () => {
+    await revokeToken(client, pair.accessToken, ports)
+    expect(await accessIsLive(pair.accessToken)).toBe(false)
+    expect(ended).toEqual([])
+    expect(await accessIsLive((await refresh()).access_token)).toBe(true)
+  })
+
+  it('an access token takes the grant along when the client has nothing else of it', async () => {
+    const once = publicClient({ grantTypes: ['authorization_code'] })
+    await revokeToken(once, pair.accessToken, ports)
+    expect(await accessIsLive(pair.accessToken)).toBe(false)
+    expect(ended).toEqual([[sample.grant.id, 'revoked_by_client']])
+    expect(await dueSignOuts(store, runtime.now())).toEqual([sample.session])
+  })
+
+  it('an access token that was removed comes back useless in the replayed answer', async () => {
+    const next = await refresh()
+    await revokeToken(client, next.access_token, ports)
+    const replayed = await refresh()
+    expect(replayed.access_token).toBe(next.access_token)
+    expect(await accessIsLive(replayed.access_token)).toBe(false)
+  })
+
+  it.each<[rule: string, token: () => string]>([
+    ['a refresh token', refreshToken],
+    ['an access token', () => pair.accessToken],
+  ])('RFC 7009 2.1: %s of another client is refused and stays good', async (_rule, token) => {
+    await expect(revokeToken(other, token(), ports)).rejects.toMatchObject({
+      code: 'invalid_grant',
+      status: 400,
+    })
+    expect(await accessIsLive(pair.accessToken)).toBe(true)
+    expect(await accessIsLive((await refresh()).access_token)).toBe(true)
+  })
+
+  it.each<[rule: string, token: () => string]>([
+    ['unknown', () => 'nothing'],
+    ['of the form of a refresh token', () => `mcpr_${'x'.repeat(50)}`],
+    ['of the form of an access token', () => `mcpa_${'x'.repeat(50)}`],
+    ['a stored hash', () => tokenKey(refreshToken())],
+    ['an access token called a refresh token', () => pair.accessToken.replace('mcpa_', 'mcpr_')],
+    ['a token of the provider', () => 'e30.e30.e30'],
+    ['a very long one', () => 'mcpr_'.padEnd(60_000, 'x')],
+  ])('RFC 7009 2.2: a token that is %s is no error and ends nothing', async (_rule, token) => {
+    await revokeToken(client, token(), ports)
+    expect(ended).toEqual([])
+    expect(await accessIsLive(pair.accessToken)).toBe(true)
+  })
+
+  it('RFC 7009 2.2: a token whose grant is over is no error, whoever comes with it', async () => {
+    await store.endGrant(sample.grant.id, 'code_reuse', start)
+    for (const who of [client, other]) {
+      await revokeToken(who, refreshToken(), ports)
+      await revokeToken(who, pair.accessToken, ports)
+    }
+    expect(ended).toEqual([])
+  })
+
+  it('RFC 7009 2.2: an expired grant is no error', async () => {
+    runtime.advance(grantSeconds)
+    await revokeToken(client, refreshToken(), ports)
+    expect(ended).toEqual([])
+  })
+})

@@ -1,0 +1,71 @@
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Client } from '../clients/client.ts'
+import type { Grant, GrantStore, ReportGrantEnd } from '../session/grant.ts'
+import { findByFamily } from './refresh-token.ts'
+import { accessTokenPrefix, refreshTokenPrefix, tokenKey } from './token-issue.ts'
+
+/** What revocation needs from outside. */
+export interface RevocationPorts {
+  store: Pick<
+    GrantStore,
+    'findAccessToken' | 'findRefreshToken' | 'findGrantByFamily' | 'endGrant' | 'removeAccessToken'
+  >
+  runtime: Pick<Runtime, 'now'>
+  reportGrantEnd: ReportGrantEnd
+}
+
+/**
+ * Makes `token` useless for the client that gives it up (RFC 7009 section 2.1), at once and at every instance.
+ *
+ * With a refresh token its whole grant ends, other tokens included, and the provider session is signed out; also with one that
+ * has its successor already, since its holder wants out. An access token goes alone, but for a client without refresh tokens:
+ * it has nothing else of the grant, which would live on unseen. A token that is unknown, expired or
+ * revoked is no error (section 2.2). Throws `invalid_grant` for a live token of another client, which stays good: in the words of
+ * RFC 6749 section 5.2, it "was issued to another client".
+ *
+ * There is no hint to look at: what kind a token is, it says itself. Not covered: an access token inside the answer to a
+ * refresh that is still replayed. It is the very token that was removed, so whoever gets it again gets a useless one.
+ */
+export async function revokeToken(client: Client, token: string, ports: RevocationPorts): Promise<void> {
+  if (token.startsWith(refreshTokenPrefix)) await endGrantOf(client, token, ports)
+  else if (token.startsWith(accessTokenPrefix)) await removeAccessToken(client, token, ports)
+}
+
+async function endGrantOf(client: Client, refreshToken: string, ports: RevocationPorts): Promise<void> {
+  const grant = await findLiveGrant(refreshToken, ports)
+  if (!grant) return
+  requireOwner(client, grant)
+  await endGrant(grant, ports)
+}
+
+async function findLiveGrant(
+  refreshToken: string,
+  { store, runtime }: RevocationPorts,
+): Promise<Grant | undefined> {
+  const stored = await store.findRefreshToken(tokenKey(refreshToken))
+  const collected = stored ? undefined : await findByFamily(refreshToken, store)
+  const grant = (stored ?? collected)?.grant
+  const isEnded = stored?.endReason !== undefined || collected?.end !== undefined
+  return grant && !isEnded && grant.expiresAt > runtime.now() ? grant : undefined
+}
+
+async function endGrant(grant: Grant, { store, runtime, reportGrantEnd }: RevocationPorts): Promise<void> {
+  await store.endGrant(grant.id, 'revoked_by_client', runtime.now())
+  reportGrantEnd(grant, 'revoked_by_client')
+}
+
+async function removeAccessToken(client: Client, accessToken: string, ports: RevocationPorts): Promise<void> {
+  const { store, runtime } = ports
+  const accessHash = tokenKey(accessToken)
+  const found = await store.findAccessToken(accessHash, runtime.now())
+  if (!found) return
+  requireOwner(client, found.grant)
+  if (client.grantTypes.includes('refresh_token')) await store.removeAccessToken(accessHash)
+  else await endGrant(found.grant, ports)
+}
+
+function requireOwner(client: Client, grant: { clientId: string }): void {
+  if (grant.clientId === client.id) return
+  throw new OAuthError('invalid_grant', 'This token was issued to another client.')
+}

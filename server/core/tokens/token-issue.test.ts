@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { hashSecret } from '../seal.ts'
+import { issueTimeOf, mintTokens, tokenKey, tokenResponse } from './token-issue.ts'
+
+const { grant } = grantSample('a', { expiresAt: start + 7200 })
+
+describe('mintTokens', () => {
+  it('RFC 9700 4.10.2, OAuth 2.1 1.4, RFC 6749 10.10: stores keys of two tokens with 256 random bits each, behind the time of issue', () => {
+    const { pair, minted } = mintTokens(grant, 'mcp', { family: undefined }, 3600, createFakeRuntime(start))
+    expect(pair.accessToken).toMatch(/^mcpa_0tro8w0[A-Za-z0-9_-]{43}$/)
+    expect(pair.refreshToken).toMatch(/^mcpr_0tro8w0[A-Za-z0-9_-]{43}$/)
+    expect(pair.accessToken.slice(12)).not.toBe(pair.refreshToken?.slice(12))
+    expect(minted).toEqual({
+      scope: 'mcp',
+      accessHash: `0tro8w0.${hashSecret(pair.accessToken)}`,
+      accessExpiresAt: start + 3600,
+      refreshHash: tokenKey(pair.refreshToken ?? ''),
+    })
+  })
+
+  it('keys of tokens issued later are greater', () => {
+    const keys = [0, 1, 35, 36, 86_400, 1_000_000_000].map(
+      (after) =>
+        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', 'none', 1, createFakeRuntime(start + after)).minted
+          .accessHash,
+    )
+    expect(keys.toSorted()).toEqual(keys)
+  })
+
+  it.each([
+    ['without a time', `mcpa_${'x'.repeat(43)}`],
+    ['of another kind', 'anything'],
+    ['with more behind it', `mcpa_0tro8w0${'x'.repeat(43)}\n`],
+  ])('a token %s is stored under its hash alone', (_what, token) => {
+    expect(tokenKey(token)).toBe(hashSecret(token))
+  })
+
+  it('another time in front of the same secret is another token', () => {
+    const secret = 'x'.repeat(43)
+    const [a = '', b = ''] = ['0000001', '0000002'].map((time) => tokenKey(`mcpa_${time}${secret}`))
+    expect(a.split('.')[1]).not.toBe(b.split('.')[1])
+  })
+
+  it('makes no refresh token when none is wanted', () => {
+    const { pair, minted } = mintTokens(grant, 'mcp', 'none', 3600, createFakeRuntime(start))
+    expect([pair.refreshToken, minted.refreshHash]).toEqual([undefined, undefined])
+    expect(tokenResponse(pair, start)).not.toHaveProperty('refresh_token')
+  })
+
+  it.each([
+    ['its own life', 0, 3600, 3590],
+    ['the life of the grant', 3601, 3599, 3589],
+    ['the last seconds of the grant', 7180, 20, 18],
+    ['the last second of the grant', 7199, 1, 1],
+    ['nothing, at the end of the grant', 7200, 0, 0],
+  ])('an access token lasts %s, and says a little less', (_what, after, seconds, told) => {
+    const { pair, minted } = mintTokens(
+      grant,
+      'mcp',
+      { family: undefined },
+      3600,
+      createFakeRuntime(start + after),
+    )
+    expect(minted.accessExpiresAt).toBe(start + after + seconds)
+    expect(tokenResponse(pair, start + after).expires_in).toBe(told)
+  })
+})
+
+describe('RFC 6749 5.1: tokenResponse (RFC 6749 section 5.1)', () => {
+  const pair = { accessToken: 'a', refreshToken: 'r', scope: 'mcp', expiresAt: start + 3600 }
+  it('is the wire form', () => {
+    expect(tokenResponse(pair, start)).toEqual({
+      access_token: 'a',
+      token_type: 'Bearer',
+      expires_in: 3590,
+      scope: 'mcp',
+      refresh_token: 'r',
+    })
+  })
+  it('counts a replayed pair from the replay, never below zero', () => {
+    expect(tokenResponse(pair, start + 100).expires_in).toBe(3490)
+    expect(tokenResponse(pair, start + 4000).expires_in).toBe(0)
+  })
+})
+
+describe('issueTimeOf', () => {
+  it.each<[rule: string, token: string, expected: number | undefined]>([
+    ['an access token', `mcpa_0tro8w0${'x'.repeat(43)}`, start],
+    ['a refresh token', `mcpr_0tro8w0${'x'.repeat(43)}`, start],
+    ['another kind of token', `mcpd_0tro8w0${'x'.repeat(43)}`, undefined],
+    ['too short', `mcpa_0tro8w0${'x'.repeat(42)}`, undefined],
+    ['a token of the provider', 'e30.e30.e30', undefined],
+  ])('%s', (_rule, token, expected) => {
+    expect(issueTimeOf(token)).toBe(expected)
+  })
+})

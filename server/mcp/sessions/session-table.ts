@@ -1,0 +1,109 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { largestGroup } from '../largest-group.ts'
+
+/** How many sessions there may be, and how long one is kept that nobody uses. */
+export interface SessionLimits {
+  total: number
+  perUser: number
+  idleSeconds: number
+}
+
+/** The bounds in force. A session takes some 100 KiB, and up to 256 KiB more of messages that can be sent again. */
+export const sessionLimits: SessionLimits = { total: 1000, perUser: 20, idleSeconds: 30 * 60 }
+
+/** Whose a session is. `owner` names user and grant: no other caller may use it. */
+export interface SessionOwner {
+  userId: string
+  owner: string
+}
+
+/** One session of the table. */
+export interface SessionEntry<Session> extends SessionOwner {
+  id: string
+  session: Session
+  usedAt: number
+  /** Answers that are not complete: calls that run, and streams that only wait for notices. */
+  calls: number
+  listening: number
+}
+
+/** The sessions of this process. */
+export interface SessionTable<Session> {
+  /** Whether one more may be opened for that user; ends the one that nobody has used for the longest time to make room. */
+  makeRoom(userId: string): boolean
+  add(id: string, of: SessionOwner, session: Session): SessionEntry<Session>
+  /** Notes the use. Undefined for an unknown or ended session, and for one of somebody else. */
+  find(id: string, owner: string): SessionEntry<Session> | undefined
+  remove(id: string): void
+  /** Ends what has been idle for too long. */
+  sweep(): void
+  all(): SessionEntry<Session>[]
+}
+
+/**
+ * Keeps sessions of the revisions up to 2025-11-25, never more than `limits` say. `end` is told of each that goes without
+ * having been removed.
+ */
+export function createSessionTable<Session>(
+  limits: SessionLimits,
+  runtime: Pick<Runtime, 'now'>,
+  end: (session: Session) => void,
+): SessionTable<Session> {
+  const entries = new Map<string, SessionEntry<Session>>()
+
+  const drop = (entry: SessionEntry<Session>): void => {
+    if (entries.delete(entry.id)) end(entry.session)
+  }
+  const isOver = (entry: SessionEntry<Session>): boolean =>
+    entry.calls + entry.listening === 0 && runtime.now() - entry.usedAt >= limits.idleSeconds
+  const sweep = (): void => {
+    for (const entry of entries.values()) if (isOver(entry)) drop(entry)
+  }
+  const evict = (among: SessionEntry<Session>[]): boolean => {
+    const [first] = among.sort((a, b) => busyness(a) - busyness(b) || a.usedAt - b.usedAt)
+    if (first) drop(first)
+    return first !== undefined
+  }
+  const idle = (among: SessionEntry<Session>[]): SessionEntry<Session>[] =>
+    among.filter(({ calls }) => calls === 0)
+  /** Whoever has the most gives one up, if need be with its call: nobody can keep all others out. */
+  const makeRoomForAll = (): boolean => {
+    const all = [...entries.values()]
+    const most = largestGroup(all)
+    return evict(most.length > 1 ? most : idle(all))
+  }
+
+  return {
+    makeRoom(userId) {
+      sweep()
+      const own = [...entries.values()].filter((entry) => entry.userId === userId)
+      // A call of one's own is not worth less than a new session.
+      if (own.length >= limits.perUser) return evict(idle(own))
+      return entries.size < limits.total || makeRoomForAll()
+    },
+    add(id, of, session) {
+      const entry = { id, ...of, session, usedAt: runtime.now(), calls: 0, listening: 0 }
+      entries.set(id, entry)
+      return entry
+    },
+    find(id, owner) {
+      const entry = entries.get(id)
+      if (entry?.owner !== owner) return undefined
+      if (isOver(entry)) {
+        drop(entry)
+        return undefined
+      }
+      entry.usedAt = runtime.now()
+      return entry
+    },
+    remove: (id) => void entries.delete(id),
+    sweep,
+    all: () => [...entries.values()],
+  }
+}
+
+/** A stream that waits is worth more than a session that nobody holds, and a call that runs more than that. */
+function busyness({ calls, listening }: SessionEntry<unknown>): number {
+  if (calls > 0) return 2
+  return listening > 0 ? 1 : 0
+}

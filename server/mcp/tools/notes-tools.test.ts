@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Caller } from '../../core/tokens/caller.ts'
+import {
+  callerSample,
+  providerOrigin,
+  toolContextSample,
+} from '../../../tests/support/server/mcp/tool-fixture.ts'
+import { notesTools } from './notes-tools.ts'
+import { prepareTool } from './tool.ts'
+import { whoamiTool } from './whoami-tool.ts'
+
+let reported: unknown[]
+beforeEach(() => {
+  reported = []
+})
+
+/** What the tool `name` makes of the web app's `answer`. */
+async function call(
+  name: string,
+  input: unknown,
+  answer: (request: Request, signal?: AbortSignal) => Promise<Response>,
+  as: { caller?: Caller; signal?: AbortSignal } = {},
+): Promise<{ text: string; isError: boolean }> {
+  const declaration = [whoamiTool, ...notesTools].find((tool) => tool.name === name)
+  if (!declaration) throw new Error(`There is no tool ${name}.`)
+  const tool = prepareTool(declaration, (_name, error) => void reported.push(error))
+  const { caller = callerSample, signal } = as
+  const context = toolContextSample(answer, { caller, exchange: signal ? { signal } : {} })
+  const result = await tool.call(input, context)
+  const [content] = result.content
+  return { text: content?.type === 'text' ? content.text : '', isError: result.isError === true }
+}
+
+describe('the built-in tools', () => {
+  it('MCP auth Access-Token-Privilege-Restriction: call the web app as the user, and nothing else', async () => {
+    const seen: string[] = []
+    await call('delete_note', { id: 'a_b-9' }, async (request) => {
+      seen.push(request.method, request.url, request.headers.get('authorization') ?? '')
+      return new Response(null, { status: 204 })
+    })
+    expect(seen).toEqual(['DELETE', `${providerOrigin}/api/notes/a_b-9`, 'Bearer provider-token'])
+  })
+
+  it.each(['.', '..', 'a/b', '../account', '%2e%2e', 'a?b', ''])(
+    'delete_note refuses the id %j, which would lead to another path',
+    async (id) => {
+      const result = await call('delete_note', { id }, () => Promise.reject(new Error('It was sent.')))
+      expect(result.isError).toBe(true)
+      expect(result.text).toContain('must be an id that list_notes gives')
+    },
+  )
+
+  it.each<[string, () => Promise<Response>, RegExp]>([
+    ['no answer', () => Promise.reject(new TypeError('fetch failed')), /cannot be reached.*Try again/],
+    ['401', async () => new Response(null, { status: 401 }), /Sign in again/],
+    ['404', async () => new Response(null, { status: 404 }), /list_notes/],
+    ['500', async () => new Response('<html>', { status: 500 }), /status 500/],
+    ['no JSON', async () => new Response('<html>'), /nothing readable.*Try again/],
+    ['another shape', async () => Response.json({ notes: [{ id: 1 }] }), /nothing readable/],
+  ])('%s becomes an error with a next step', async (_name, answer, text) => {
+    const result = await call('list_notes', {}, answer)
+    expect(result.isError).toBe(true)
+    expect(result.text).toMatch(text)
+  })
+
+  it.each(['while it runs', 'before it began'])('a call whose client went away %s ends', async (when) => {
+    const client = new AbortController()
+    if (when === 'before it began') client.abort()
+    const answer = (_request: Request, signal?: AbortSignal): Promise<Response> =>
+      new Promise((_resolve, reject) => {
+        const end = (): void => reject(new DOMException('The call was ended.', 'AbortError'))
+        if (signal?.aborted) end()
+        signal?.addEventListener('abort', end)
+        client.abort()
+      })
+    expect(await call('list_notes', {}, answer, { signal: client.signal })).toMatchObject({ isError: true })
+    expect(reported).toEqual([])
+  })
+
+  it('a token that cannot be had is not put down to the web app', async () => {
+    const caller: Caller = {
+      ...callerSample,
+      providerToken: () => {
+        throw new TypeError('No key of the ring opens a stored provider session.')
+      },
+    }
+    const result = await call('list_notes', {}, async () => new Response(), { caller })
+    expect(result.text).toMatch(/failed on the server/)
+    expect(reported).toHaveLength(1)
+  })
+
+  it('whoami names who has no address by their id', async () => {
+    expect(await call('whoami', {}, () => Promise.reject(new Error('not called')))).toEqual({
+      text: 'You are ada.',
+      isError: false,
+    })
+  })
+
+  it.each<[string, unknown]>([
+    ['add_note', {}],
+    ['add_note', { text: '   ' }],
+    ['add_note', { text: 'x'.repeat(2001) }],
+    ['delete_note', { id: '' }],
+    ['delete_note', { id: 7 }],
+    ['delete_note', 'text'],
+  ])('%s refuses %j before anything is sent', async (name, input) => {
+    const result = await call(name, input, () => Promise.reject(new Error('was sent')))
+    expect(result.isError).toBe(true)
+    expect(result.text).toContain(`do not fit ${name}`)
+  })
+})

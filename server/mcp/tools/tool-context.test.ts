@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import {
+  callerSample,
+  providerKey,
+  providerOrigin,
+  toolContextSample,
+} from '../../../tests/support/server/mcp/tool-fixture.ts'
+
+/** The request that `context.fetch` makes. */
+async function sent(input: string, init?: RequestInit): Promise<Request> {
+  const seen: Request[] = []
+  const context = toolContextSample(async (request) => {
+    seen.push(request)
+    return new Response()
+  })
+  await context.fetch(input, init)
+  const [request] = seen
+  if (!request) throw new Error('Nothing was sent.')
+  return request
+}
+
+describe('the token of the user', () => {
+  it.each([`${providerOrigin}/rest/v1/notes`, '/rest/v1/notes', `${providerOrigin}:443/`])(
+    'goes to %s, the session provider, with the API key',
+    async (input) => {
+      const { headers, url } = await sent(input)
+      expect(new URL(url).origin).toBe(providerOrigin)
+      expect(headers.get('authorization')).toBe('Bearer provider-token')
+      expect(headers.get('apikey')).toBe(providerKey)
+    },
+  )
+
+  it.each([
+    'https://elsewhere.example/',
+    'http://ref.provider.example/',
+    'https://ref.provider.example:8443/',
+    'https://ref.provider.example.elsewhere.example/',
+    'https://sub.ref.provider.example/',
+  ])('MCP security Token-Passthrough: does not go to %s, and neither does the API key', async (input) => {
+    const { headers } = await sent(input)
+    expect([headers.get('authorization'), headers.get('apikey')]).toEqual([null, null])
+  })
+
+  it.each([
+    '//elsewhere.example/rest/v1/notes',
+    '//169.254.169.254/latest/meta-data',
+    String.raw`/\elsewhere.example/`,
+    String.raw`\\elsewhere.example/`,
+    String.raw`\/elsewhere.example/`,
+    '/\t/elsewhere.example/',
+    ' //elsewhere.example/',
+    '//user@elsewhere.example',
+    '//ref.provider.example:8443/',
+  ])('and nothing else goes to %j, which only looks like a path', async (input) => {
+    await expect(sent(input)).rejects.toThrow('leads to another host')
+  })
+
+  it.each(['a', '?a=1', '/a//b', '/a/../b', '', String.raw`/a\b`])(
+    'goes to the session provider with the path %j',
+    async (input) => {
+      const { headers, url } = await sent(input)
+      expect(new URL(url).origin).toBe(providerOrigin)
+      expect(headers.get('authorization')).toBe('Bearer provider-token')
+    },
+  )
+
+  it('MCP security Token-Passthrough: follows no redirect', async () => {
+    expect((await sent('/a')).redirect).toBe('error')
+    expect((await sent('/a', { redirect: 'follow' })).redirect).toBe('error')
+    expect((await sent('/a', { redirect: 'manual' })).redirect).toBe('manual')
+    expect((await sent('https://elsewhere.example/')).redirect).toBe('follow')
+  })
+
+  it('gives way to one that the tool sends itself', async () => {
+    const headers = { Authorization: 'Bearer own', apikey: 'own-key' }
+    const request = await sent('/a', { headers })
+    expect([request.headers.get('authorization'), request.headers.get('apikey')]).toEqual([
+      'Bearer own',
+      'own-key',
+    ])
+  })
+})
+
+describe('fetch of a tool', () => {
+  it('sends what it is given', async () => {
+    const request = await sent('/a', { method: 'POST', body: '{"a":1}', headers: { prefer: 'x' } })
+    expect([request.method, await request.text(), request.headers.get('prefer')]).toEqual([
+      'POST',
+      '{"a":1}',
+      'x',
+    ])
+  })
+
+  it.each(['the client', 'the tool', 'the client, before'])('is ended by %s', async (who) => {
+    const client = new AbortController()
+    const tool = new AbortController()
+    if (who === 'the client, before') client.abort()
+    const context = toolContextSample(
+      (_request, signal) =>
+        new Promise((_resolve, reject) => {
+          const end = (): void => reject(new Error('ended'))
+          if (signal?.aborted) end()
+          signal?.addEventListener('abort', end)
+          if (who === 'the client') client.abort()
+          if (who === 'the tool') tool.abort()
+        }),
+      { exchange: { signal: client.signal } },
+    )
+    await expect(context.fetch('/a', { signal: tool.signal })).rejects.toThrow('ended')
+  })
+})
+
+describe('the context of a tool', () => {
+  it('says who calls and passes on what the client is to hear', () => {
+    const heard: unknown[] = []
+    const context = toolContextSample(async () => new Response(), {
+      exchange: {
+        progress: (...given) => heard.push(given),
+        log: (...given) => heard.push(given),
+      },
+    })
+    context.progress(1, 2, 'half')
+    context.log('info', { a: 1 })
+    expect(heard).toEqual([
+      [1, 2, 'half'],
+      ['info', { a: 1 }],
+    ])
+    const { user, scope, clientId, credential } = context
+    expect({ user, scope, clientId, credential, token: context.providerToken() }).toEqual({
+      user: callerSample.user,
+      scope: 'mcp',
+      clientId: 'mcpc_1',
+      credential: 'access_token',
+      token: 'provider-token',
+    })
+  })
+})

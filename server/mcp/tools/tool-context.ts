@@ -1,0 +1,113 @@
+import type { LoggingLevel } from '@modelcontextprotocol/server'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Caller } from '../../core/tokens/caller.ts'
+import type { CallerContext, ToolContext } from './tool-module.ts'
+
+/** What a call has to do with the client that makes it. */
+export interface Exchange {
+  /** Aborted when the client cancels or goes away. */
+  readonly signal: AbortSignal
+  progress(progress: number, total?: number, message?: string): void
+  log(level: LoggingLevel, data: unknown): void
+}
+
+/** Makes what tools have in hand. */
+export interface ToolContexts {
+  /** For code that runs beside single calls; `signal` ends its fetches. `caller` is asked anew at every use: in a session it changes. */
+  ofCaller(caller: () => Caller, signal?: AbortSignal): CallerContext
+  ofCall(caller: Caller, exchange: Exchange): ToolContext
+}
+
+/** What {@link createToolContexts} needs. */
+export interface ToolContextPorts {
+  runtime: Pick<Runtime, 'fetch'>
+  /** The only origin that gets the user's token; a relative URL must stay there. */
+  providerOrigin: string
+  /** Sent as `apikey` to that origin. */
+  providerKey: string | undefined
+}
+
+const fetchTimeoutMs = 10_000
+
+/** Creates the {@link ToolContexts}. */
+export function createToolContexts(ports: ToolContextPorts): ToolContexts {
+  return {
+    ofCaller: (caller, signal) => ({
+      get user() {
+        return caller().user
+      },
+      get scope() {
+        return caller().scope
+      },
+      get clientId() {
+        return caller().clientId
+      },
+      get credential() {
+        return caller().credential
+      },
+      providerToken: () => caller().providerToken(),
+      fetch: (input, init) => fetchAs(caller(), signal, input, init ?? {}, ports),
+    }),
+    ofCall: (caller, exchange) => ({
+      user: caller.user,
+      scope: caller.scope,
+      clientId: caller.clientId,
+      credential: caller.credential,
+      providerToken: () => caller.providerToken(),
+      fetch: (input, init) => fetchAs(caller, exchange.signal, input, init ?? {}, ports),
+      get signal() {
+        return exchange.signal
+      },
+      progress: (progress, total, message) => exchange.progress(progress, total, message),
+      log: (level, data) => exchange.log(level, data),
+    }),
+  }
+}
+
+async function fetchAs(
+  caller: Caller,
+  signal: AbortSignal | undefined,
+  input: string | URL,
+  { signal: given, ...init }: RequestInit,
+  ports: ToolContextPorts,
+): Promise<Response> {
+  const url = new URL(input, ports.providerOrigin)
+  refuseOtherHost(input, url, ports.providerOrigin)
+  const headers = new Headers(init.headers)
+  const isOwn = url.origin === ports.providerOrigin
+  if (isOwn && !headers.has('authorization')) {
+    headers.set('authorization', `Bearer ${caller.providerToken()}`)
+  }
+  if (isOwn && ports.providerKey !== undefined && !headers.has('apikey')) {
+    headers.set('apikey', ports.providerKey)
+  }
+  // A redirect would take the API key, and with some clients the token, to wherever it leads.
+  const redirect = isOwn && init.redirect !== 'manual' ? 'error' : init.redirect
+  const request = new Request(url, { ...init, headers, ...(redirect && { redirect }) })
+  return ports.runtime.fetch(request, { signal: limited(signal, given ?? undefined) })
+}
+
+/**
+ * Throws for a relative text that names a host, as `//host` and `/\host` do: a tool that puts somebody's text behind a
+ * slash means a path, and must not be led to any other server.
+ */
+function refuseOtherHost(input: string | URL, { origin }: URL, providerOrigin: string): void {
+  if (typeof input !== 'string' || URL.canParse(input) || origin === providerOrigin) return
+  throw new TypeError(
+    'context.fetch: this path leads to another host. Begin it with one slash, or give a whole URL.',
+  )
+}
+
+/**
+ * A signal that ends with any of `signals`, and after ten seconds. `AbortSignal.any` would do, if Node 22 did not collect a
+ * time-out that is in use there only.
+ */
+function limited(...signals: (AbortSignal | undefined)[]): AbortSignal {
+  const either = new AbortController()
+  const timeout = AbortSignal.timeout(fetchTimeoutMs)
+  for (const signal of [timeout, ...signals]) {
+    if (signal?.aborted) either.abort(signal.reason)
+    signal?.addEventListener('abort', () => either.abort(signal.reason), { once: true })
+  }
+  return either.signal
+}

@@ -1,0 +1,133 @@
+import type {
+  acceptedContent,
+  CallToolResult,
+  completable,
+  fromJsonSchema,
+  inputRequired,
+  inputResponse,
+  LoggingLevel,
+  McpServer,
+  requireScopes,
+  ResourceTemplate,
+  StandardSchemaWithJSON,
+  Tool,
+} from '@modelcontextprotocol/server'
+import type { CredentialKind } from '../../core/tokens/caller.ts'
+import type { User } from '../../core/session/grant.ts'
+
+/** What the file named by TOOLS exports; `tools` or `register` is needed, the rest is optional. */
+export interface ToolModule {
+  /** The catalogue: the same for everyone, in this order. */
+  tools?: readonly ToolDeclaration[]
+  /** Scopes beside `mcp` that clients may ask for, each with what it allows in the words a person reads on the login page. */
+  scopes?: Readonly<Record<string, string>>
+  /** Told to the model at the start: what the tools are about and where to begin. */
+  instructions?: string
+  /** How the server presents itself to clients. */
+  serverInfo?: { name?: string; title?: string; version?: string; websiteUrl?: string }
+  /**
+   * Adds what is no plain tool: resources, prompts, completions, and tools that ask the client for input. Called for every
+   * request that needs it, or once for a session; must be quick and keep no state of its own.
+   */
+  register?(server: McpServer, context: CallerContext, sdk: RegisterKit): void
+  /**
+   * Whether `register` adds anything that asks the client while a call runs (sampling, elicitation, roots) or tells it of
+   * changes. Clients of the revisions up to 2025-11-25 then get sessions.
+   */
+  asksClient?: boolean
+  /** Called once, before the first request. What it returns is called at the end. */
+  start?(host: ModuleHost): ModuleStop | void | Promise<ModuleStop | void>
+}
+
+/** Lets go of what `start` began. */
+export type ModuleStop = () => void | Promise<void>
+
+/** Parts of the MCP SDK for {@link ToolModule.register}, of the very copy that the server was made with. */
+export interface RegisterKit {
+  ResourceTemplate: typeof ResourceTemplate
+  completable: typeof completable
+  inputRequired: typeof inputRequired
+  inputResponse: typeof inputResponse
+  acceptedContent: typeof acceptedContent
+  fromJsonSchema: typeof fromJsonSchema
+  requireScopes: typeof requireScopes
+  /**
+   * Makes the `requestState` of an answer that asks for input: sealed, good for ten minutes, and for this user, client and
+   * request alone. `ctx.mcpReq.requestState()` of the next round answers `state` again; it may be asked for twice.
+   */
+  sealState(state: unknown): string
+}
+
+/** What `start` gets. */
+export interface ModuleHost {
+  notify: ModuleNotices
+}
+
+/** Notices to the clients that listen, all of them alike. */
+export interface ModuleNotices {
+  toolsChanged(): void
+  promptsChanged(): void
+  resourcesChanged(): void
+  resourceUpdated(uri: string): void
+}
+
+/** A JSON Schema document of any dialect from draft-06 to 2020-12; without `$schema` it is 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** A schema of a plain tool: JSON Schema, or what a library makes that speaks Standard Schema (zod 4.2, ArkType, Valibot). */
+export type ToolSchema = JsonSchema | StandardSchemaWithJSON
+
+/** One plain tool. `call` gets arguments that `inputSchema` has accepted. */
+export interface ToolDeclaration {
+  /** Letters, digits, `_`, `-` and `.`, at most 128; no two alike. */
+  name: string
+  title?: string
+  description?: string
+  /** Default: an object without members. */
+  inputSchema?: ToolSchema
+  /** When given, every answer that is no error needs `structuredContent` that fits. */
+  outputSchema?: ToolSchema
+  annotations?: Tool['annotations']
+  icons?: Tool['icons']
+  /** A scope that the caller must hold beside `mcp`, one of {@link ToolModule.scopes}. */
+  scope?: string
+  /**
+   * A thrown {@link Error} becomes a tool error that says nothing about it, and goes to the log. To tell the model what is
+   * wrong, answer `{ isError: true, content: [...] }`.
+   */
+  call(input: unknown, context: ToolContext): ToolAnswer | Promise<ToolAnswer>
+}
+
+/** What a plain tool answers: a text, or a result as MCP has it; `content` may be left out beside `structuredContent`. */
+export type ToolAnswer =
+  | string
+  | CallToolResult
+  | (Omit<CallToolResult, 'content'> & { structuredContent: Record<string, unknown> })
+
+/** Who calls, and what may be done as them. */
+export interface CallerContext {
+  user: Readonly<User>
+  /** Scopes of the credential, separated by single spaces. */
+  scope: string
+  /** Undefined: the credential is the provider's own. */
+  clientId: string | undefined
+  credential: CredentialKind
+  /** The user's current access token at the session provider. Never give it to the client or to a log. Throws when no key opens it. */
+  providerToken(): string
+  /**
+   * `fetch` for at most ten seconds, its body included, and ended when the client cancels. Requests to the origin of the
+   * session provider, which for Supabase is the whole project, carry the user's access token and the API key; requests to
+   * anywhere else carry nothing.
+   */
+  fetch(input: string | URL, init?: RequestInit): Promise<Response>
+}
+
+/** What a plain tool has in hand while it runs. */
+export interface ToolContext extends CallerContext {
+  /** Aborted when the client cancels or goes away. */
+  signal: AbortSignal
+  /** Tells the client how far the call is, if it asked for that. `progress` must grow. */
+  progress(progress: number, total?: number, message?: string): void
+  /** Sends a log line to the client, if it asked for that level. */
+  log(level: LoggingLevel, data: unknown): void
+}

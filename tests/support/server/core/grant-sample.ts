@@ -1,0 +1,123 @@
+import type {
+  AuthorizationCodeRecord,
+  FirstTokens,
+  Grant,
+  GrantStore,
+  MintedTokens,
+  RotationTerms,
+  StoredProviderSession,
+  SuccessorTokens,
+} from '../../../../server/core/session/grant.ts'
+import type { SignOutStore } from '../../../../server/core/session/provider-sign-out.ts'
+import type { PendingSecondFactor } from '../../../../server/core/sign-in/second-factor.ts'
+
+/** The time at which every sample begins, epoch seconds. */
+export const start = 1_800_000_000
+
+/** Life of a sample's grant. */
+export const grantSeconds: number = 30 * 86_400
+
+/** One connection as the store sees it. Everything in it is named after `name`, so that samples never collide. */
+export interface GrantSample {
+  grant: Grant
+  code: AuthorizationCodeRecord
+  session: StoredProviderSession
+  tokens: FirstTokens & { refreshHash: string }
+}
+
+/** A connection named `name`; `grant` overrides members of its grant. */
+export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSample {
+  const whole: Grant = {
+    id: `grant ${name}`,
+    user: { id: `https://provider#${name}`, sub: name, email: `${name}@example.com`, name: `User ${name}` },
+    clientId: `client ${name}`,
+    resource: 'https://mcp.example.com/mcp',
+    scope: 'mcp offline_access',
+    createdAt: start,
+    expiresAt: start + grantSeconds,
+    ...grant,
+  }
+  return {
+    grant: whole,
+    code: {
+      codeHash: `code ${name}`,
+      grant: whole,
+      redirectUri: 'http://127.0.0.1:4711/callback',
+      codeChallenge: `challenge ${name}`,
+      expiresAt: start + 60,
+    },
+    session: sessionSample(whole.id, `sealed ${name} 1`),
+    tokens: { ...mintedSample(`${name} 1`), familyHash: `family ${name}` },
+  }
+}
+
+/** A provider session of the grant, code or second factor `grantId` as first stored; its tokens last an hour. */
+export function sessionSample(grantId: string, sealed: string): StoredProviderSession {
+  return { grantId, sealed, issuedAt: start, expiresAt: start + 3600, version: 1 }
+}
+
+/** What takes the place of `session` when the provider is asked for the next one. */
+export function nextSession(session: StoredProviderSession, sealed?: string): StoredProviderSession {
+  const version = session.version + 1
+  return {
+    grantId: session.grantId,
+    sealed: sealed ?? `sealed again ${version}`,
+    issuedAt: start + version,
+    expiresAt: start + version + 3600,
+    version,
+  }
+}
+
+/** A sign-in named `id` that waits ten minutes for its second factor. */
+export function secondFactorSample(id: string, bindingHash = 'binding'): PendingSecondFactor {
+  return {
+    id,
+    bindingHash,
+    sealed: `sealed request ${id}`,
+    session: sessionSample(id, `sealed half ${id}`),
+    expiresAt: start + 600,
+  }
+}
+
+/** Stored form of a token pair; its hashes are named after `name`. */
+export function mintedSample(
+  name: string,
+  overrides: Partial<MintedTokens> = {},
+): MintedTokens & { refreshHash: string } {
+  return {
+    scope: 'mcp',
+    accessHash: `access ${name}`,
+    accessExpiresAt: start + 3600,
+    ...overrides,
+    refreshHash: overrides.refreshHash ?? `refresh ${name}`,
+  }
+}
+
+/** A {@link mintedSample} as the successor of a refresh token. */
+export function successorSample(name: string): SuccessorTokens {
+  return { ...mintedSample(name), sealedTokens: `sealed pair ${name}` }
+}
+
+/** The terms of the server for a rotation at `now`, for a token that is recognised without its row; `changes` overrides members. */
+export function rotationTerms(now: number, changes: Partial<RotationTerms> = {}): RotationTerms {
+  return { now, replaySeconds: 120, usedReplaySeconds: 10, address: undefined, isOfFamily: true, ...changes }
+}
+
+/** Stores `sample` and redeems its code at `start`. */
+export async function addGrant(store: GrantStore, sample: GrantSample): Promise<GrantSample> {
+  await store.addAuthorizationCode(sample.code, sample.session)
+  const redemption = await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, start)
+  if (redemption.kind !== 'redeemed') throw new Error(`The sample's code is ${redemption.kind}.`)
+  return sample
+}
+
+/** The sessions whose sign-out is due at `now`, first the one that is due longest. They stay due. */
+export async function dueSignOuts(store: SignOutStore, now: number): Promise<StoredProviderSession[]> {
+  const claimed = await store.claimSignOuts({ limit: 1000, until: now }, now)
+  return claimed.map(({ session }) => session)
+}
+
+/** Runs `work` fifty times at once, with the number of the run. */
+export function race<Result>(work: (index: number) => Promise<Result>): Promise<Result[]> {
+  return Promise.all(Array.from({ length: 50 }, (_, index) => work(index)))
+}

@@ -1,0 +1,103 @@
+import type { StoredProviderSession } from '../../../../server/core/session/grant.ts'
+import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core/seal.ts'
+import {
+  createSessionKeeper,
+  type KeptSession,
+  type SessionKeeper,
+  type SessionKeeperPorts,
+} from '../../../../server/core/session/session-keeper.ts'
+import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
+import { type Store, StoreUnavailableError } from '../../../../server/core/store.ts'
+import { createMemoryStore } from '../../../../server/store/memory/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
+import { addGrant, grantSample, start } from './grant-sample.ts'
+import {
+  createRotatingProvider,
+  providerIssuer,
+  type RotatingProvider,
+  type RotationRule,
+} from './rotating-provider.ts'
+
+/** One store, one provider session, and as many keepers as a test wants instances. */
+export interface KeeperFixture {
+  runtime: FakeRuntime
+  store: Store
+  provider: RotatingProvider
+  sealer: Sealer
+  /** Events of all keepers, in order. */
+  reports: string[]
+  /** A keeper of an instance of its own. */
+  keeper(owner: string, overrides?: Partial<SessionKeeperPorts>): SessionKeeper
+  /** A grant whose provider session was issued now. */
+  connect(grantId?: string): Promise<StoredProviderSession>
+  /** What is stored for a grant that lives. */
+  stored(grantId?: string): Promise<StoredProviderSession>
+  /** What `/mcp` does: the stored session is read, then kept. */
+  keep(keeper: SessionKeeper, grantId?: string): Promise<KeptSession>
+  /** The refresh token that is stored. */
+  storedRefreshToken(): Promise<string | undefined>
+  /** Why the grant ended; undefined while it lives. */
+  endReason(): Promise<string | undefined>
+}
+
+/** The only grant of most tests. */
+export const grantId = 'grant a'
+
+/** A fixture at {@link start}, without a grant. */
+export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
+  const runtime = createFakeRuntime(start)
+  const store = createMemoryStore()
+  const provider = createRotatingProvider(runtime, rule)
+  const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), runtime.randomBytes)
+  const reports: string[] = []
+  const fixture: KeeperFixture = {
+    runtime,
+    store,
+    provider,
+    sealer,
+    reports,
+    keeper: (owner, overrides = {}) =>
+      createSessionKeeper({
+        store,
+        provider,
+        providerIssuer,
+        sealer,
+        runtime,
+        owner,
+        checkSeconds: undefined,
+        report: (event) => void reports.push(event),
+        ...overrides,
+      }),
+    async connect(id = grantId) {
+      const sample = grantSample(id, { id, createdAt: runtime.now() })
+      const row = { grantId: id, version: 1, issuedAt: runtime.now() }
+      const session = sealProviderSession({ ...provider.signedIn(), issuer: providerIssuer }, row, sealer)
+      await addGrant(store, { ...sample, session })
+      return session
+    },
+    async stored(id = grantId) {
+      const session = await store.findProviderSession(id)
+      if (!session) throw new Error('The grant has ended.')
+      return session
+    },
+    keep: async (keeper, id = grantId) => keeper.keep(await fixture.stored(id)),
+    storedRefreshToken: async () => openProviderSession(await fixture.stored(), sealer)?.refreshToken,
+    endReason: async () => (await store.findRefreshToken(`refresh ${grantId} 1`))?.endReason,
+  }
+  return fixture
+}
+
+/** A key whose bytes are all `fill`. */
+export function sampleKey(kid: string, fill: number): { kid: string; key: Uint8Array } {
+  return { kid, key: new Uint8Array(32).fill(fill) }
+}
+
+/** What an operation of a store does that is down. */
+export function storeIsDown(): Promise<never> {
+  return Promise.reject(new StoreUnavailableError('The store is down.', { cause: new Error('down') }))
+}
+
+/** What never happens because the process died before it. */
+export function never(): Promise<never> {
+  return new Promise(() => {})
+}

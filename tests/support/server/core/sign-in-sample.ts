@@ -1,0 +1,138 @@
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import type { AuthorizationRequest } from '../../../../server/core/authorization/authorization-request.ts'
+import type { Client } from '../../../../server/core/clients/client.ts'
+import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
+import type {
+  SecondFactor,
+  SessionProvider,
+  SignIn,
+  SignInStep,
+} from '../../../../server/core/session/session-provider.ts'
+import type { SignInPorts } from '../../../../server/core/sign-in/sign-in.ts'
+import type { SignInPurpose } from '../../../../server/core/sign-in/sign-in-purpose.ts'
+import { createBrowserBinding } from '../../../../server/core/sign-in/sign-in-transaction.ts'
+import type { SignInVisitor } from '../../../../server/core/sign-in/sign-in-visitor.ts'
+import type { Store } from '../../../../server/core/store.ts'
+import { createMemoryStore } from '../../../../server/store/memory/memory.ts'
+import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
+import { start } from './grant-sample.ts'
+
+/** The one resource of the samples. */
+export const resource = 'https://mcp.example.com/mcp'
+
+/** PKCE verifier behind every {@link authorizationRequest}. */
+export const challengeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(9))
+
+const codeChallenge = await deriveCodeChallenge(challengeVerifier)
+
+/** A public client with one loopback redirect URI. */
+export function publicClient(overrides: Partial<Client> = {}): Client {
+  return {
+    id: 'mcpc_public',
+    kind: 'registered',
+    name: 'Sample',
+    uri: undefined,
+    redirectUris: ['http://127.0.0.1/callback'],
+    grantTypes: ['authorization_code', 'refresh_token'],
+    scope: undefined,
+    authMethod: 'none',
+    secretHash: undefined,
+    keys: undefined,
+    managementHash: undefined,
+    document: undefined,
+    introspects: false,
+    createdAt: start,
+    expiresAt: undefined,
+    ...overrides,
+  }
+}
+
+/** An accepted request of {@link publicClient}. */
+export function authorizationRequest(overrides: Partial<AuthorizationRequest> = {}): AuthorizationRequest {
+  return {
+    clientId: 'mcpc_public',
+    redirectUri: 'http://127.0.0.1:4711/callback',
+    state: 'state',
+    scope: 'mcp offline_access',
+    resource,
+    codeChallenge,
+    ...overrides,
+  }
+}
+
+/** The purpose of a sign-in that {@link authorizationRequest} asks for. */
+export function authorizationPurpose(
+  overrides: Partial<AuthorizationRequest> = {},
+): Extract<SignInPurpose, { kind: 'authorization' }> {
+  return { kind: 'authorization', request: authorizationRequest(overrides) }
+}
+
+/** A browser from nowhere that has signed in to nothing before. */
+export function visitorSample(overrides: Partial<SignInVisitor> = {}): SignInVisitor {
+  const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
+  return { binding, address: undefined, knownAccounts: [], ...overrides }
+}
+
+/** A completed sign-in at the provider, made at {@link start}; its token lasts an hour. */
+export function signInSample(name = 'ada', expiresAt: number = start + 3600): SignIn {
+  return {
+    session: {
+      accessToken: `provider-access-token-of-${name}`,
+      refreshToken: `provider-refresh-token-of-${name}`,
+      expiresAt,
+    },
+    identity: {
+      sub: `sub ${name}`,
+      email: `${name}@example.com`,
+      name: undefined,
+      secondFactor: false,
+      expiresAt,
+    },
+  }
+}
+
+/** The answer of a provider whose first step is enough. */
+export function signedIn(name = 'ada'): SignInStep {
+  return { kind: 'signed_in', signIn: signInSample(name) }
+}
+
+/** The answer of a provider that wants a code besides. */
+export function secondFactorStep(
+  factors: readonly SecondFactor[] = [{ id: 'phone', label: 'Phone' }],
+): SignInStep {
+  return { kind: 'second_factor', session: signInSample('half-way').session, factors }
+}
+
+/** A provider that does what a test gives it; whatever it is not given rejects. Offers a password and Google. */
+export function providerSample(methods: Partial<SessionProvider> = {}): SessionProvider {
+  const unexpected = (): Promise<never> => Promise.reject(new Error('The provider was called unexpectedly.'))
+  return {
+    issuer: 'https://provider',
+    capabilities: async () => ({
+      password: true,
+      social: [{ id: 'google', label: 'Google' }],
+      captcha: undefined,
+    }),
+    ping: async () => {},
+    socialStart: unexpected,
+    socialFinish: unexpected,
+    refresh: unexpected,
+    signOut: unexpected,
+    ...methods,
+  }
+}
+
+/** Ports of a fresh sign-in at {@link start}, with a store in memory and a limit that no test meets by chance. */
+export function signInPortsSample(
+  provider: SessionProvider,
+): SignInPorts & { store: Store; runtime: FakeRuntime } {
+  const runtime = createFakeRuntime(start)
+  return {
+    store: createMemoryStore(),
+    provider,
+    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
+    runtime,
+    callbackUrl: 'https://mcp.example.com/oauth/callback',
+    limitPerMinute: 1000,
+  }
+}

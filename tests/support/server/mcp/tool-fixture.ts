@@ -1,0 +1,64 @@
+import type { Caller } from '../../../../server/core/tokens/caller.ts'
+import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
+import type { McpEndpointConfig } from '../../../../server/mcp/endpoint-config.ts'
+import { prepareTool, type ReportToolFailure } from '../../../../server/mcp/tools/tool.ts'
+import { createToolContexts, type Exchange } from '../../../../server/mcp/tools/tool-context.ts'
+import type { ToolContext, ToolDeclaration, ToolModule } from '../../../../server/mcp/tools/tool-module.ts'
+import { createFakeRuntime } from '../fake-runtime.ts'
+
+/** Where the session provider of {@link toolContextSample} and {@link endpointConfigSample} is, and its API key. */
+export const providerOrigin = 'https://ref.provider.example'
+export const providerKey = 'anon-key'
+
+/** Ada, by an access token of ours. */
+export const callerSample: Caller = {
+  credential: 'access_token',
+  user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined },
+  clientId: 'mcpc_1',
+  grantId: 'grant-1',
+  scope: 'mcp',
+  expiresAt: 2_000_000_000,
+  providerToken: () => 'provider-token',
+  isLive: async () => true,
+}
+
+/** A context as tools get it. What they fetch, `answer` answers. */
+export function toolContextSample(
+  answer: (request: Request, signal: AbortSignal | undefined) => Promise<Response>,
+  { caller = callerSample, exchange = {} }: { caller?: Caller; exchange?: Partial<Exchange> } = {},
+): ToolContext {
+  const runtime = {
+    fetch: (request: Request, { signal }: { signal?: AbortSignal } = {}) => answer(request, signal),
+  }
+  const contexts = createToolContexts({ runtime, providerOrigin, providerKey })
+  return contexts.ofCall(caller, {
+    signal: new AbortController().signal,
+    progress() {},
+    log() {},
+    ...exchange,
+  })
+}
+
+/** Configuration of an endpoint that offers `module`. What tools throw goes to `report`, what they fetch `fetch` answers. */
+export function endpointConfigSample(
+  module: ToolModule,
+  report: ReportToolFailure = (_tool, error) => {
+    throw error
+  },
+  fetch?: (request: Request) => Promise<Response>,
+): McpEndpointConfig {
+  const runtime = { ...createFakeRuntime(1_750_000_000), ...(fetch && { fetch }) }
+  const ring = fixedKeyRing([{ kid: 'k1', key: new Uint8Array(32) }])
+  return {
+    serverInfo: { name: 'sample', version: '1' },
+    instructions: 'Use them.',
+    tools: (module.tools ?? []).map((tool: ToolDeclaration) => prepareTool(tool, report)),
+    module,
+    notifies: module.start !== undefined,
+    contexts: createToolContexts({ runtime, providerOrigin, providerKey }),
+    sealer: createSealer(ring, runtime.randomBytes),
+    runtime,
+    resourceMetadata: 'https://mcp.example/.well-known/oauth-protected-resource/mcp',
+    report: () => {},
+  }
+}
