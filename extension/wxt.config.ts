@@ -58,7 +58,7 @@ export default defineConfig({
     // What a reviewer needs to build the same bytes: the lock file, and for npm ci the manifests of all workspaces.
     includeSources: [
       'extension/**',
-      'shared/*.ts',
+      'shared/**/*.ts',
       '{bridge,server,shared}/package.json',
       'shared/tsconfig.json',
       'docs/extension.md',
@@ -70,7 +70,6 @@ export default defineConfig({
     excludeSources: [
       '**/node_modules/**',
       '**/.wxt/**',
-      '**/testing/**',
       'extension/build-test/**',
       'extension/platform/memory-browser.ts',
     ],

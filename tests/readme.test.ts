@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,15 +11,18 @@ import { freePort } from './support/server/free-port.ts'
 import { type ServerProcess, startServer, until } from './e2e/server-process.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const documents = ['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+const read = (name: string): string => readFileSync(join(root, name), 'utf8')
+const documents = [
+  ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+  ...globSync('docs/*.md', { cwd: root }),
+]
 
-/** The first fenced block that contains `text`. */
-function block(text: string): string {
-  const found = [...readme.matchAll(/```\w*\n(.*?)```/gs)]
+/** The first fenced block of a page that contains `text`. */
+function block(text: string, page = 'README.md'): string {
+  const found = [...read(page).matchAll(/```\w*\n(.*?)```/gs)]
     .map(([, body = '']) => body)
     .find((body) => body.includes(text))
-  if (found === undefined) throw new Error(`The README has no block with ${text}.`)
+  if (found === undefined) throw new Error(`${page} has no block with ${text}.`)
   return found
 }
 
@@ -30,9 +33,13 @@ describe('the README', () => {
   })
   afterAll(() => server.close())
 
+  it('is short', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(151)
+  })
+
   it('shows what the server really prints', () => {
     const printed = block('is ready').replaceAll(/\s+/g, ' ')
-    const help = readFileSync(join(root, 'server/cli/serve-process.ts'), 'utf8')
+    const help = read('server/cli/serve-process.ts')
     for (const line of [
       '1. Create an account',
       '2. Add to an MCP client',
@@ -44,18 +51,16 @@ describe('the README', () => {
   })
 
   it('names only scripts that exist', () => {
-    const named = documents.flatMap((name) => [
-      ...readFileSync(join(root, name), 'utf8').matchAll(/`npm (?:run )?(?!run\b)([a-z]+)/g),
-    ])
+    const named = documents.flatMap((name) => [...read(name).matchAll(/`npm (?:run )?(?!run\b)([a-z]+)/g)])
     const scripts = named.map(([, script = '']) => script).filter((script) => script !== 'ci')
     expect(scripts.length).toBeGreaterThan(5)
     for (const script of scripts) expect(manifest.scripts).toHaveProperty(script)
   })
 
   it.each(documents)('%s links only to files that exist', (name) => {
-    const links = [...readFileSync(join(root, name), 'utf8').matchAll(/\]\(([^)#]+)\)/g)]
+    const links = [...read(name).matchAll(/\]\(([^)#]+)\)/g)]
     for (const [, target = ''] of links) {
-      if (!target.startsWith('http')) expect(existsSync(join(root, target)), target).toBe(true)
+      if (!target.startsWith('http')) expect(existsSync(join(root, dirname(name), target)), target).toBe(true)
     }
   })
 
@@ -70,10 +75,10 @@ describe('the README', () => {
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { tools: { length: 4 } } })
   })
 
-  it('its program mounts the server, and the web app beside it', async () => {
+  it('the program of docs/library.md mounts the server, and the web app beside it', async () => {
     const folder = mkdtempSync(join(root, 'node_modules', '.cache-readme-'))
     const [port, appPort] = [await freePort(), await freePort()]
-    const program = block('createDrawbridge')
+    const program = block('createDrawbridge', 'docs/library.md')
       .replaceAll('3000', String(port))
       .replaceAll('8788', String(appPort))
       .replace("store: '", `appUrl: 'http://localhost:${appPort}', store: '`)
@@ -100,18 +105,19 @@ describe('the README', () => {
     }
   })
 
-  it('gives a reason for every dependency', () => {
+  it('docs/dependencies.md gives a reason for every dependency', () => {
+    const page = read('docs/dependencies.md')
     const workspaces = [manifest, ...['server', 'shared', 'bridge'].map((name) => readManifest(name))]
     const packages = new Set(workspaces.flatMap(({ devDependencies }) => Object.keys(devDependencies)))
     for (const name of packages) {
       if (!name.startsWith('@types/') && !name.startsWith('@drawbridge/'))
-        expect(readme).toContain(`\`${name}\``)
+        expect(page).toContain(`\`${name}\``)
     }
   })
 })
 
 function readManifest(workspace: string): { devDependencies: Record<string, string> } {
-  return JSON.parse(readFileSync(join(root, workspace, 'package.json'), 'utf8')) as {
+  return JSON.parse(read(`${workspace}/package.json`)) as {
     devDependencies: Record<string, string>
   }
 }

@@ -29,8 +29,8 @@ describe('what a connection loads before its first message', () => {
 
   it('is found at all', () => {
     expect(files).toContain('proxy/relay.ts')
-    expect(files).toContain('commands/connect.ts')
-    expect(files).toContain('network/undici-client.ts')
+    expect(files).toContain('cli/connect.ts')
+    expect(files).toContain('http/undici-client.ts')
   })
 
   it('is no package but the HTTP client', () => {
@@ -47,11 +47,11 @@ describe('what a connection loads before its first message', () => {
       'credentials/credential-store.ts',
       'credentials/login-id.ts',
     ])
-    expect(loaded.filter((file) => file.startsWith('terminal/')).sort()).toEqual([
-      'terminal/output.ts',
-      'terminal/standard-input.ts',
+    expect(loaded.filter((file) => file.startsWith('cli/terminal/')).sort()).toEqual([
+      'cli/terminal/output.ts',
+      'cli/terminal/standard-input.ts',
     ])
     expect(loaded.filter((file) => file.startsWith('install/'))).toEqual([])
-    expect(loaded).not.toContain('commands/command-line.ts')
+    expect(loaded).not.toContain('cli/command-line.ts')
   })
 })

@@ -68,7 +68,7 @@ describe('the table of settings', () => {
   it('shares no variable with the server, whose variables it knows', () => {
     const files = ['setting-table.ts', 'provider-setting.ts']
     const read = (file: string): string =>
-      readFileSync(fileURLToPath(new URL(`../../server/${file}`, import.meta.url)), 'utf8')
+      readFileSync(fileURLToPath(new URL(`../../server/config/${file}`, import.meta.url)), 'utf8')
     const names = files.flatMap((file) =>
       [...read(file).matchAll(/variable: '(\w+)'/g)].map(([, name]) => name ?? ''),
     )

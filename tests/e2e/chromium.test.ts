@@ -10,7 +10,7 @@ import { patienceMs } from './phone.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const executable = findChromium()
-const readme = new URL('../../README.md', import.meta.url)
+const guide = new URL('../../docs/extension.md', import.meta.url)
 const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
@@ -39,9 +39,9 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await server?.close()
   })
 
-  /** What the lines of the README give, typed into the console of a page of the app. */
+  /** What the lines of docs/extension.md give, typed into the console of a page of the app. */
   async function tokenByReadme(page: Page): Promise<string> {
-    const lines = /```js\n(const chunks.*?)```/s.exec(readFileSync(readme, 'utf8'))?.[1] ?? ''
+    const lines = /```js\n(const chunks.*?)```/s.exec(readFileSync(guide, 'utf8'))?.[1] ?? ''
     return String(await page.evaluate(lines))
   }
 

@@ -6,7 +6,7 @@ import { until } from './server-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The README's program; what it hands to `fetch` beside the request is filled in. */
+/** The program of docs/library.md; what it hands to `fetch` beside the request is filled in. */
 const program = (config: object, peer: string): string => `
   import { serve } from '@hono/node-server'
   import { createDrawbridge } from './server/dist/library.mjs'

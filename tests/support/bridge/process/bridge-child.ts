@@ -8,7 +8,7 @@ import { underLoad } from '../../under-load.ts'
 /** What starts the built bridge. */
 export const bridgeLauncher = fileURLToPath(new URL('../../../../bridge/launcher.cjs', import.meta.url))
 
-const bundle = fileURLToPath(new URL('../../../bridge/dist/main.mjs', import.meta.url))
+const bundle = fileURLToPath(new URL('../../../../bridge/dist/main.mjs', import.meta.url))
 
 /** How a bridge is started, beside its URL. */
 export interface BridgeOptions {
