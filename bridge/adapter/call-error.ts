@@ -35,7 +35,7 @@ export function errorInBody(error: unknown): JsonRpcResponse | undefined {
   if (!(error instanceof RemoteError) || error.response === undefined) return undefined
   // What 401 and 403 mean is settled by signing in, whatever their body says.
   if (error.fault !== 'refused' && error.fault !== 'not_found') return undefined
-  const parsed = parseJsonRpcMessage(parseJsonObject(error.response.bytes.toString('utf8')))
+  const parsed = parseJsonRpcMessage(parseJsonObject(error.response.text))
   return parsed.kind === 'response' && 'error' in parsed.message ? parsed.message : undefined
 }
 

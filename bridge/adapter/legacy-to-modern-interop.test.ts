@@ -17,7 +17,7 @@ import {
 import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createCorrectedLeg } from '../transport/corrected-leg.ts'
-import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { createLegacyToModern } from './legacy-to-modern.ts'
 import type { RemoteLeg } from '../transport/remote-leg.ts'
 import { describeFailure, until } from '../../tests/support/bridge/proxy/translator-fakes.ts'

@@ -243,8 +243,8 @@ describe('what comes back', () => {
 
   it('is read from the body of a 4xx, but not of a 401', async () => {
     const { send, server, local } = setUp()
-    const bytes = Buffer.from('{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"body"}}')
-    const response = { bytes, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
+    const text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"body"}}'
+    const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
     await send({ id: 1, method: 'resources/read', params: { uri: 'x:1' } })
     ;(await server.next('resources/read')).break(new RemoteError('refused', 'HTTP 400', { response }))
     expect(await local.response(1)).toMatchObject({ error: { code: -32_002, message: 'body' } })

@@ -110,8 +110,8 @@ describe('server/discover', () => {
 })
 
 it('a refused initialize is told in the words of 2026-07-28', async () => {
-  const bytes = Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"No such version"}}')
-  const response = { bytes, envelope: { kind: 'response', id: 1, isError: true } } as const
+  const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"No such version"}}'
+  const response = { text, envelope: { kind: 'response', id: 1, isError: true } } as const
   const given = setUp({}, {}, () => {
     throw new RemoteError('refused', 'HTTP 400', { response })
   })
@@ -263,8 +263,8 @@ describe('requests', () => {
     await given.send(1, 'tools/list')
     ;(await given.arrival('tools/list')).break(new Error('cut'))
     expect(await given.local.response(1)).toMatchObject({ error: { message: 'cut' } })
-    const bytes = Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"body"}}')
-    const response = { bytes, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
+    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"body"}}'
+    const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
     await given.send(2, 'tools/list')
     ;(await given.arrival('tools/list')).break(new RemoteError('refused', 'HTTP 400', { response }))
     expect(await given.local.response(2)).toMatchObject({ error: { code: -32_602, message: 'body' } })

@@ -4,7 +4,6 @@ import { createHttpClient } from '../http/undici-client.ts'
 import { createRelay } from '../proxy/relay.ts'
 import { type ProtocolStreams, say } from './terminal/output.ts'
 import { version } from '../config/version.ts'
-import { compileSooner } from './compile-sooner.ts'
 import { createConnectionLogin, isOpenedByItself, linkOf, promptText } from './connection-login.ts'
 import { openConnectionLog } from './connection-log.ts'
 import type { DebugLog } from './debug-log.ts'
@@ -60,7 +59,6 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
   const faults = surviveFaults(note, tell)
   tell(firstLine(config, login.summary, log))
   if (isTyped(ports.streams)) tell(typedText(serverUrl))
-  compileSooner()
   try {
     return await relay.run()
   } finally {

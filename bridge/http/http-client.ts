@@ -20,15 +20,8 @@ export interface HttpResponse {
   status: number
   /** By names in lower case. Of headers that came twice the values are joined by `, `, except `set-cookie`. */
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Its raw bytes. Has to be read to the end or destroyed, or taken; fails with {@link NetworkError}. */
+  /** Its raw bytes. Has to be read to the end or destroyed; fails with {@link NetworkError}. */
   readonly body: Readable
-  /** Whether all of the body is here and nobody has asked for it yet. Clients that cannot tell leave it out. */
-  readonly isWhole?: boolean
-  /**
-   * The whole body, once, in bytes of the caller's own; undefined unless {@link HttpResponse.isWhole}. Of a small one this
-   * costs a fraction of what reading the stream does.
-   */
-  takeWhole?(): Buffer | undefined
 }
 
 /** What sends requests. Connections are kept open and shared. */

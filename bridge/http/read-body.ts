@@ -12,31 +12,33 @@ export class BodyError extends Error {
 }
 
 /**
- * The whole body. Beyond `mostBytes` the connection is ended and {@link BodyError} `too_large` thrown. Rejects with
- * `NetworkError` when the body does not arrive whole.
+ * The whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Rejects with
+ * `NetworkError` when the body does not arrive whole. The next piece is read when `received` has resolved.
  */
-export async function readBody(response: HttpResponse, mostBytes: number): Promise<Buffer> {
+export async function readBody(
+  response: HttpResponse,
+  maxBytes: number,
+  received?: (bytes: number) => Promise<void>,
+): Promise<Buffer> {
   const tooLarge = (): BodyError => {
     response.body.destroy()
-    return new BodyError('too_large', `the answer is larger than ${mostBytes} bytes`)
+    return new BodyError('too_large', `the answer is larger than ${maxBytes} bytes`)
   }
-  if (Number(response.headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
-  const whole = response.takeWhole?.()
-  if (whole !== undefined && whole.length <= mostBytes) return whole
-  if (whole !== undefined) throw tooLarge()
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of response.body) {
     length += (chunk as Buffer).length
-    if (length > mostBytes) throw tooLarge()
+    if (length > maxBytes) throw tooLarge()
     chunks.push(chunk as Buffer)
+    await received?.((chunk as Buffer).length)
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)
 }
 
 /** The body as JSON, whatever its media type says. {@link BodyError} `not_json` quotes nothing: it may be a token. */
-export async function readJson(response: HttpResponse, mostBytes: number): Promise<unknown> {
-  const bytes = await readBody(response, mostBytes)
+export async function readJson(response: HttpResponse, maxBytes: number): Promise<unknown> {
+  const bytes = await readBody(response, maxBytes)
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import * as tls from 'node:tls'
 import type { SecureContext } from 'node:tls'
-import { nodeTls } from './node-tls.ts'
 
 /** Which authorities TLS connections trust. */
 export interface TrustedAuthorities {
@@ -21,7 +21,7 @@ export function createTrustedAuthorities(ca: string | undefined): TrustedAuthori
   return {
     context() {
       if (further.length === 0) return undefined
-      context ??= nodeTls().createSecureContext({ ca: [...usualAuthorities(), ...further] })
+      context ??= tls.createSecureContext({ ca: [...usualAuthorities(), ...further] })
       return context
     },
     addSystem() {
@@ -38,12 +38,11 @@ export function createTrustedAuthorities(ca: string | undefined): TrustedAuthori
 
 /** What Node trusts without a list of ours: its own bundle, and the file of NODE_EXTRA_CA_CERTS. */
 function usualAuthorities(): readonly string[] {
-  return readAuthorities('default') ?? [...nodeTls().rootCertificates, ...extraAuthorities()]
+  return readAuthorities('default') ?? [...tls.rootCertificates, ...extraAuthorities()]
 }
 
 /** `undefined` on Node before 22.15, which cannot tell. */
 function readAuthorities(kind: 'default' | 'system'): readonly string[] | undefined {
-  const tls = nodeTls()
   return typeof tls.getCACertificates === 'function' ? tls.getCACertificates(kind) : undefined
 }
 

@@ -1,21 +1,20 @@
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { eraByModernAnswer, eraByModernFailure, mayBeModern } from '../transport/era-detection.ts'
 import type { InFlight } from './in-flight.ts'
 import { createLegacyToModern } from '../adapter/legacy-to-modern.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
 import { createModernToLegacy } from '../adapter/modern-to-legacy.ts'
-import { isNestedDeeply } from '../transport/nesting.ts'
 import type { RememberedServer } from '../transport/remembered-server.ts'
 import { RemoteError } from '../transport/remote-leg.ts'
 import type { RemoteLeg } from '../transport/remote-leg.ts'
 import type { RemoteLegs } from './remote-legs.ts'
 import { createModernServer, openLegacySession } from './translated-server.ts'
 import type { DescribeFailure, LegacyServer, LocalPeer, Translator } from '../adapter/translator.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
 
 /** Carries the calls of one local era to a server of the other. */
 export interface Crossing {
@@ -158,5 +157,5 @@ function takeUnsolicited(
 ): void | Promise<void> {
   const { kind } = message.envelope
   const isWanted = kind === 'request' || kind === 'notification'
-  if (isWanted && !isNestedDeeply(message.bytes)) return onMessage(parseWireMessage(message))
+  if (isWanted && !isNestedDeeply(message)) return onMessage(parseWireMessage(message))
 }

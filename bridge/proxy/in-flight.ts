@@ -1,7 +1,6 @@
-import { CallAbort } from '../http/call-abort.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** A request of the local client that has no answer yet. */
 export interface CallInFlight {
@@ -54,12 +53,12 @@ export function createInFlight(clock: { nowMs: number }): InFlight {
         method,
         era,
         wire,
-        abort: new CallAbort(),
+        abort: new AbortController(),
         heardAt: clock.nowMs,
         carrier: undefined,
       }
       calls.push(call)
-      bytes += wire.bytes.length
+      bytes += wire.text.length
       return call
     },
     get: find,
@@ -68,7 +67,7 @@ export function createInFlight(clock: { nowMs: number }): InFlight {
       const index = calls.lastIndexOf(call)
       if (index === -1) return false
       calls.splice(index, 1)
-      bytes -= call.wire.bytes.length
+      bytes -= call.wire.text.length
       return true
     },
     calls: () => [...calls],

@@ -1,17 +1,17 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { splitBatch } from '../transport/batch.ts'
-import { notJsonReason, parseWireMessage } from '../transport/envelope.ts'
+import { notJsonReason, parseWireMessage, splitBatch } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { membersOf } from '../transport/json-scan.ts'
 import { noteInitialize } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
 import type { RemoteConnection } from './remote-connection.ts'
 import type { ToolFilter } from './tool-filter.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
 
 /** What a message of the local client is checked against, and who gets it. */
 export interface IntakePorts {
@@ -30,8 +30,7 @@ export interface IntakePorts {
 const batchRevision = '2025-03-26'
 
 /** Found in every message that may claim the newer era, however its JSON escapes a slash. */
-const metaMark = Buffer.from('io.modelcontextprotocol')
-const none = Buffer.alloc(0)
+const metaMark = 'io.modelcontextprotocol'
 
 /**
  * Takes each message of the local client, decides what it is and in which era, and gives it on. What is no message is
@@ -87,10 +86,8 @@ export function createIntake(ports: IntakePorts): (message: WireMessage) => void
   }
 
   function reasonAgainst(message: WireMessage): string | undefined {
-    const params = membersOf(message.bytes, ['params']).get('params') ?? none
-    const name = membersOf(params, ['name']).get('name')
-    const value: unknown = name === undefined ? undefined : JSON.parse(name.toString('utf8'))
-    return typeof value === 'string' ? filter.reasonAgainst(value) : undefined
+    const name = paramsOf(message)?.['name']
+    return typeof name === 'string' ? filter.reasonAgainst(name) : undefined
   }
 
   function takeNotification(message: WireMessage, method: string): void {
@@ -113,10 +110,13 @@ export function createIntake(ports: IntakePorts): (message: WireMessage) => void
   return take
 }
 
-/** Like `eraOfMessage`, without parsing the arguments of a call. */
-function eraOf({ bytes }: WireMessage): McpEra {
-  if (!bytes.includes(metaMark)) return 'legacy'
-  const params = membersOf(bytes, ['params']).get('params') ?? none
-  const meta = membersOf(params, ['_meta']).get('_meta') ?? none
-  return membersOf(meta, [mcpMetaKey.protocolVersion]).size > 0 ? 'modern' : 'legacy'
+function eraOf(message: WireMessage): McpEra {
+  if (!message.text.includes(metaMark)) return 'legacy'
+  const meta = paramsOf(message)?.['_meta']
+  return isJsonObject(meta) && mcpMetaKey.protocolVersion in meta ? 'modern' : 'legacy'
+}
+
+function paramsOf(message: WireMessage): JsonObject | undefined {
+  const parsed = parseWireMessage(message)
+  return 'method' in parsed ? parsed.params : undefined
 }

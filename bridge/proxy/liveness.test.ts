@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createInFlight } from './in-flight.ts'
 import type { CallInFlight } from './in-flight.ts'
 import { createLiveness } from './liveness.ts'
-import { toWireMessage } from '../transport/envelope.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** Liveness with clocks that a test moves, and pings that it answers. */
 function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {

@@ -2,8 +2,8 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { parseWireMessage } from '../transport/envelope.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
+import { parseWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** What the local client has said of itself. Kept as it came, so that a session can be opened again in its name. */
 export interface LocalClient {

@@ -1,14 +1,13 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { toWireMessage } from '../transport/envelope.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { refuseDeepNesting } from '../transport/nesting.ts'
 import { RemoteError } from '../transport/remote-leg.ts'
 import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import type { DescribeFailure } from '../adapter/translator.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
 
 /** The way back to the local client. Lets one answer through for each call, and none for a call that is over. */
 export interface LocalEnd {
@@ -106,7 +105,7 @@ function describe(id: JsonRpcId, error: unknown, describeFailure: DescribeFailur
 function withId(response: WireMessage, id: JsonRpcId): WireMessage | undefined {
   const { envelope } = response
   if (envelope.kind === 'response' && envelope.id === id) return response
-  const body = parseJsonObject(response.bytes.toString('utf8'))
+  const body = parseJsonObject(response.text)
   const error = body?.['error']
   if (!isJsonObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string')
     return undefined
@@ -120,10 +119,9 @@ function withId(response: WireMessage, id: JsonRpcId): WireMessage | undefined {
 
 function filterTools(message: WireMessage, filter: ToolFilter): WireMessage {
   if (message.envelope.kind === 'response' && message.envelope.isError) return message
-  refuseDeepNesting(message.bytes)
-  const body = parseJsonObject(message.bytes.toString('utf8'))
+  const body = parseJsonObject(message.text)
   const result = body?.['result']
   if (body === undefined || !isJsonObject(result)) return message
   const kept = { ...body, result: filter.filterResult(result) }
-  return { bytes: Buffer.from(JSON.stringify(kept)), envelope: message.envelope }
+  return { text: JSON.stringify(kept), envelope: message.envelope }
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { toWireMessage } from '../transport/envelope.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { type CallInFlight, createInFlight, type InFlight } from './in-flight.ts'
 import { createOpeningQueue, type OpeningQueue } from './opening-queue.ts'
 

@@ -29,7 +29,7 @@ import type { Stdio } from '../stdio/stdio.ts'
 import { createToolFilter } from './tool-filter.ts'
 import { toolsChangedNotices } from './tools-changed.ts'
 import type { DescribeFailure } from '../adapter/translator.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** What a relay needs from outside. */
 export interface RelayPorts {
@@ -157,7 +157,7 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       client,
       connection: {
         ...queue,
-        pass: (message, era) => queue.pass(message, era, limit.passing(message.bytes.length)),
+        pass: (message, era) => queue.pass(message, era, limit.passing(message.text.length)),
       },
       filter,
       opened(call) {

@@ -5,7 +5,8 @@ import { NetworkError } from '../http/http-client.ts'
 import { createCrossing } from './crossing.ts'
 import type { Crossing } from './crossing.ts'
 import { askDiscover } from '../transport/discover-question.ts'
-import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import {
   answeredError,
   assumedEra,
@@ -26,7 +27,6 @@ import type { RemoteLegs } from './remote-legs.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
 import { withoutSignInState } from '../sign-in/sign-in-message.ts'
 import type { DescribeFailure } from '../adapter/translator.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
 
 /** The server, whatever era it speaks. */
 export interface RemoteConnection {

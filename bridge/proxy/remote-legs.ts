@@ -11,7 +11,7 @@ import type { RemoteLeg, RemoteLegPorts, StreamingLeg } from '../transport/remot
 import { createSignInBeside } from '../sign-in/sign-in-beside.ts'
 import type { SignInBesidePorts } from '../sign-in/sign-in-beside.ts'
 import { createSseLeg } from '../transport/sse-leg.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** A leg as calls use it, and what is below its sign-in, for requests of our own. */
 export interface FullLeg {

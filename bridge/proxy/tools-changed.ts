@@ -1,11 +1,11 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { InFlight } from './in-flight.ts'
 import { isSubscription } from '../adapter/listen-filter.ts'
 import type { LocalClient } from './local-client.ts'
 import { subscriptionNotice } from '../sign-in/sign-in-message.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
 
 const method = 'notifications/tools/list_changed'
 

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
-import { refuseDeepNesting } from '../transport/nesting.ts'
+import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { RemoteError } from '../transport/remote-leg.ts'
 import type { RemoteLeg } from '../transport/remote-leg.ts'
 import type { AskOptions, LegacySession, ModernServer } from '../adapter/translator.ts'
@@ -41,7 +40,11 @@ function ask(leg: RemoteLeg, message: JsonRpcRequest, options: AskOptions = {}):
         ...(signal === undefined ? {} : { signal }),
         deliver(wire) {
           const { kind } = wire.envelope
-          refuseDeepNesting(wire.bytes)
+          if (isNestedDeeply(wire))
+            throw new RemoteError(
+              'too_large',
+              'An answer of the server is nested more than 1000 levels deep.',
+            )
           if (kind === 'response') return resolve(parseWireMessage(wire) as JsonRpcResponse)
           if (kind === 'request' || kind === 'notification') return onMessage?.(parseWireMessage(wire))
         },

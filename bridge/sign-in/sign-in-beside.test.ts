@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { RemoteError } from '../transport/remote-leg.ts'
 import type { RemoteLeg } from '../transport/remote-leg.ts'
 import { createSignInBeside } from './sign-in-beside.ts'

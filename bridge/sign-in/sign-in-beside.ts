@@ -4,7 +4,8 @@ import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { cachedOpening, emptyList } from '../adapter/cached-answer.ts'
-import { parseWireMessage, toWireMessage } from '../transport/envelope.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { RemoteLeg, SendOptions } from '../transport/remote-leg.ts'
 import { RemoteError } from '../transport/remote-leg.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
@@ -27,7 +28,6 @@ import {
 import { createSilentOpening } from './silent-opening.ts'
 import type { DescribeFailure } from '../adapter/translator.ts'
 import { isAccepted, offersUrlElicitation } from '../adapter/url-elicitation.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
 
 /** Times in milliseconds. */
 export interface SignInBesideConfig {
@@ -265,7 +265,7 @@ export function createSignInBeside(
   }
 
   function isOwnTool(message: WireMessage): boolean {
-    return ownTool !== undefined && message.bytes.includes(ownTool) && toolNameOf(message) === ownTool
+    return ownTool !== undefined && message.text.includes(ownTool) && toolNameOf(message) === ownTool
   }
 
   function request(message: WireMessage, method: string, options: SendOptions): Promise<void> {
@@ -276,7 +276,7 @@ export function createSignInBeside(
     }
     if (method === 'tools/list') ownTool = undefined
     if (method === 'tools/call' && isOwnTool(message)) return callOwnTool(message, options, false)
-    if (states.size > 0 && message.bytes.includes(signInStatePrefix)) return resume(message, options)
+    if (states.size > 0 && message.text.includes(signInStatePrefix)) return resume(message, options)
     if (opening.isMissing()) return pass(message, options, 0)
     // Without a state machine in between: this is where all calls of a signed-in client go.
     return leg.send(message, options).catch((error: unknown) => {
@@ -301,7 +301,7 @@ export function createSignInBeside(
     const attempt = typeof id === 'string' ? elicitations.get(id) : undefined
     if (attempt === undefined) return leg.send(message, options)
     elicitations.delete(String(id))
-    const answer = parseJsonObject(message.bytes.toString('utf8'))
+    const answer = parseJsonObject(message.text)
     if (!isAccepted(answer?.['result'])) attempt.decline()
     return Promise.resolve()
   }

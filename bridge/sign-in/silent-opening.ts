@@ -3,7 +3,7 @@ import type { RemoteLeg, SendOptions } from '../transport/remote-leg.ts'
 import { settledWithin } from '../transport/settled-within.ts'
 import { createSignal, isSignInNeeded } from './sign-in-attempt.ts'
 import type { SignInAttempt, SignIns } from './sign-in-attempt.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** The first request of a client, `initialize` or `server/discover`, and what makes up for it when it was answered from memory. */
 export interface SilentOpening {

@@ -1,52 +1,61 @@
-import { createByteList } from '../transport/byte-list.ts'
-
-/** Cuts a stream of bytes into lines. */
-export interface LineSplitter {
-  /**
-   * Takes a chunk, and gives each line that ends in it, without the line end. A line that is longer than allowed is reported
-   * once and skipped to its end.
-   */
-  push(chunk: Buffer, line: (bytes: Buffer) => void, tooLong: () => void): void
-  /** What came after the last line end, once. */
-  rest(): Buffer
-}
-
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** Lines end with LF or CRLF. Each byte is looked at once and copied at most once, however many chunks a line comes in. */
-export function createLineSplitter(mostBytes: number): LineSplitter {
-  const parts = createByteList()
-  let skipping = false
+/** What happens to the lines. */
+export interface LineSplitterPorts {
+  /** Takes each line, without its end (LF or CRLF). */
+  line(bytes: Buffer): void
+  /** A line is longer than allowed. Called once; the line is skipped to its end. */
+  tooLong(): void
+}
 
-  function keep(part: Buffer, tooLong: () => void): void {
-    if (skipping || part.length === 0) return
-    if (parts.length + part.length > mostBytes) {
-      parts.take()
-      skipping = true
-      tooLong()
-      return
+/** Cuts a stream of bytes into lines. */
+export class LineSplitter {
+  readonly #maxBytes: number
+  readonly #ports: LineSplitterPorts
+  #parts: Buffer[] = []
+  #length = 0
+  #isSkipping = false
+
+  constructor(maxBytes: number, ports: LineSplitterPorts) {
+    this.#maxBytes = maxBytes
+    this.#ports = ports
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
+      this.#keep(chunk.subarray(start, end))
+      this.#endLine()
+      start = end + 1
     }
-    parts.push(part)
+    this.#keep(chunk.subarray(start))
   }
 
-  function take(): Buffer {
-    const bytes = parts.take()
-    return bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes
+  /** The stream has ended: what came after the last line end is a line too. */
+  end(): void {
+    this.#endLine()
   }
 
-  return {
-    push(chunk, line, tooLong) {
-      let start = 0
-      for (;;) {
-        const end = chunk.indexOf(lineFeed, start)
-        keep(chunk.subarray(start, end === -1 ? chunk.length : end), tooLong)
-        if (end === -1) return
-        if (!skipping) line(take())
-        skipping = false
-        start = end + 1
-      }
-    },
-    rest: take,
+  #keep(part: Buffer): void {
+    if (this.#isSkipping || part.length === 0) return
+    this.#parts.push(part)
+    this.#length += part.length
+    if (this.#length <= this.#maxBytes) return
+    this.#isSkipping = true
+    this.#clear()
+    this.#ports.tooLong()
+  }
+
+  #endLine(): void {
+    const bytes = Buffer.concat(this.#parts, this.#length)
+    this.#clear()
+    if (!this.#isSkipping) this.#ports.line(bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes)
+    this.#isSkipping = false
+  }
+
+  #clear(): void {
+    this.#parts = []
+    this.#length = 0
   }
 }

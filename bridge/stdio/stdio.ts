@@ -1,24 +1,19 @@
-import type { Readable, Writable } from 'node:stream'
-import type { MessagePort } from 'node:worker_threads'
-import { readEnvelope } from '../transport/envelope.ts'
-import { createLineSplitter } from './line-splitter.ts'
-import { createReadAhead } from './read-ahead.ts'
-import type { WireMessage } from '../transport/wire-message.ts'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { readMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { LineSplitter } from './line-splitter.ts'
 
 /** The stdio side of the bridge: one message a line (MCP transports, stdio). */
 export interface Stdio {
   /**
-   * Writes a message, whose bytes nobody may use any more. Resolves when there is room for the next one; the bytes may still
-   * be on their way. Never rejects: when nobody reads any more, messages vanish and `end` is called.
+   * Writes a message. Resolves when there is room for the next one. Never rejects: when nobody reads any more, messages vanish
+   * and `end` is called.
    */
   write(wire: WireMessage): Promise<void>
-  /**
-   * Gives no more messages until {@link Stdio.resume}; those of the piece that is read just now still come. A few megabytes
-   * more are read and kept: only so the end of the input is noticed behind them, as a pipe that is not read says nothing.
-   */
+  /** Gives no more messages until {@link Stdio.resume}; those of the piece that is read just now still come. */
   pause(): void
   resume(): void
-  /** Whether messages are kept that will come with {@link Stdio.resume}. */
+  /** Whether messages were read that will come with {@link Stdio.resume}. */
   readonly isKeeping: boolean
   /** Writes what is left, for half a second at most, and stops reading. Never rejects. */
   close(): Promise<void>
@@ -37,128 +32,119 @@ export interface StdioPorts {
   fault(reason: string): void
 }
 
-const mostLineBytes = 64 * 1024 * 1024
+const maxLineBytes = 64 * 1024 * 1024
 
-/** So much may wait to be written before {@link Stdio.write} holds its callers back. */
-const mostWaitingBytes = 256 * 1024
-
-/** From here on a message is handed to the stream as it is; smaller ones of one turn of the event loop are put together. */
-const largeBytes = 16 * 1024
-
-/** From here on the memory of a message that is written is given back by hand. */
-const leastGivenBack = 1024 * 1024
+/** Read ahead while paused: nothing but reading tells that a pipe has ended. A client that sends more is held back. */
+const maxAheadBytes = 4 * 1024 * 1024
 
 const closeWaitMs = 500
 
-const newline = Buffer.from('\n')
-const done = Promise.resolve()
-
-/** Starts reading at once. `output` must have no other writer, and be done with bytes when it calls back. */
+/** Starts reading at once. `output` must have no other writer. */
 export function createStdio(input: Readable, output: Writable, ports: StdioPorts): Stdio {
-  const lines = createLineSplitter(mostLineBytes)
-  let waiting: Buffer[] = []
-  let waitingBytes = 0
-  let flushing = false
-  let broken = false
-  let ended = false
-  let closed = false
-  let drained: { promise: Promise<void>; resolve: () => void } | undefined
+  return new StdioStreams(input, output, ports)
+}
 
-  const ahead = createReadAhead(input, {
-    chunk: (chunk) => lines.push(chunk, take, tooLong),
-    last: () => take(lines.rest()),
-    end,
+class StdioStreams implements Stdio {
+  readonly #input: Readable
+  readonly #output: Writable
+  readonly #ports: StdioPorts
+  readonly #ahead = new PassThrough({ readableHighWaterMark: maxAheadBytes })
+  #isPaused = false
+  #isBroken = false
+  #hasEnded = false
+  #isClosed = false
+  #drained: { promise: Promise<void>; resolve: () => void } | undefined
+
+  constructor(input: Readable, output: Writable, ports: StdioPorts) {
+    this.#input = input
+    this.#output = output
+    this.#ports = ports
+    const lines = new LineSplitter(maxLineBytes, {
+      line: (bytes) => this.#take(bytes),
+      tooLong: () => ports.fault(`A line on stdin is longer than ${maxLineBytes / 1024 / 1024} MB.`),
+    })
+    const end = (): void => this.#end()
+    const breakOff = (): void => this.#breakOff()
+    input
+      .on('end', () => this.#isPaused && end())
+      .on('error', end)
+      .on('close', () => this.#inputClosed())
+    this.#ahead.on('data', (chunk: Buffer) => lines.push(chunk))
+    this.#ahead.on('end', () => {
+      lines.end()
+      end()
+    })
+    input.pipe(this.#ahead)
+    output
+      .on('drain', () => this.#release())
+      .on('error', breakOff)
+      .on('close', breakOff)
+  }
+
+  get isKeeping(): boolean {
+    return this.#ahead.readableLength > 0 && !this.#isClosed
+  }
+
+  write({ text }: WireMessage): Promise<void> {
+    if (this.#isBroken || this.#output.write(`${text}\n`) || this.#isBroken) return Promise.resolve()
+    this.#drained ??= createSignal()
+    return this.#drained.promise
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#ahead.pause()
+    if (this.#input.readableEnded) this.#end()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#ahead.resume()
+  }
+
+  async close(): Promise<void> {
+    this.#hasEnded = true
+    this.#isClosed = true
+    this.#input.destroy()
+    if (!this.#isBroken) await written(this.#output)
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#isClosed || isBlank(bytes)) return
+    this.#ports.message(readMessage(bytes))
+  }
+
+  /** Closed without an end: what was read still comes, and no more. */
+  #inputClosed(): void {
+    if (!this.#input.readableEnded || this.#isPaused) this.#end()
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#ports.end()
+  }
+
+  /** EPIPE and the like: the process that started this one is gone, or has closed its end of stdout. */
+  #breakOff(): void {
+    this.#isBroken = true
+    this.#isClosed = true
+    this.#release()
+    this.#end()
+  }
+
+  #release(): void {
+    this.#drained?.resolve()
+    this.#drained = undefined
+  }
+}
+
+function createSignal(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
   })
-  input.on('error', end)
-  input.on('close', end)
-  output.on('drain', release)
-  output.on('error', breakOff)
-  output.on('close', breakOff)
-
-  function take(bytes: Buffer): void {
-    if (closed) return
-    const envelope = readEnvelope(bytes)
-    if (envelope.kind !== 'invalid' || !isBlank(bytes)) ports.message({ bytes, envelope })
-  }
-
-  function tooLong(): void {
-    ports.fault(`A line on stdin is longer than ${mostLineBytes / 1024 / 1024} MB.`)
-  }
-
-  function end(): void {
-    if (ended) return
-    ended = true
-    ports.end()
-  }
-
-  /** EPIPE and the like: whoever started us is gone, or has closed its end of stdout. */
-  function breakOff(): void {
-    broken = true
-    closed = true
-    waiting = []
-    waitingBytes = 0
-    release()
-    end()
-  }
-
-  function release(): void {
-    drained?.resolve()
-    drained = undefined
-  }
-
-  /** Answers of many connections come in one turn of the event loop: together they cost one system call, not one each. */
-  function flush(): void {
-    flushing = false
-    if (broken || waiting.length === 0) return
-    const buffers = waiting
-    waiting = []
-    const bytes = waitingBytes
-    waitingBytes = 0
-    if (bytes < largeBytes) output.write(Buffer.concat(buffers, bytes))
-    else {
-      output.cork()
-      for (const buffer of buffers) output.write(buffer, () => giveBack(buffer))
-      output.uncork()
-    }
-    if (!output.writableNeedDrain) release()
-  }
-
-  function room(): Promise<void> {
-    if (waitingBytes < mostWaitingBytes && !output.writableNeedDrain) return done
-    if (drained === undefined) {
-      let resolve = (): void => {}
-      const promise = new Promise<void>((settle) => {
-        resolve = settle
-      })
-      drained = { promise, resolve }
-    }
-    return drained.promise
-  }
-
-  return {
-    write(wire) {
-      if (broken) return done
-      waiting.push(wire.bytes, newline)
-      waitingBytes += wire.bytes.length + 1
-      if (!flushing) {
-        flushing = true
-        setImmediate(flush)
-      }
-      return room()
-    },
-    pause: ahead.pause,
-    resume: ahead.resume,
-    get isKeeping() {
-      return ahead.isKeeping && !closed
-    },
-    async close() {
-      ended = true
-      closed = true
-      input.destroy()
-      flush()
-      if (!broken) await written(output)
-    },
-  }
+  return { promise, resolve }
 }
 
 /** Resolves when everything was written, or the time is over. */
@@ -170,24 +156,6 @@ function written(output: Writable): Promise<void> {
       resolve()
     })
   })
-}
-
-/** Many large answers would lie in memory until V8 collects, which takes such memory for little. */
-function giveBack(bytes: Buffer): void {
-  const memory: ArrayBufferLike & { transfer?(length: number): unknown } = bytes.buffer
-  if (bytes.length < leastGivenBack || bytes.length !== memory.byteLength) return
-  if (memory.transfer !== undefined) memory.transfer(0)
-  else if (memory instanceof ArrayBuffer) nowhere().postMessage(undefined, [memory])
-}
-
-let closedPort: MessagePort | undefined
-
-/** What is sent there is gone at once: Node 20 has no other way to give memory back. */
-function nowhere(): MessagePort {
-  if (closedPort !== undefined) return closedPort
-  const { port1, port2 } = new MessageChannel()
-  port2.close()
-  return (closedPort = port1)
 }
 
 function isBlank(bytes: Buffer): boolean {

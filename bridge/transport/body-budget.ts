@@ -1,73 +1,69 @@
-import type { Readable } from 'node:stream'
-import type { HttpResponse } from '../http/http-client.ts'
+/** Less is not worth counting: most answers are shorter, and there are not that many calls at once. */
+const smallBytes = 64 * 1024
 
-/** Bounds what the answers that arrive at the same time, and those that wait for a slow client, hold in memory. */
-export interface BodyBudget {
-  /** Counts what comes out of the body from now on. `announced` is how much that is, -1 if nobody knows. */
-  follow(response: Pick<HttpResponse, 'body' | 'isWhole'>, announced: number): BodyShare
+/**
+ * Bounds what the answers that arrive at the same time, and those that wait for a slow client, hold in memory. Beyond `maxBytes`
+ * only the answer is read on that became large first: so one answer after the other gets through.
+ */
+export class BodyBudget {
+  readonly #maxBytes: number
+  /** In the order in which they became large. */
+  readonly #held = new Set<BodyShare>()
+  #waiting: (() => void)[] = []
+
+  constructor(maxBytes: number = 32 * 1024 * 1024) {
+    this.#maxBytes = maxBytes
+  }
+
+  share(): BodyShare {
+    return new BodyShare(this)
+  }
+
+  /** Resolves when the next part of that body may be read. */
+  async room(share: BodyShare): Promise<void> {
+    if (share.bytes <= smallBytes) return
+    this.#held.add(share)
+    while (this.#isFull() && this.#first() !== share && this.#held.has(share))
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  release(share: BodyShare): void {
+    this.#held.delete(share)
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+
+  #first(): BodyShare | undefined {
+    const [first] = this.#held
+    return first
+  }
+
+  #isFull(): boolean {
+    let total = 0
+    for (const { bytes } of this.#held) total += bytes
+    return total > this.#maxBytes
+  }
 }
 
 /** What of one body is in memory. */
-export interface BodyShare {
-  /** What has come so far was taken. Without it the others wait. */
-  release(): void
-}
+export class BodyShare {
+  bytes = 0
+  readonly #budget: BodyBudget
 
-/** Less is not worth counting: most answers are shorter, and there are not that many calls at once. One read gives no more. */
-const smallBytes = 64 * 1024
-
-const uncounted: BodyShare = { release() {} }
-
-const usualMostBytes = 32 * 1024 * 1024
-
-interface Held {
-  body: Readable
-  bytes: number
-  isPaused: boolean
-}
-
-/**
- * Beyond `mostBytes` only the body is read on that became large first: so one answer after the other gets through. Whoever
- * reads a body may pause and resume it as well.
- */
-export function createBodyBudget(mostBytes: number = usualMostBytes): BodyBudget {
-  /** In the order in which they became large. */
-  const large = new Set<Held>()
-  let total = 0
-
-  function isFirst(held: Held): boolean {
-    const [first] = large
-    return first === held
+  constructor(budget: BodyBudget) {
+    this.#budget = budget
   }
 
-  function count(held: Held, bytes: number): void {
-    held.bytes += bytes
-    if (held.bytes <= smallBytes) return
-    total += large.has(held) ? bytes : held.bytes
-    large.add(held)
-    if (total <= mostBytes || isFirst(held)) return
-    held.isPaused = true
-    held.body.pause()
+  /** Counts bytes that were read. Resolves when more may be read. */
+  add(bytes: number): Promise<void> {
+    this.bytes += bytes
+    return this.#budget.room(this)
   }
 
-  function release(held: Held): void {
-    if (large.delete(held)) total -= held.bytes
-    held.bytes = 0
-    for (const other of large) {
-      if (total > mostBytes && !isFirst(other)) return
-      if (!other.isPaused) continue
-      other.isPaused = false
-      other.body.resume()
-    }
-  }
-
-  return {
-    follow(response, announced) {
-      if (response.isWhole === true || (announced >= 0 && announced <= smallBytes)) return uncounted
-      const { body } = response
-      const held: Held = { body, bytes: 0, isPaused: false }
-      body.on('data', (chunk: Buffer) => count(held, chunk.length))
-      return { release: () => release(held) }
-    },
+  /** What has come so far was taken. */
+  release(): void {
+    this.bytes = 0
+    this.#budget.release(this)
   }
 }

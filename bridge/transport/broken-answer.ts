@@ -4,7 +4,7 @@ import type { LegConfig, LegPorts } from './leg-config.ts'
 import { isSubscription } from '../adapter/listen-filter.ts'
 import { RemoteError } from './remote-leg.ts'
 import { isRepeatable } from './repeatable.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** What asking again needs. */
 export interface BrokenAnswerPorts extends Pick<LegPorts, 'runtime' | 'note'>, Pick<LegConfig, 'retryMs'> {

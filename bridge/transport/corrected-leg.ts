@@ -2,15 +2,14 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { parseWireMessage, toWireMessage } from './envelope.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { errorCode, supportedVersions } from './era-detection.ts'
 import { metaOf, withoutMeta } from '../adapter/message-meta.ts'
-import { refuseDeepNesting } from './nesting.ts'
 import { readParameterHeaders } from './parameter-header.ts'
 import type { ToolHeaders } from './parameter-header.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
-import type { WireMessage } from './wire-message.ts'
 
 /** A list of tools longer than this many pages is a loop. */
 const mostPages = 100
@@ -52,18 +51,17 @@ export function createCorrectedLeg(
 
   /** The page without what is hidden; the message itself if that is nothing. */
   function readPage(request: JsonRpcRequest, answer: WireMessage): WireMessage {
-    refuseDeepNesting(answer.bytes)
-    const body = parseJsonObject(answer.bytes.toString('utf8'))
+    const body = parseJsonObject(answer.text)
     const result = body?.['result']
     const page: unknown = isJsonObject(result) ? result['tools'] : undefined
     if (body === undefined || !isJsonObject(result) || !Array.isArray(page)) return answer
     const listed = page.filter(isJsonObject)
-    const { offending } = addPage(listed, answer.bytes.length, request.params?.['cursor'] === undefined)
+    const { offending } = addPage(listed, answer.text.length, request.params?.['cursor'] === undefined)
     const isOffending = (tool: unknown): boolean => isJsonObject(tool) && offending.has(String(tool['name']))
     for (const tool of listed) if (isOffending(tool)) warn(String(tool['name']), offending)
     if (!page.some(isOffending)) return answer
     const kept = { ...body, result: { ...result, tools: page.filter((tool) => !isOffending(tool)) } }
-    return { bytes: Buffer.from(JSON.stringify(kept)), envelope: answer.envelope }
+    return { text: JSON.stringify(kept), envelope: answer.envelope }
   }
 
   function warn(name: string, offending: ReadonlyMap<string, string>): void {
@@ -104,7 +102,7 @@ export function createCorrectedLeg(
       cursor = undefined
       const options: SendOptions = {
         deliver(answer) {
-          const result = parseJsonObject(answer.bytes.toString('utf8'))?.['result']
+          const result = parseJsonObject(answer.text)?.['result']
           if (isJsonObject(result)) cursor = result['nextCursor']
         },
       }

@@ -1,5 +1,5 @@
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { toWireMessage } from './envelope.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { eraByDiscoverAnswer, eraByModernFailure } from './era-detection.ts'
 import type { CallInFlight } from '../proxy/in-flight.ts'
 import { claimsOf } from '../proxy/local-client.ts'

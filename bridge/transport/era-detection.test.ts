@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError } from '../http/http-client.ts'
-import { toWireMessage } from './envelope.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { assumedEra, eraByModernFailure, mayBeModern, mayBeSseServer } from './era-detection.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteFault } from './remote-leg.ts'

@@ -4,7 +4,7 @@ import { legacyRevisions, mcpErrorCode, modernRevision } from '@drawbridge/share
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { ServerMemory } from './server-memory.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** That a server lacks an era is believed for a day from when it was found out: servers are upgraded. */
 const believedSeconds = 86_400
@@ -64,7 +64,7 @@ function eraByCode({ status, response }: RemoteError, method: string): McpEra | 
 /** What a response says about the server of which the modern era was assumed. */
 export function eraByModernAnswer(answer: WireMessage, method: string): McpEra | undefined {
   if (method === 'server/discover') return eraByDiscoverAnswer(answer)
-  const body = parseJsonObject(answer.bytes.toString('utf8'))
+  const body = parseJsonObject(answer.text)
   const result = body?.['result']
   if (isJsonObject(result)) return 'resultType' in result ? 'modern' : undefined
   return eraByModernFailure(answeredError(answer), method)
@@ -79,7 +79,7 @@ export function answeredError(answer: WireMessage): RemoteError {
 
 /** What the answer to `server/discover` says about the server. */
 export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
-  const body = parseJsonObject(answer.bytes.toString('utf8'))
+  const body = parseJsonObject(answer.text)
   const result = body?.['result']
   if (isJsonObject(result)) return isModernDiscovery(result) ? 'modern' : 'legacy'
   const code = errorCode(answer)
@@ -137,7 +137,7 @@ export function errorCode(answer: WireMessage | undefined): number | undefined {
 }
 
 function errorOf(answer: WireMessage | undefined): Record<string, unknown> | undefined {
-  const body = answer === undefined ? undefined : parseJsonObject(answer.bytes.toString('utf8'))
+  const body = answer === undefined ? undefined : parseJsonObject(answer.text)
   const error = body?.['error']
   return isJsonObject(error) ? error : undefined
 }

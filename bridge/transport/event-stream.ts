@@ -1,11 +1,20 @@
+import type { Readable } from 'node:stream'
+import { createParser } from 'eventsource-parser'
+import type { EventSourceMessage } from 'eventsource-parser'
 import type { HttpResponse } from '../http/http-client.ts'
 import { discard } from './discarded-body.ts'
-import { createSseParser } from './sse-parser.ts'
-import type { SseEvent } from './sse-parser.ts'
+import { maxMessageBytes } from './message-body.ts'
+
+/** One event with data. */
+export interface StreamEvent {
+  /** `message` unless the stream named another. */
+  type: string
+  data: Buffer
+}
 
 /** How far a stream of events came. */
 export interface EventStreamEnd {
-  /** Of the last event that was taken. */
+  /** Of the last event that was taken; undefined if there was none that could go back in a header. */
   lastEventId: string | undefined
   /** How long the server wants to be left alone before the stream is resumed. */
   retryMs: number | undefined
@@ -16,125 +25,74 @@ export interface EventStreamEnd {
 /** Who reads a stream of events. */
 export interface EventReader {
   /** Takes one event, in order. While a promise is pending nothing more is read from the connection. */
-  take(event: SseEvent): void | Promise<void>
+  take(event: StreamEvent): void | Promise<void>
+  /** Called with the size of each piece that was read. The next one is read when the promise is resolved. */
+  received?(bytes: number): Promise<void>
   /** Asked after each event: whether nothing more is wanted. */
   isDone(): boolean
 }
 
-/** 64 MB: as much as a line of stdio may have. */
-const mostEventBytes = 64 * 1024 * 1024
+/** An event was larger than allowed. */
+export class EventTooLargeError extends Error {
+  override readonly name = 'EventTooLargeError'
+}
 
 /**
  * Reads events until the stream ends or breaks, or the reader is done. Rejects only with what the reader throws and with
- * `SseError`; the stream is cut off then.
+ * {@link EventTooLargeError}; the stream is cut off then.
  */
-export function readEventStream(
-  response: Pick<HttpResponse, 'body' | 'takeWhole'>,
+export async function readEventStream(
+  response: Pick<HttpResponse, 'body'>,
   reader: EventReader,
+  maxEventBytes: number = maxMessageBytes,
 ): Promise<EventStreamEnd> {
-  const whole = response.takeWhole?.()
-  if (whole !== undefined) return readEvents(whole, reader)
-  const { body } = response
-  const parser = createSseParser(mostEventBytes)
-  let waiting: SseEvent[] = []
-  let next = 0
-  let lastEventId: string | undefined
-  let isTaking = false
-  let isOver = false
-  let isSettled = false
-
-  return new Promise((resolve, reject) => {
-    function settle(cause: unknown): void {
-      if (isSettled) return
-      isSettled = true
-      resolve({ lastEventId, retryMs: parser.retryMs(), cause })
+  const end: EventStreamEnd = { lastEventId: undefined, retryMs: undefined, cause: undefined }
+  try {
+    for await (const { id, event, data } of eventsOf(response.body, end, reader, maxEventBytes)) {
+      await reader.take({ type: event ?? 'message', data: Buffer.from(data, 'latin1') })
+      if (id !== undefined) end.lastEventId = isHeaderValue(id) ? id : undefined
+      if (!reader.isDone()) continue
+      discard(response)
+      break
     }
-
-    function fail(error: unknown): void {
-      if (isSettled) return
-      isSettled = true
-      body.destroy()
-      reject(error)
-    }
-
-    /** Takes what is waiting; comes back to it when a reader needed time. */
-    function work(): void {
-      while (next < waiting.length) {
-        if (isSettled) return
-        const event = waiting[next]
-        next += 1
-        if (event === undefined) continue
-        const taken = reader.take(event)
-        if (taken !== undefined) return waitFor(taken, event)
-        if (!passed(event)) return
-      }
-      waiting = []
-      next = 0
-      if (isOver) settle(cause)
-    }
-
-    function passed(event: SseEvent): boolean {
-      lastEventId = event.id
-      if (!reader.isDone()) return true
-      settle(undefined)
-      discard({ body })
-      return false
-    }
-
-    function waitFor(taken: Promise<void>, event: SseEvent): void {
-      function goOn(): void {
-        isTaking = false
-        if (passed(event)) guardedWork()
-        if (!isTaking) body.resume()
-      }
-      isTaking = true
-      body.pause()
-      taken.then(goOn, fail)
-    }
-
-    function guardedWork(): void {
-      try {
-        work()
-      } catch (error) {
-        fail(error)
-      }
-    }
-
-    let cause: unknown
-    function end(error: unknown): void {
-      if (isOver) return
-      isOver = true
-      cause = error
-      if (!isTaking) guardedWork()
-    }
-
-    body.on('data', (chunk: Buffer) => {
-      if (isSettled) return
-      try {
-        const events = parser.push(chunk)
-        if (events.length === 0) return
-        waiting = next === waiting.length ? events : [...waiting.slice(next), ...events]
-        next = 0
-        if (!isTaking) work()
-      } catch (error) {
-        fail(error)
-      }
-    })
-    body.on('end', () => end(undefined))
-    body.on('error', end)
-    body.on('close', () => end(undefined))
-  })
+  } catch (error) {
+    response.body.destroy()
+    throw error
+  }
+  return end
 }
 
-/** Of a stream that is here to its end, as the answers of fast tools are. */
-async function readEvents(bytes: Buffer, reader: EventReader): Promise<EventStreamEnd> {
-  const parser = createSseParser(mostEventBytes)
-  let lastEventId: string | undefined
-  for (const event of parser.push(bytes)) {
-    const taken = reader.take(event)
-    if (taken !== undefined) await taken
-    lastEventId = event.id
-    if (reader.isDone()) break
+/** Events as Latin-1 text, one character for each byte: whether an event is UTF-8 is checked for each by itself. */
+async function* eventsOf(
+  body: Readable,
+  end: EventStreamEnd,
+  { received }: EventReader,
+  maxEventBytes: number,
+): AsyncGenerator<EventSourceMessage, void> {
+  let events: EventSourceMessage[] = []
+  let isTooLarge = false
+  const parser = createParser({
+    maxBufferSize: maxEventBytes,
+    onEvent: (event) => void events.push(event),
+    onRetry: (ms) => void (end.retryMs = ms),
+    onError: ({ type }) => void (isTooLarge ||= type === 'max-buffer-size-exceeded'),
+  })
+  try {
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      parser.feed((chunk as Buffer).toString('latin1'))
+      if (isTooLarge) throw new EventTooLargeError(`An event is larger than ${maxEventBytes} bytes.`)
+      const complete = events
+      events = []
+      yield* complete
+      await received?.((chunk as Buffer).length)
+    }
+  } catch (error) {
+    if (error instanceof EventTooLargeError) throw error
+    end.cause = error
   }
-  return { lastEventId, retryMs: parser.retryMs(), cause: undefined }
+}
+
+/** Servers take heads of some kilobytes, and what is empty is no place in a stream. */
+function isHeaderValue(bytes: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]{1,4096}$/.test(bytes)
 }

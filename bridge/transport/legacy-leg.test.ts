@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLegacyLeg } from './legacy-leg.ts'
 import type { LegacyLeg } from './legacy-leg.ts'
-import { readEnvelope } from './envelope.ts'
+import { readMessageText } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import type { PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
 import { createHarness, exchange } from '../../tests/support/bridge/proxy/leg-harness.ts'
 import type { LegHarness } from '../../tests/support/bridge/proxy/leg-harness.ts'
 import { startLegacyServer } from '../../tests/support/bridge/proxy/legacy-server.ts'
 import type { LegacyServer } from '../../tests/support/bridge/proxy/legacy-server.ts'
-import type { WireMessage } from './wire-message.ts'
 
 let server: LegacyServer
 let harness: LegHarness
@@ -127,8 +127,8 @@ describe('opening a session', () => {
       status,
       response: { envelope: { kind: 'response', id: 0 } },
     })
-    const { bytes } = (failure as { response: WireMessage }).response
-    expect(JSON.parse(bytes.toString())).toMatchObject({ id: 0, error })
+    const { text } = (failure as { response: WireMessage }).response
+    expect(JSON.parse(text)).toMatchObject({ id: 0, error })
   })
 
   it('can open without initialize', async () => {
@@ -154,11 +154,8 @@ describe('answers', () => {
       request.response.end()
     })
     const lines: string[] = []
-    const wire: WireMessage = {
-      bytes: Buffer.from(JSON.stringify(call(5))),
-      envelope: readEnvelope(Buffer.from(JSON.stringify(call(5)))),
-    }
-    await leg.send(wire, { deliver: ({ bytes }) => void lines.push(bytes.toString()) })
+    const wire: WireMessage = readMessageText(JSON.stringify(call(5)))
+    await leg.send(wire, { deliver: ({ text }) => void lines.push(text) })
     expect(lines).toEqual([
       '{"jsonrpc":"2.0","method":"notifications/progress"}',
       '{"jsonrpc":"2.0","id":5,"result":{"big":9007199254740993 , "x" : 1.0}}',
@@ -172,10 +169,10 @@ describe('answers', () => {
     let line = ''
     await leg.send(
       {
-        bytes: Buffer.from(JSON.stringify(call(5))),
+        text: JSON.stringify(call(5)),
         envelope: { kind: 'request', id: 5, method: 'tools/call' },
       },
-      { deliver: ({ bytes }) => void (line = bytes.toString()) },
+      { deliver: ({ text }) => void (line = text) },
     )
     expect(line).not.toMatch(/[\r\n]/)
     expect(JSON.parse(line)).toEqual({ jsonrpc: '2.0', id: 5, result: { a: '\n' } })
@@ -244,7 +241,7 @@ describe('answers', () => {
     let delivered = 0
     const done = leg.send(
       {
-        bytes: Buffer.from(JSON.stringify(call(5))),
+        text: JSON.stringify(call(5)),
         envelope: { kind: 'request', id: 5, method: 'tools/call' },
       },
       { deliver: () => ((delivered += 1), held) },
@@ -265,7 +262,7 @@ describe('answers', () => {
     const delivered: unknown[] = []
     const sending = leg.send(
       {
-        bytes: Buffer.from(JSON.stringify(call(5))),
+        text: JSON.stringify(call(5)),
         envelope: { kind: 'request', id: 5, method: 'tools/call' },
       },
       { signal: giveUp.signal, deliver: (message) => void delivered.push(message) },
@@ -287,7 +284,7 @@ it('delivers nothing that waited behind a slow reader who then gave up', async (
   let delivered = 0
   const sending = leg.send(
     {
-      bytes: Buffer.from(JSON.stringify(call(5))),
+      text: JSON.stringify(call(5)),
       envelope: { kind: 'request', id: 5, method: 'tools/call' },
     },
     { signal: giveUp.signal, deliver: () => ((delivered += 1), held) },
@@ -304,16 +301,12 @@ describe('batches of 2025-03-26', () => {
     server.revision = '2025-03-26'
     await open()
     expect(leg.revision()).toBe('2025-03-26')
-    const bytes = Buffer.from(JSON.stringify([list(1), initialized, list(2)]))
-    const answers = await exchange(leg, { bytes, envelope: readEnvelope(bytes) })
+    const batch = readMessageText(JSON.stringify([list(1), initialized, list(2)]))
+    const answers = await exchange(leg, batch)
     expect(answers.map(({ id }) => id)).toEqual([1, 2])
     const streamed = [notice('x'), `data: [${ok(2).slice(6).trim()},${ok(1).slice(6).trim()}]\n\n`]
     server.intercept = (request) => (request.events(streamed.join('')), true)
-    expect((await exchange(leg, { bytes, envelope: readEnvelope(bytes) })).map(({ id }) => id)).toEqual([
-      undefined,
-      2,
-      1,
-    ])
+    expect((await exchange(leg, batch)).map(({ id }) => id)).toEqual([undefined, 2, 1])
   })
 })
 

@@ -1,6 +1,6 @@
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { HttpResponse } from '../http/http-client.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { BodyBudget } from './body-budget.ts'
 import { mayAskAgain } from './broken-answer.ts'
 import { discard } from './discarded-body.ts'
 import { atMost } from './interruptible-pause.ts'
@@ -20,7 +20,7 @@ import { isRepeatable } from './repeatable.ts'
 import { createSessionMemory } from './session-memory.ts'
 import { createStandingStream } from './standing-stream.ts'
 import type { StandingStream } from './standing-stream.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** The way to a server of the 2025 era. */
 export interface LegacyLeg extends StreamingLeg {
@@ -39,7 +39,7 @@ type Sending = SendOptions & { signal: AbortSignal }
 export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
-  const exchangePorts = { note: ports.note, budget: createBodyBudget() }
+  const exchangePorts = { note: ports.note, budget: new BodyBudget() }
   const again = { runtime: ports.runtime, note: ports.note, retryMs: config.retryMs }
   const memory = createSessionMemory()
   const gate = createOpeningGate()
@@ -53,7 +53,7 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       method: 'POST',
       url: config.serverUrl,
       headers: used.postHeaders,
-      body: message.bytes,
+      body: message.text,
       signal,
       repeatable: isRepeatable(message.envelope),
     })
@@ -202,8 +202,6 @@ export function createLegacyLeg(config: LegConfig, ports: LegPorts): LegacyLeg {
       const exchange = createPostExchange(message, remembering(message, options), exchangePorts)
       if (response.status < 300) {
         standing?.revive()
-        const whole = exchange.readWhole(response)
-        if (whole !== undefined) return whole
         if (await isFinished(response, exchange, used, { message, breaks, signal: options.signal })) return
         breaks += 1
         continue

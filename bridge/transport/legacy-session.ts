@@ -3,7 +3,7 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { HttpResponse } from '../http/http-client.ts'
 import type { RefusedPost } from './refused-post.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** One session of a server; another one is another object, which is how a request knows that its session is over. */
 export interface LegacySession {
@@ -38,7 +38,7 @@ export function hasUsableSessionId({ headers }: HttpResponse): boolean {
 export function openedSession(response: HttpResponse, answer: WireMessage): LegacySession {
   const header = response.headers['mcp-session-id']
   const id = typeof header === 'string' && header !== '' ? header : undefined
-  const result = parseJsonObject(answer.bytes.toString('utf8'))?.['result']
+  const result = parseJsonObject(answer.text)?.['result']
   const version = isJsonObject(result) ? result['protocolVersion'] : undefined
   // What is no token of HTTP could not be sent back.
   const revision = typeof version === 'string' && /^[\w.-]{1,64}$/.test(version) ? version : undefined
@@ -60,6 +60,6 @@ export function isSessionLost(refused: RefusedPost, used: LegacySession): boolea
 }
 
 function isUnknownMethod(answer: WireMessage | undefined): boolean {
-  const error = answer && parseJsonObject(answer.bytes.toString('utf8'))?.['error']
+  const error = answer && parseJsonObject(answer.text)?.['error']
   return isJsonObject(error) && error['code'] === jsonRpcCode.methodNotFound
 }

@@ -1,9 +1,11 @@
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { parseWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { HttpResponse } from '../http/http-client.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { BodyBudget } from './body-budget.ts'
 import { mayAskAgain } from './broken-answer.ts'
-import { membersOf } from './json-scan.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
 import { createOpenExchanges } from './open-exchange.ts'
 import { createPostExchange } from './post-exchange.ts'
@@ -12,8 +14,8 @@ import { readRefusedPost, refusedPostError } from './refused-post.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
-import { lostError } from './resumed-answer.ts'
-import type { WireMessage } from './wire-message.ts'
+import { lostError } from './message-body.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 type Sending = SendOptions & { signal: AbortSignal }
 
@@ -24,7 +26,7 @@ type Sending = SendOptions & { signal: AbortSignal }
 export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
   const request = createRemoteRequester(config, ports)
   const open = createOpenExchanges(config.serverUrl)
-  const exchangePorts = { note: ports.note, budget: createBodyBudget() }
+  const exchangePorts = { note: ports.note, budget: new BodyBudget() }
 
   const again = { runtime: ports.runtime, note: ports.note, retryMs: config.retryMs }
 
@@ -34,7 +36,7 @@ export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
       method: 'POST',
       url: config.serverUrl,
       headers: { ...modernHeaders(message), ...options.parameterHeaders },
-      body: message.bytes,
+      body: message.text,
       signal: options.signal,
       repeatable: isRepeatable(message.envelope),
       // A subscription may be silent for days.
@@ -52,8 +54,6 @@ export function createModernLeg(config: LegConfig, ports: LegPorts): RemoteLeg {
         if (refused.answer === undefined) throw refusedPostError(refused)
         return exchange.deliver(refused.answer)
       }
-      const whole = exchange.readWhole(response)
-      if (whole !== undefined) return whole
       try {
         return await readToEnd(exchange, response)
       } catch (error) {
@@ -78,18 +78,19 @@ async function readToEnd(exchange: PostExchange, response: HttpResponse): Promis
 
 /** MCP 2026-07-28 transports, request headers: they repeat what the body says, for whoever routes by headers. */
 function modernHeaders(message: WireMessage): Record<string, string> {
-  const { revision, name, uri } = readParams(message)
+  const { _meta: meta, name, uri } = paramsOf(message)
+  const revision = isJsonObject(meta) ? meta[mcpMetaKey.protocolVersion] : undefined
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
     Accept: 'application/json, text/event-stream',
-    [mcpHeader.protocolVersion]: revision ?? modernRevision,
+    [mcpHeader.protocolVersion]: typeof revision === 'string' ? revision : modernRevision,
   }
   const method = methodOf(message)
   if (method === undefined) return headers
   headers[mcpHeader.method] = encodeMcpHeaderValue(method)
   const named = method === 'tools/call' || method === 'prompts/get' ? name : undefined
   const target = method === 'resources/read' ? uri : named
-  if (target !== undefined) headers[mcpHeader.name] = encodeMcpHeaderValue(target)
+  if (typeof target === 'string') headers[mcpHeader.name] = encodeMcpHeaderValue(target)
   return headers
 }
 
@@ -97,30 +98,7 @@ function methodOf({ envelope }: WireMessage): string | undefined {
   return envelope.kind === 'request' || envelope.kind === 'notification' ? envelope.method : undefined
 }
 
-interface ReadParams {
-  revision: string | undefined
-  name: string | undefined
-  uri: string | undefined
-}
-
-/** Scanned, because the arguments of a call may be megabytes. */
-function readParams(message: WireMessage): ReadParams {
-  const params = membersOf(membersOf(message.bytes, ['params']).get('params') ?? none, [
-    '_meta',
-    'name',
-    'uri',
-  ])
-  const meta = membersOf(params.get('_meta') ?? none, [mcpMetaKey.protocolVersion])
-  return {
-    revision: readString(meta.get(mcpMetaKey.protocolVersion)),
-    name: readString(params.get('name')),
-    uri: readString(params.get('uri')),
-  }
-}
-
-const none = Buffer.alloc(0)
-
-function readString(bytes: Buffer | undefined): string | undefined {
-  const value: unknown = bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'))
-  return typeof value === 'string' ? value : undefined
+function paramsOf(message: WireMessage): JsonObject {
+  const parsed = parseWireMessage(message)
+  return ('method' in parsed && parsed.params) || {}
 }

@@ -2,10 +2,10 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isModernDiscovery } from './era-detection.ts'
-import { isNestedDeeply } from './nesting.ts'
+import { isNestedDeeply } from '@drawbridge/shared/mcp/message.ts'
 import type { RememberedServer } from './remembered-server.ts'
 import type { RemoteLeg, SendOptions } from './remote-leg.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** More is not remembered between connections either. */
 const mostListedBytes = 8_000_000
@@ -42,7 +42,7 @@ export function createObservedLeg(
     if (!Array.isArray(tools)) return
     const isFirstPage = paramsOf(request)?.['cursor'] === undefined
     if (isFirstPage) listedBytes = 0
-    listedBytes += answer.bytes.length
+    listedBytes += answer.text.length
     if (listedBytes > mostListedBytes) return
     listed = [...(isFirstPage ? [] : listed), ...tools.filter(isJsonObject)]
     ports.remembered.learn({ tools: listed })
@@ -54,7 +54,7 @@ export function createObservedLeg(
       deliver(message) {
         const { envelope } = message
         const isResult = envelope.kind === 'response' && !envelope.isError
-        if (isResult && !isNestedDeeply(message.bytes)) learn(message)
+        if (isResult && !isNestedDeeply(message)) learn(message)
         return options.deliver(message)
       },
     }
@@ -84,11 +84,11 @@ export function createObservedLeg(
 }
 
 function resultOf(answer: WireMessage): JsonObject | undefined {
-  const result = parseJsonObject(answer.bytes.toString('utf8'))?.['result']
+  const result = parseJsonObject(answer.text)?.['result']
   return isJsonObject(result) ? result : undefined
 }
 
 function paramsOf(request: WireMessage): JsonObject | undefined {
-  const params = parseJsonObject(request.bytes.toString('utf8'))?.['params']
+  const params = parseJsonObject(request.text)?.['params']
   return isJsonObject(params) ? params : undefined
 }

@@ -1,24 +1,18 @@
+import { readMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { HttpResponse } from '../http/http-client.ts'
-import { requestIds, splitBatch } from './batch.ts'
+import { requestIds, splitBatch } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { discard } from './discarded-body.ts'
-import { readEventStream } from './event-stream.ts'
-import type { EventStreamEnd } from './event-stream.ts'
-import { announcedBytes, collectBody, readMessage } from './message-body.ts'
+import type { EventStreamEnd, StreamEvent } from './event-stream.ts'
+import { collectBody, tooLargeError } from './message-body.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { SendOptions } from './remote-leg.ts'
-import { SseError } from './sse-parser.ts'
-import type { SseEvent } from './sse-parser.ts'
-import type { WireMessage } from './wire-message.ts'
+import { EventTooLargeError, readEventStream } from './event-stream.ts'
 
 /** One message of ours and the answers that it still waits for. */
 export interface PostExchange {
-  /**
-   * Like {@link PostExchange.read}, for the answers that most are: JSON, and here with their head, so that nothing of them can
-   * break off any more. Undefined for all others, which are left as they are.
-   */
-  readWhole(response: HttpResponse): Promise<void> | undefined
   /** Reads what came for the message with a 2xx. Resolves with what a stream left open; with undefined when all is there. */
   read(response: HttpResponse): Promise<EventStreamEnd | undefined>
   /** Delivers a response that came by another way. */
@@ -56,7 +50,7 @@ export function createPostExchange(
   }
 
   /** An event that was taken is out of memory, whatever comes after it. */
-  function takeEvent(event: SseEvent, share: BodyShare): void | Promise<void> {
+  function takeEvent(event: StreamEvent, share: BodyShare): void | Promise<void> {
     if (event.type !== 'message') return undefined
     const taken = deliver(readMessage(event.data))
     return taken === undefined ? share.release() : taken.then(() => share.release())
@@ -71,21 +65,17 @@ export function createPostExchange(
   }
 
   return {
-    readWhole(response) {
-      if (waiting.size === 0 || isEventStream(response) || !mayBeJson(response)) return undefined
-      const bytes = response.takeWhole?.()
-      return bytes && readJsonAnswer(response, bytes)
-    },
     async read(response) {
       if (waiting.size === 0) {
         discard(response)
         return undefined
       }
-      const share = budget.follow(response, announcedBytes(response))
+      const share = budget.share()
       try {
         if (isEventStream(response)) {
           const end = await readEventStream(response, {
             take: (event) => takeEvent(event, share),
+            received: (bytes) => share.add(bytes),
             isDone: () => waiting.size === 0,
           })
           return waiting.size === 0 ? undefined : end
@@ -94,10 +84,10 @@ export function createPostExchange(
           discard(response)
           throw noMcp(response, `with ${describeType(response)}`)
         }
-        await readJsonAnswer(response, await collectBody(response))
+        await readJsonAnswer(response, await collectBody(response, (bytes) => share.add(bytes)))
         return undefined
       } catch (error) {
-        throw error instanceof SseError ? tooLargeError(error) : error
+        throw error instanceof EventTooLargeError ? tooLargeError(error) : error
       } finally {
         share.release()
       }
@@ -141,8 +131,4 @@ function noMcp(response: HttpResponse, what: string): RemoteError {
   return new RemoteError('no_mcp', `The server answered ${what}: it does not seem to be an MCP endpoint.`, {
     status: response.status,
   })
-}
-
-function tooLargeError(cause: unknown): RemoteError {
-  return new RemoteError('too_large', 'An answer of the server is larger than 64 MB.', { cause })
 }

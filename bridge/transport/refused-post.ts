@@ -4,11 +4,9 @@ import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError } from '../http/http-client.ts'
 import type { HttpResponse } from '../http/http-client.ts'
 import { BodyError, readBody } from '../http/read-body.ts'
-import { toWireMessage } from './envelope.ts'
-import { readMessage } from './message-body.ts'
-import { isNestedDeeply } from './nesting.ts'
+import { isNestedDeeply, readMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { RemoteError } from './remote-leg.ts'
-import type { WireMessage } from './wire-message.ts'
 
 /** What a server said with a status that is no 2xx. */
 export interface RefusedPost {
@@ -36,13 +34,13 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
   const answer = { ...readMessage(bytes), status: response.status }
   if (answer.envelope.kind === 'response' && answer.envelope.isError && answer.envelope.id === id)
     return { ...said, answer, error: answer }
-  return { ...said, error: errorIn(bytes, id) }
+  return { ...said, error: errorIn(answer, id) }
 }
 
 /** Servers that did not read the request name no id in their error, or one of their own. */
-function errorIn(bytes: Buffer, id: JsonRpcId): WireMessage | undefined {
-  if (isNestedDeeply(bytes)) return undefined
-  const error = parseJsonObject(bytes.toString('utf8'))?.['error']
+function errorIn(body: WireMessage, id: JsonRpcId): WireMessage | undefined {
+  if (isNestedDeeply(body)) return undefined
+  const error = parseJsonObject(body.text)?.['error']
   if (!isJsonObject(error)) return undefined
   const { code, message, data } = error
   if (!Number.isInteger(code) || typeof message !== 'string') return undefined

@@ -1,5 +1,5 @@
 import type { Authorization, Refusal, RefusalOutcome } from '../http/authorization.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** How one message is sent. */
 export interface SendOptions {

@@ -13,7 +13,7 @@ export interface RemoteRequest {
   method: 'GET' | 'POST' | 'DELETE'
   url: string
   headers: Readonly<Record<string, string>>
-  body?: Buffer
+  body?: string
   signal: AbortSignal | undefined
   /** Whether it may reach the server twice. */
   repeatable: boolean

@@ -1,5 +1,5 @@
 import { NetworkError } from '../http/http-client.ts'
-import type { Envelope } from './wire-message.ts'
+import type { Envelope } from '@drawbridge/shared/mcp/message.ts'
 
 const repeatable: ReadonlySet<string> = new Set([
   'initialize',

@@ -5,7 +5,7 @@ import { pause, politeMs, shortTurnMs } from './interruptible-pause.ts'
 import type { LegPorts } from './leg-config.ts'
 import { isEventStream } from './post-exchange.ts'
 import type { PostExchange } from './post-exchange.ts'
-import { RemoteError } from './remote-leg.ts'
+import { lostError } from './message-body.ts'
 
 /** What fetching the rest of an answer needs. */
 export interface ResumePorts extends Pick<LegPorts, 'runtime' | 'note'> {
@@ -59,9 +59,4 @@ function nextPlace(before: Place, cut: EventStreamEnd, tookMs: number): Place {
     retryMs: cut.retryMs ?? before.retryMs,
     idleTurns: isNew || tookMs >= shortTurnMs ? 0 : before.idleTurns + 1,
   }
-}
-
-/** The answer is not coming any more. */
-export function lostError(cause: unknown): RemoteError {
-  return new RemoteError('lost', 'The connection ended before the answer was there.', { cause })
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { parseWireMessage, toWireMessage } from './envelope.ts'
-import type { WireMessage } from './wire-message.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** What has to be said again to a server that lost a session. */
 export interface SessionMemory {

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { splitBatch } from './batch.ts'
+import { splitBatch } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { mayAskAgain } from './broken-answer.ts'
 import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
 import { backoffMs, pause } from './interruptible-pause.ts'
 import type { LegConfig, LegPorts } from './leg-config.ts'
-import { readMessage } from './message-body.ts'
+import { readMessage } from '@drawbridge/shared/mcp/message.ts'
 import { createOpenExchanges } from './open-exchange.ts'
 import { createOpeningGate } from './opening-gate.ts'
 import { isEventStream } from './post-exchange.ts'
@@ -15,10 +16,9 @@ import { RemoteError } from './remote-leg.ts'
 import type { SendOptions, StreamingLeg } from './remote-leg.ts'
 import { createRemoteRequester } from './remote-request.ts'
 import { isRepeatable } from './repeatable.ts'
-import { lostError } from './resumed-answer.ts'
+import { lostError } from './message-body.ts'
 import { createSessionMemory } from './session-memory.ts'
-import type { SseEvent } from './sse-parser.ts'
-import type { WireMessage } from './wire-message.ts'
+import type { StreamEvent } from './event-stream.ts'
 
 /** A request that waits for its response on the stream. */
 interface Waiting {
@@ -73,7 +73,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): StreamingLeg {
     return new Promise((resolve, reject) => {
       const connection: Connection = { endpoint: '', waiting: new Map() }
       const timer = setTimeout(() => response.body.destroy(), endpointWaitMs)
-      const take = (event: SseEvent): void | Promise<void> => {
+      const take = (event: StreamEvent): void | Promise<void> => {
         if (event.type === 'endpoint' && connection.endpoint === '') {
           connection.endpoint = readEndpoint(event.data.toString('utf8'), config.serverUrl)
           clearTimeout(timer)
@@ -194,7 +194,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): StreamingLeg {
       method: 'POST',
       url: connection.endpoint,
       headers: { 'Content-Type': 'application/json' },
-      body: message.bytes,
+      body: message.text,
       signal: options.signal,
       repeatable: isRepeatable(message.envelope),
     })
@@ -249,7 +249,7 @@ export function createSseLeg(config: LegConfig, ports: LegPorts): StreamingLeg {
 }
 
 /** A GET carries no message. */
-const noMessage: WireMessage = { bytes: Buffer.alloc(0), envelope: { kind: 'notification', method: '' } }
+const noMessage: WireMessage = { text: '', envelope: { kind: 'notification', method: '' } }
 
 /** Only at the same origin: the token is for that one, and the stream could name any other. */
 function readEndpoint(text: string, serverUrl: string): string {

@@ -2,13 +2,13 @@ import { discard } from './discarded-body.ts'
 import { readEventStream } from './event-stream.ts'
 import { backoffMs, pause, politeMs, shortTurnMs } from './interruptible-pause.ts'
 import type { LegPorts } from './leg-config.ts'
-import { readMessage } from './message-body.ts'
+import { readMessage } from '@drawbridge/shared/mcp/message.ts'
 import { isEventStream } from './post-exchange.ts'
 import { RemoteError } from './remote-leg.ts'
 import type { RemoteFault } from './remote-leg.ts'
 import type { HttpResponse } from '../http/http-client.ts'
-import { splitBatch } from './batch.ts'
-import type { WireMessage } from './wire-message.ts'
+import { splitBatch } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** The stream of a session on which a server speaks unasked (MCP 2025-11-25 transports, listening for messages). */
 export interface StandingStream {

@@ -49,7 +49,10 @@ describe('the packages', () => {
     const archive = readZip(readFileSync(join(first, archives[2] ?? '')))
     const isSource = (path: string): boolean =>
       !/\.test\.ts$|node_modules|\/build-test\/|memory-browser/.test(path)
-    const sources = globSync(['extension/**/*.*', 'shared/**/*.ts'], { cwd: root, exclude: ['**/node_modules'] })
+    const sources = globSync(['extension/**/*.*', 'shared/**/*.ts'], {
+      cwd: root,
+      exclude: ['**/node_modules'],
+    })
     const expected = [
       ...sources.map((path) => path.replaceAll('\\', '/')).filter(isSource),
       'LICENSE',

@@ -1,6 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import { openStandardInput } from './standard-input.ts'
 
 /** Where a command says what it found. Colour is there for a terminal only, and never says anything by itself. */
 export interface Terminal {
@@ -36,7 +35,7 @@ export interface ProtocolStreams {
 export function protocolStreams(): ProtocolStreams {
   process.stderr.on('error', ignoreClosedPipe)
   flushMs = 0
-  return { input: openStandardInput(), output: process.stdout }
+  return { input: process.stdin, output: process.stdout }
 }
 
 /** Back to the first column, and nothing is on the line. */

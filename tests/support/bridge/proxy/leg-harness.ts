@@ -3,10 +3,10 @@ import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Authorization, Refusal, RefusalOutcome } from '../../../../bridge/http/authorization.ts'
 import type { HttpClient } from '../../../../bridge/http/http-client.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
-import { toWireMessage } from '../../../../bridge/transport/envelope.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { LegPorts } from '../../../../bridge/transport/leg-config.ts'
 import type { RemoteLeg, SendOptions } from '../../../../bridge/transport/remote-leg.ts'
-import type { WireMessage } from '../../../../bridge/transport/wire-message.ts'
 
 /** Ports of a leg whose traces a test can read. */
 export interface LegHarness {
@@ -74,7 +74,7 @@ export async function exchange(
   options: Partial<SendOptions> = {},
 ): Promise<Record<string, unknown>[]> {
   const delivered: Record<string, unknown>[] = []
-  const wire = 'bytes' in message ? message : toWireMessage(message)
+  const wire = 'text' in message ? message : toWireMessage(message)
   await leg.send(wire, {
     deliver: (answer) => void delivered.push(asJson(answer) as unknown as Record<string, unknown>),
     ...options,
@@ -83,5 +83,5 @@ export async function exchange(
 }
 
 function asJson(message: WireMessage): JsonRpcMessage {
-  return JSON.parse(message.bytes.toString('utf8')) as JsonRpcMessage
+  return JSON.parse(message.text) as JsonRpcMessage
 }

@@ -1,0 +1,118 @@
+import { PassThrough } from 'node:stream'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readEventStream } from './event-stream.ts'
+import type { EventStreamEnd } from './event-stream.ts'
+
+interface Read extends EventStreamEnd {
+  events: { type: string; data: string }[]
+}
+
+/** The events of a stream whose bytes come in these pieces. */
+async function read(pieces: readonly Uint8Array[], maxBytes = 1_000_000): Promise<Read> {
+  const body = new PassThrough()
+  for (const piece of pieces) if (piece.length > 0) body.write(piece)
+  body.end()
+  const events: Read['events'] = []
+  const take = ({ type, data }: { type: string; data: Buffer }): void =>
+    void events.push({ type, data: data.toString() })
+  const end = await readEventStream({ body }, { take, isDone: () => false }, maxBytes)
+  return { events, ...end }
+}
+
+function cut(text: string, cuts: readonly number[]): Buffer[] {
+  const bytes = Buffer.from(text)
+  const places = [0, ...cuts.map((at) => Math.min(at, bytes.length)).sort((a, b) => a - b), bytes.length]
+  return places.slice(1).map((place, index) => bytes.subarray(places[index], place))
+}
+
+describe('readEventStream', () => {
+  it.each<[string, string, Read['events'], string?]>([
+    ['one line', 'data: a\n\n', [{ type: 'message', data: 'a' }]],
+    ['no space', 'data:a\n\n', [{ type: 'message', data: 'a' }]],
+    ['only one space is dropped', 'data:  a\n\n', [{ type: 'message', data: ' a' }]],
+    ['lines joined', 'data: a\ndata\ndata: b\n\n', [{ type: 'message', data: 'a\n\nb' }]],
+    [
+      'type',
+      'event: ping\ndata: a\n\ndata: b\n\n',
+      [
+        { type: 'ping', data: 'a' },
+        { type: 'message', data: 'b' },
+      ],
+    ],
+    [
+      'id stays',
+      'id: 1\ndata: a\n\ndata: b\n\n',
+      [
+        { type: 'message', data: 'a' },
+        { type: 'message', data: 'b' },
+      ],
+      '1',
+    ],
+    ['empty data is data', 'id: 9\ndata:\n\n', [{ type: 'message', data: '' }], '9'],
+    ['id with NUL', 'id: a\0b\ndata: x\n\n', [{ type: 'message', data: 'x' }]],
+    ['comments and unknown fields', ': hi\nfoo: bar\ndata: a\n: x\n\n', [{ type: 'message', data: 'a' }]],
+    ['field that only starts like data', 'dataset: b\ndata: a\n\n', [{ type: 'message', data: 'a' }]],
+    ['unfinished event', 'data: a\n\ndata: b\n', [{ type: 'message', data: 'a' }]],
+    ['event of no data', 'event: x\n\ndata: a\n\n', [{ type: 'message', data: 'a' }]],
+    ['more than ASCII', 'data: ключ\n\n', [{ type: 'message', data: 'ключ' }]],
+  ])('%s', async (_what, text, events, lastEventId) => {
+    for (const lineEnd of ['\n', '\r\n']) {
+      const stream = text.replaceAll('\n', lineEnd)
+      for (const at of [0, 1, 5, 9])
+        expect(await read(cut(stream, [at, at + 1])), JSON.stringify(stream)).toMatchObject({
+          events,
+          lastEventId,
+        })
+    }
+  })
+
+  it('drops a byte order mark', async () => {
+    const { events } = await read([Buffer.from('\u{feff}data: a\n\n')])
+    expect(events).toEqual([{ type: 'message', data: 'a' }])
+  })
+
+  it('reads the wait that is asked for', async () => {
+    expect(await read([Buffer.from('retry: 500\n\n')])).toMatchObject({ retryMs: 500 })
+    expect(await read([Buffer.from('retry: soon\nretry: -1\nretry: 1.5\n\n')])).toMatchObject({
+      retryMs: undefined,
+    })
+  })
+
+  it('gives the same events however the stream is cut', async () => {
+    const parts = fc.constantFrom(
+      'data: a',
+      'data:',
+      'id: 1',
+      'event: e',
+      ':c',
+      'retry: 5',
+      '\n',
+      '\r\n',
+      'ü',
+      '\n\n',
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(parts), fc.array(fc.nat({ max: 60 })), async (pieces, cuts) => {
+        const text = pieces.join('')
+        expect(await read(cut(text, cuts))).toEqual(await read([Buffer.from(text)]))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('reads an event of megabytes in small chunks at once per byte', async () => {
+    const chunks = Array.from({ length: 20_000 }, () => Buffer.alloc(512, 'x'))
+    const before = process.cpuUsage()
+    const { events } = await read([Buffer.from('data: '), ...chunks, Buffer.from('\n\n')], 64 * 1024 * 1024)
+    expect(events[0]?.data).toHaveLength(10_240_000)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2500)
+  })
+
+  it('refuses an event that is too large, in one line or in many', async () => {
+    await expect(read([Buffer.from(`data: ${'x'.repeat(200)}`)], 100)).rejects.toThrow('larger')
+    await expect(read([Buffer.from('data: 1234567890\n'.repeat(20))], 100)).rejects.toThrow('larger')
+    const comments = await read([Buffer.from(`${': keep alive\n\n'.repeat(100)}data: a\n\n`)], 100)
+    expect(comments.events).toHaveLength(1)
+  })
+})

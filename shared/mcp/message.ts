@@ -1,0 +1,118 @@
+import { isDeeperThan } from '../json-depth.ts'
+import { isJsonObject } from '../json-object.ts'
+import { type JsonRpcId, type JsonRpcMessage, parseJsonRpcMessage } from './json-rpc.ts'
+
+/** What the outermost members of a message say. `invalid` is no message, or none that may stand alone. */
+export type Envelope =
+  | { kind: 'request'; id: JsonRpcId; method: string }
+  | { kind: 'notification'; method: string }
+  | { kind: 'response'; id: JsonRpcId; isError: boolean }
+  /** Only 2025-03-26 has batches. */
+  | { kind: 'batch' }
+  | { kind: 'invalid'; id: JsonRpcId | undefined; reason: string }
+
+/** One message as it came, to be passed on unchanged: JSON without line ends, so that it can be a line of stdio. */
+export interface WireMessage {
+  text: string
+  envelope: Envelope
+  /** The HTTP status of the refusal whose body this response was; undefined for whatever came with 2xx or without a status. */
+  status?: number
+  /** The bridge made it in place of a server that wants a sign-in: it says nothing about the server. */
+  isStandIn?: true
+}
+
+/** The `reason` of an invalid envelope that stands for JSON-RPC's parse error (-32700); any other is an invalid request. */
+export const notJsonReason = 'not valid JSON in UTF-8'
+
+const notJson: Envelope = { kind: 'invalid', id: undefined, reason: notJsonReason }
+
+// A byte order mark is kept, because JSON may not begin with one.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The message that a line, a body or an event holds. Line ends, which JSON has between its tokens only, become spaces. */
+export function readMessage(bytes: Uint8Array): WireMessage {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    return { text: '', envelope: notJson }
+  }
+  return readMessageText(text)
+}
+
+/** {@link readMessage} for text. */
+export function readMessageText(text: string): WireMessage {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { text, envelope: notJson }
+  }
+  return { text: text.replaceAll(/[\r\n]/g, ' '), envelope: envelopeOf(value) }
+}
+
+function envelopeOf(value: unknown): Envelope {
+  if (Array.isArray(value)) return { kind: 'batch' }
+  const parsed = parseJsonRpcMessage(value)
+  switch (parsed.kind) {
+    case 'request':
+      return { kind: 'request', id: parsed.message.id, method: parsed.message.method }
+    case 'notification':
+      return { kind: 'notification', method: parsed.message.method }
+    case 'response': {
+      const { id } = parsed.message
+      if (id === undefined || id === null)
+        return { kind: 'invalid', id: undefined, reason: 'an error that names no request' }
+      return { kind: 'response', id, isError: 'error' in parsed.message }
+    }
+    case 'invalid':
+      return { kind: 'invalid', id: parsed.id ?? undefined, reason: parsed.reason }
+  }
+}
+
+/** The message as text. Members that are `undefined` are left out. */
+export function toWireMessage(message: JsonRpcMessage): WireMessage {
+  return { text: JSON.stringify(message), envelope: envelopeOf(message) }
+}
+
+/** The message as an object, unknown members included. Throws a `TypeError` for a batch and for what is no message. */
+export function parseWireMessage(wire: WireMessage): JsonRpcMessage {
+  if (wire.envelope.kind === 'batch') throw new TypeError('A batch is no single message.')
+  const parsed = parseJsonRpcMessage(JSON.parse(wire.text))
+  if (parsed.kind === 'invalid') throw new TypeError(`No message of JSON-RPC: ${parsed.reason}.`)
+  return parsed.message
+}
+
+const maxDepth = 1000
+
+/** Whether objects and lists are nested so deeply that writing the message again could overflow the stack. */
+export function isNestedDeeply({ text }: Pick<WireMessage, 'text'>): boolean {
+  return isDeeperThan(maxDepth, text)
+}
+
+/** No client or server has a reason for more; each one costs memory. */
+const maxBatchLength = 10_000
+
+/**
+ * The messages of a batch (MCP 2025-03-26 only); some may be `invalid`. Empty for what is no batch, an empty one, and one with
+ * more than 10,000 messages.
+ */
+export function splitBatch(batch: WireMessage): WireMessage[] {
+  if (batch.envelope.kind !== 'batch') return []
+  const values = JSON.parse(batch.text) as unknown[]
+  if (values.length > maxBatchLength) return []
+  return values.map((value) => ({
+    text: JSON.stringify(value),
+    envelope: isJsonObject(value)
+      ? envelopeOf(value)
+      : { kind: 'invalid', id: undefined, reason: 'a message must be an object' },
+  }))
+}
+
+/** The ids that a message wants answers for: none, one, or those of all requests of a batch. */
+export function requestIds(message: WireMessage): Set<JsonRpcId> {
+  const messages = message.envelope.kind === 'batch' ? splitBatch(message) : [message]
+  const ids = new Set<JsonRpcId>()
+  for (const { envelope } of messages) if (envelope.kind === 'request') ids.add(envelope.id)
+  return ids
+}
