@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import { createMcpEndpoint } from './endpoint.ts'
+import { createPlainEndpoint } from './plain-endpoint.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from './tools/tool-module.ts'
@@ -29,6 +29,17 @@ const module: ToolModule = {
       call: (input) => {
         const { to } = input as { to: number }
         return { structuredContent: { sum: (to * (to + 1)) / 2 }, _meta: { 'example.com/steps': to } }
+      },
+    },
+    {
+      name: 'steps',
+      async call(_input, { log, progress }) {
+        progress(1)
+        log('info', 'one')
+        await Promise.resolve()
+        progress(2, 2, 'two')
+        log('warning', { two: 2 })
+        return 'Done.'
       },
     },
     {
@@ -136,6 +147,35 @@ for (const [name, input] of calls) {
     })
   }
 }
+for (const progressToken of [1, 'p']) {
+  const streaming = { name: 'steps', arguments: {}, _meta: { progressToken } }
+  message(`a call with the progress token ${progressToken}`, 'tools/call', streaming)
+  message(`a list with the progress token ${progressToken}`, 'tools/list', { _meta: { progressToken } })
+  message(`a call with the progress token ${progressToken} at 2026-07-28`, 'tools/call', {
+    ...streaming,
+    _meta: { ...meta, progressToken },
+  })
+}
+for (const level of ['debug', 'info', 'warning', 'emergency']) {
+  const _meta = { ...meta, [logLevel]: level }
+  message(`a call with the log level ${level}`, 'tools/call', { name: 'steps', arguments: {}, _meta })
+  message(`a call with the log level ${level} and progress`, 'tools/call', {
+    name: 'steps',
+    arguments: {},
+    _meta: { ..._meta, progressToken: 'p' },
+  })
+}
+message('a call with a state of an earlier revision', 'tools/call', { name: 'hello', requestState: 's' })
+message('a subscription to nothing', 'subscriptions/listen', { notifications: {}, _meta: meta })
+message('a subscription to what is not offered', 'subscriptions/listen', {
+  notifications: { promptsListChanged: true, resourceSubscriptions: ['a:b'] },
+  _meta: meta,
+})
+message('a subscription without a filter', 'subscriptions/listen', { _meta: meta })
+message('a subscription with a wrong filter', 'subscriptions/listen', {
+  notifications: { toolsListChanged: 1 },
+  _meta: meta,
+})
 message('a call without a name', 'tools/call', { arguments: {} })
 message('a call whose name is a number', 'tools/call', { name: 1, _meta: meta })
 for (const protocolVersion of [
@@ -185,6 +225,30 @@ bodies.push(
   ],
   ['a batch of one', [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }]],
   ['an empty batch', []],
+  [
+    'a batch with an opening',
+    [
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+      },
+    ],
+  ],
+  [
+    'a batch of too many',
+    Array.from({ length: 101 }, (_each, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
+  ],
+  [
+    'a batch with an unknown method',
+    [
+      { jsonrpc: '2.0', id: 1, method: 'x/y' },
+      { jsonrpc: '2.0', method: 'a' },
+    ],
+  ],
+  ['a batch with something else', [{ jsonrpc: '2.0', id: 1, method: 'ping' }, 1]],
   ['params that are undefined', { jsonrpc: '2.0', id: 1, method: 'ping', params: null }],
 )
 
@@ -266,13 +330,15 @@ async function seen(
     allow: response.headers.get('allow'),
     challenge: response.headers.get('www-authenticate'),
     session: response.headers.get('mcp-session-id'),
+    cache: response.headers.get('cache-control'),
+    buffering: response.headers.get('x-accel-buffering'),
     body: type === 'application/json' ? (JSON.parse(text) as unknown) : text,
   }
 }
 
 describe('what is answered here is answered as the SDK answers it', () => {
   const sdk = createSdkEndpoint(endpointConfigSample(module))
-  const own = createMcpEndpoint(endpointConfigSample(module))
+  const own = createPlainEndpoint(endpointConfigSample(module))
   afterAll(() => Promise.all([sdk.close(), own.close()]))
 
   const statuses = new Map<number, number>()
