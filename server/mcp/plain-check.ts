@@ -1,5 +1,4 @@
 import {
-  classifyInboundRequest,
   isInitializeRequest,
   type JSONRPCNotification,
   type JSONRPCRequest,
@@ -10,7 +9,8 @@ import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { lenientHeaders } from './incoming.ts'
 import type { PlainError } from './plain-answer.ts'
-import { type HeaderMismatch, parameterHeaderMismatch, standardHeaderMismatch } from './tools/header-check.ts'
+import { headerMismatchError, routeMessage } from './plain-route.ts'
+import { parameterHeaderMismatch, standardHeaderMismatch } from './tools/header-check.ts'
 import type { ToolDefinition } from './tools/tool.ts'
 
 const maxBatch = 100
@@ -27,7 +27,7 @@ export type PlainCheck =
   | { kind: 'earlier'; requests: readonly JSONRPCRequest[] }
 
 /**
- * Finds the revision of a message by its body, as the SDK does, and checks it as far as that revision demands before the
+ * Finds the revision of a message and checks it as far as that revision demands before the
  * method is looked at: envelope and headers at 2026-07-28, `Accept`, version and batches before. Parameters are not checked.
  */
 export function checkMessage(
@@ -36,25 +36,15 @@ export function checkMessage(
   tools: ReadonlyMap<unknown, ToolDefinition>,
 ): PlainCheck {
   const headers = lenientHeaders(given, body)
-  const route = classifyInboundRequest({
-    httpMethod: 'POST',
-    ...option('protocolVersionHeader', headers.get(mcpHeader.protocolVersion)),
-    ...option('mcpMethodHeader', headers.get(mcpHeader.method)),
-    ...option('mcpNameHeader', headers.get(mcpHeader.name)),
-    body,
-  })
+  const route = routeMessage(headers, body)
   switch (route.kind) {
-    case 'reject':
-      return { kind: 'refused', status: route.httpStatus, error: route, id: idOf(body) }
-    case 'modern':
-      return check2026(route.message, route.classification.revision ?? 'unknown', headers, tools)
-    case 'legacy':
+    case 'rejected':
+      return { kind: 'refused', status: 400, error: route.error, id: idOf(body) }
+    case 'named':
+      return check2026(route.message, route.revision, headers, tools)
+    case 'earlier':
       return checkEarlier(Array.isArray(body) ? body : [body], headers)
   }
-}
-
-function option<Name extends string>(name: Name, value: string | null): { [name in Name]?: string } {
-  return value === null ? {} : ({ [name]: value } as { [name in Name]?: string })
 }
 
 function check2026(
@@ -78,13 +68,8 @@ function check2026(
     standardHeaderMismatch(message, revision, headers) ??
     (tool && parameterHeaderMismatch(tool.headerParameters, params?.['arguments'], headers))
   return mismatch
-    ? { kind: 'refused', status: 400, error: disagreement(mismatch), id: message.id }
+    ? { kind: 'refused', status: 400, error: headerMismatchError(mismatch), id: message.id }
     : { kind: 'revision_2026', message }
-}
-
-function disagreement(mismatch: HeaderMismatch): PlainError {
-  const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
-  return { code: mcpErrorCode.headerMismatch, message, data: { mismatch } }
 }
 
 function checkEarlier(messages: readonly unknown[], headers: Headers): PlainCheck {

@@ -213,6 +213,21 @@ for (const method of [
     ])
   }
 }
+for (const [what, _meta] of Object.entries({
+  'an unknown revision': { ...meta, [pv]: '2031-01-01' },
+  'an earlier revision': { ...meta, [pv]: '2025-11-25' },
+  'a revision that is no text': { ...meta, [pv]: 1 },
+  'wrong capabilities': { ...meta, [capabilities]: 1 },
+  'only capabilities': { [capabilities]: {} },
+}))
+  for (const method of ['notifications/x', 'ping']) {
+    bodies.push([`${method} notification with ${what}`, { jsonrpc: '2.0', method, params: { _meta } }])
+    bodies.push([
+      `batch of ${method} notification with ${what}`,
+      [{ jsonrpc: '2.0', method, params: { _meta } }],
+    ])
+    message(`z ${method} ${what}`, method, { _meta })
+  }
 bodies.push(
   ['a result', { jsonrpc: '2.0', id: 1, result: {} }],
   ['an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'm' } }],
@@ -276,7 +291,7 @@ function modernHeaders(body: unknown): Record<string, string> {
 const without = (headers: Record<string, string>, gone: string): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name !== gone))
 
-/** Ways to send one body; the first five are what clients do. */
+/** Ways to send one body: those of clients, and wrong ones. */
 const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['as an earlier client', () => ({ accept: both })],
   ['as a client of 2025-11-25', () => ({ accept: both, 'mcp-protocol-version': '2025-11-25' })],
@@ -303,12 +318,9 @@ const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['with a broken parameter', (body) => ({ ...modernHeaders(body), 'mcp-param-region': '=?base64?_?=' })],
 ]
 
-/** Every seventh body is sent in all ways, the others as clients do. */
-const requests: [string, Sent[]][] = bodies.map(([what, body], index) => [
+const requests: [string, Sent[]][] = bodies.map(([what, body]) => [
   what,
-  ways
-    .slice(0, index % 7 === 0 ? ways.length : 5)
-    .map(([how, headers]) => ({ name: `${what}, ${how}`, headers: headers(body), body })),
+  ways.map(([how, headers]) => ({ name: `${what}, ${how}`, headers: headers(body), body })),
 ])
 
 /** What a client sees. A stream is what came on it, and the kind of stream is a header. */
@@ -336,7 +348,7 @@ async function seen(
   }
 }
 
-describe('what is answered here is answered as the SDK answers it', () => {
+describe('the plain endpoint answers as the endpoint of the SDK does', () => {
   const sdk = createSdkEndpoint(endpointConfigSample(module))
   const own = createPlainEndpoint(endpointConfigSample(module))
   afterAll(() => Promise.all([sdk.close(), own.close()]))
@@ -347,8 +359,6 @@ describe('what is answered here is answered as the SDK answers it', () => {
     for (const request of sent) {
       const expected = await seen(sdk, request)
       expect(await seen(own, request), request.name).toEqual(expected)
-      // What was kept from the first answer is the second.
-      expect(await seen(own, request), `${request.name}, again`).toEqual(expected)
       statuses.set(expected.status, (statuses.get(expected.status) ?? 0) + 1)
     }
   })
