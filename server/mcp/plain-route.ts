@@ -2,6 +2,7 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type SpecTypeName,
+  type SpecTypes,
   specTypeSchemas,
   type StandardSchemaV1Sync,
 } from '@modelcontextprotocol/server'
@@ -27,13 +28,13 @@ const earlier: PlainRoute = { kind: 'earlier' }
  */
 export function routeMessage(headers: Headers, body: unknown): PlainRoute {
   if (Array.isArray(body)) return routeBatch(body)
-  if (isSpecType<JSONRPCRequest>('JSONRPCRequest', body)) return routeRequest(headers, body)
-  if (isSpecType<JSONRPCNotification>('JSONRPCNotification', body)) return routeNotification(headers, body)
+  if (isSpecType('JSONRPCRequest', body)) return routeRequest(headers, body)
+  if (isSpecType('JSONRPCNotification', body)) return routeNotification(headers, body)
   if (isSpecType('JSONRPCResponse', body)) return earlier
   return invalidRequest('the request body is not a valid JSON-RPC message')
 }
 
-function isSpecType<Type>(name: SpecTypeName, value: unknown): value is Type {
+function isSpecType<Name extends SpecTypeName>(name: Name, value: unknown): value is SpecTypes[Name] {
   return specTypeSchemas[name]['~standard'].validate(value).issues === undefined
 }
 
@@ -136,7 +137,7 @@ function envelopeFault(meta: JsonObject): EnvelopeFault | undefined {
   }
   for (const [key, schema] of envelopeMembers) {
     const [issue] = key in meta ? (schema['~standard'].validate(meta[key]).issues ?? []) : []
-    if (issue) return { key: [key, ...(issue.path ?? [])].join('.'), problem: issue.message }
+    if (issue) return { key: [key, ...(issue.path ?? []).map(String)].join('.'), problem: issue.message }
   }
   return undefined
 }
