@@ -13,8 +13,8 @@ export interface StreamTerms {
   kind: 'notices' | 'call'
   /** Ends the stream when it is aborted. */
   until?: AbortSignal
-  /** What is written before the server ends the stream by itself. */
-  farewell?: string
+  /** Written before the server ends the stream. */
+  closeFrame?: string
   /** Called once, however the stream ends; `refused`: because the caller's credential is no longer good. */
   ended?: (how: 'over' | 'refused') => void
 }
@@ -82,6 +82,21 @@ export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
       endAll('call')
     },
   }
+}
+
+/** How often open streams are checked, which is also how long one may outlive its grant. */
+const checkEveryMs = 15_000
+
+/** Runs `check` at intervals, never twice at once, until the returned function is called. */
+export function repeatChecks(check: () => Promise<void>): () => void {
+  let running = false
+  const timer = setInterval(() => {
+    if (running) return
+    running = true
+    void check().finally(() => (running = false))
+  }, checkEveryMs)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** Whether an answer is one that {@link OpenStreams.keep} looks after. */
@@ -156,5 +171,5 @@ function watch(
     },
     terms.kind === 'notices' ? new ByteLengthQueuingStrategy({ highWaterMark: mostUnreadBytes }) : undefined,
   )
-  return { stream: { terms, end: (how) => end(how, terms.farewell) }, readable }
+  return { stream: { terms, end: (how) => end(how, terms.closeFrame) }, readable }
 }

@@ -16,6 +16,7 @@ import {
 import { guardCallbacks } from './callback-guard.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { callerOf, type Incoming } from './incoming.ts'
+import { unknownTool } from './plain-methods.ts'
 import { createRequestStateCodec } from './request-state.ts'
 import type { Exchange } from './tools/tool-context.ts'
 import type { RegisterKit } from './tools/tool-module.ts'
@@ -132,10 +133,7 @@ function refuseUnknownTools(server: McpServer): void {
     (request, context) => {
       const { name } = request.params
       if (names.has(name)) return handler(request, context)
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`,
-      )
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
     }
   Object.assign(server, {
     registerTool: (name: string, ...rest: unknown[]) => {

@@ -10,8 +10,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { authInfoOf, type Incoming } from '../incoming.ts'
-import { isTooLongToKeep, longestKept } from '../kept-message.ts'
+import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../incoming.ts'
 import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from '../open-streams.ts'
 import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
@@ -177,10 +176,10 @@ function serveSubscriptions({ server: { server }, subscriptions }: Session): voi
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     if (subscriptions.has(uri)) return {}
     const length = [...subscriptions].reduce((sum, each) => sum + each.length, uri.length)
-    if (length > longestKept || subscriptions.size >= mostSubscriptions)
+    if (length > maxKeptLength || subscriptions.size >= mostSubscriptions)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `At most ${mostSubscriptions} subscriptions are possible, to URIs of at most ${longestKept} characters together.`,
+        `At most ${mostSubscriptions} subscriptions are possible, to URIs of at most ${maxKeptLength} characters together.`,
       )
     subscriptions.add(uri)
     return {}
@@ -198,7 +197,7 @@ function opensSession(body: unknown): boolean {
 }
 
 function tooLong(body: unknown): Response {
-  const text = `An initialize message has at most ${longestKept} characters.`
+  const text = `An initialize message has at most ${maxKeptLength} characters.`
   return Response.json(jsonRpcError(idOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
 }
 

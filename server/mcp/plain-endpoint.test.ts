@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import { createMcpEndpoint } from './endpoint.ts'
+import { createPlainEndpoint } from './plain-endpoint.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from './tools/tool-module.ts'
@@ -29,6 +29,17 @@ const module: ToolModule = {
       call: (input) => {
         const { to } = input as { to: number }
         return { structuredContent: { sum: (to * (to + 1)) / 2 }, _meta: { 'example.com/steps': to } }
+      },
+    },
+    {
+      name: 'steps',
+      async call(_input, { log, progress }) {
+        progress(1)
+        log('info', 'one')
+        await Promise.resolve()
+        progress(2, 2, 'two')
+        log('warning', { two: 2 })
+        return 'Done.'
       },
     },
     {
@@ -136,6 +147,35 @@ for (const [name, input] of calls) {
     })
   }
 }
+for (const progressToken of [1, 'p']) {
+  const streaming = { name: 'steps', arguments: {}, _meta: { progressToken } }
+  message(`a call with the progress token ${progressToken}`, 'tools/call', streaming)
+  message(`a list with the progress token ${progressToken}`, 'tools/list', { _meta: { progressToken } })
+  message(`a call with the progress token ${progressToken} at 2026-07-28`, 'tools/call', {
+    ...streaming,
+    _meta: { ...meta, progressToken },
+  })
+}
+for (const level of ['debug', 'info', 'warning', 'emergency']) {
+  const _meta = { ...meta, [logLevel]: level }
+  message(`a call with the log level ${level}`, 'tools/call', { name: 'steps', arguments: {}, _meta })
+  message(`a call with the log level ${level} and progress`, 'tools/call', {
+    name: 'steps',
+    arguments: {},
+    _meta: { ..._meta, progressToken: 'p' },
+  })
+}
+message('a call with a state of an earlier revision', 'tools/call', { name: 'hello', requestState: 's' })
+message('a subscription to nothing', 'subscriptions/listen', { notifications: {}, _meta: meta })
+message('a subscription to what is not offered', 'subscriptions/listen', {
+  notifications: { promptsListChanged: true, resourceSubscriptions: ['a:b'] },
+  _meta: meta,
+})
+message('a subscription without a filter', 'subscriptions/listen', { _meta: meta })
+message('a subscription with a wrong filter', 'subscriptions/listen', {
+  notifications: { toolsListChanged: 1 },
+  _meta: meta,
+})
 message('a call without a name', 'tools/call', { arguments: {} })
 message('a call whose name is a number', 'tools/call', { name: 1, _meta: meta })
 for (const protocolVersion of [
@@ -173,6 +213,21 @@ for (const method of [
     ])
   }
 }
+for (const [what, _meta] of Object.entries({
+  'an unknown revision': { ...meta, [pv]: '2031-01-01' },
+  'an earlier revision': { ...meta, [pv]: '2025-11-25' },
+  'a revision that is no text': { ...meta, [pv]: 1 },
+  'wrong capabilities': { ...meta, [capabilities]: 1 },
+  'only capabilities': { [capabilities]: {} },
+}))
+  for (const method of ['notifications/x', 'ping']) {
+    bodies.push([`${method} notification with ${what}`, { jsonrpc: '2.0', method, params: { _meta } }])
+    bodies.push([
+      `batch of ${method} notification with ${what}`,
+      [{ jsonrpc: '2.0', method, params: { _meta } }],
+    ])
+    message(`z ${method} ${what}`, method, { _meta })
+  }
 bodies.push(
   ['a result', { jsonrpc: '2.0', id: 1, result: {} }],
   ['an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'm' } }],
@@ -185,6 +240,30 @@ bodies.push(
   ],
   ['a batch of one', [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }]],
   ['an empty batch', []],
+  [
+    'a batch with an opening',
+    [
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+      },
+    ],
+  ],
+  [
+    'a batch of too many',
+    Array.from({ length: 101 }, (_each, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
+  ],
+  [
+    'a batch with an unknown method',
+    [
+      { jsonrpc: '2.0', id: 1, method: 'x/y' },
+      { jsonrpc: '2.0', method: 'a' },
+    ],
+  ],
+  ['a batch with something else', [{ jsonrpc: '2.0', id: 1, method: 'ping' }, 1]],
   ['params that are undefined', { jsonrpc: '2.0', id: 1, method: 'ping', params: null }],
 )
 
@@ -212,7 +291,7 @@ function modernHeaders(body: unknown): Record<string, string> {
 const without = (headers: Record<string, string>, gone: string): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name !== gone))
 
-/** Ways to send one body; the first five are what clients do. */
+/** Ways to send one body: those of clients, and wrong ones. */
 const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['as an earlier client', () => ({ accept: both })],
   ['as a client of 2025-11-25', () => ({ accept: both, 'mcp-protocol-version': '2025-11-25' })],
@@ -239,12 +318,9 @@ const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['with a broken parameter', (body) => ({ ...modernHeaders(body), 'mcp-param-region': '=?base64?_?=' })],
 ]
 
-/** Every seventh body is sent in all ways, the others as clients do. */
-const requests: [string, Sent[]][] = bodies.map(([what, body], index) => [
+const requests: [string, Sent[]][] = bodies.map(([what, body]) => [
   what,
-  ways
-    .slice(0, index % 7 === 0 ? ways.length : 5)
-    .map(([how, headers]) => ({ name: `${what}, ${how}`, headers: headers(body), body })),
+  ways.map(([how, headers]) => ({ name: `${what}, ${how}`, headers: headers(body), body })),
 ])
 
 /** What a client sees. A stream is what came on it, and the kind of stream is a header. */
@@ -266,13 +342,15 @@ async function seen(
     allow: response.headers.get('allow'),
     challenge: response.headers.get('www-authenticate'),
     session: response.headers.get('mcp-session-id'),
+    cache: response.headers.get('cache-control'),
+    buffering: response.headers.get('x-accel-buffering'),
     body: type === 'application/json' ? (JSON.parse(text) as unknown) : text,
   }
 }
 
-describe('what is answered here is answered as the SDK answers it', () => {
+describe('the plain endpoint answers as the endpoint of the SDK does', () => {
   const sdk = createSdkEndpoint(endpointConfigSample(module))
-  const own = createMcpEndpoint(endpointConfigSample(module))
+  const own = createPlainEndpoint(endpointConfigSample(module))
   afterAll(() => Promise.all([sdk.close(), own.close()]))
 
   const statuses = new Map<number, number>()
@@ -281,8 +359,6 @@ describe('what is answered here is answered as the SDK answers it', () => {
     for (const request of sent) {
       const expected = await seen(sdk, request)
       expect(await seen(own, request), request.name).toEqual(expected)
-      // What was kept from the first answer is the second.
-      expect(await seen(own, request), `${request.name}, again`).toEqual(expected)
       statuses.set(expected.status, (statuses.get(expected.status) ?? 0) + 1)
     }
   })

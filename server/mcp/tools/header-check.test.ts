@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { headerMismatch } from './header-parameter.ts'
+import { parameterHeaderMismatch } from './header-check.ts'
 
 describe('headers and arguments (MCP 2026-07-28 transports, Mcp-Param-*)', () => {
   it.each<[string, 'string' | 'integer' | 'boolean', unknown, string | undefined, boolean]>([
@@ -21,6 +21,6 @@ describe('headers and arguments (MCP 2026-07-28 transports, Mcp-Param-*)', () =>
   ])('%s', (_how, type, value, header, mismatch) => {
     const parameter = { path: ['a'], header: 'Mcp-Param-A', type }
     const headers = new Headers(header === undefined ? {} : { 'mcp-param-a': header })
-    expect(headerMismatch([parameter], { a: value }, headers)).toBe(mismatch)
+    expect(parameterHeaderMismatch([parameter], { a: value }, headers) !== undefined).toBe(mismatch)
   })
 })
