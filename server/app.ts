@@ -15,9 +15,9 @@ import { createAddressChain, createClientAddress } from './http/middleware/clien
 import { tokenPaths } from './http/oauth/default-paths.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
 import { createLoginCookies } from './http/login/cookies.ts'
-import { observeRequests } from './http/middleware/request-metrics.ts'
 import { publicUrls } from './http/oauth/metadata.ts'
-import { createRouter, type FetchHandler } from './http/app.ts'
+import { createHttpApp } from './http/app.ts'
+import type { FetchHandler } from './http/endpoint.ts'
 import { createSteadyCheck } from './http/steady-check.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
 import { type Log, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
@@ -155,9 +155,10 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
     provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],
   })
-  const router = createRouter(endpoints, {
+  const fetch = createHttpApp(endpoints, {
     baseUrl: config.baseUrl,
     allowedHosts: config.allowedHosts,
+    ...(log.metrics && { observer: log.metrics }),
     createContext: (request, peer) => {
       // Random: everybody reads it, and it should not say how many requests there were.
       const id = encodeBase64url(runtime.randomBytes(12))
@@ -167,7 +168,6 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
       return { id, address, report: nameTokenRefusals(reportOf, request.url, pathsOfTokens) }
     },
   })
-  const fetch = log.metrics ? observeRequests(router, endpoints, log.metrics) : router
   const upkeep = startUpkeep({ store, signOuts, keeper, grantUses }, runtime, report)
 
   return {

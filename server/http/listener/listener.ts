@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
 import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
-import type { FetchHandler } from '../app.ts'
+import type { FetchHandler } from '../endpoint.ts'
 
 const drainMs = 10_000
 const idleSweepMs = 100

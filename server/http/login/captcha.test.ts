@@ -15,7 +15,7 @@ import { providerSample, signedIn } from '../../../tests/support/server/sign-in-
 import { type Listener, listen } from '../listener/listener.ts'
 import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
 import { standInForCaptcha, standInToken } from '../../../tests/support/pages/stand-in-captcha.ts'
-import type { FetchHandler } from '../app.ts'
+import type { FetchHandler } from '../endpoint.ts'
 
 const executable = findChromium()
 const kinds = Object.keys(captchaSamples) as Captcha['kind'][]
