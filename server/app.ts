@@ -12,13 +12,12 @@ import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './sandbox/sandbox.ts'
 import { createEndpoints } from './startup/endpoint-table.ts'
 import { createAddressChain, createClientAddress } from './http/middleware/client-address.ts'
-import { tokenPaths } from './http/oauth/default-paths.ts'
+import { publicUrls, tokenPaths } from './http/public-urls.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
 import { createLoginCookies } from './http/login/cookies.ts'
-import { publicUrls } from './http/oauth/metadata.ts'
 import { createHttpApp } from './http/app.ts'
 import type { FetchHandler } from './http/endpoint.ts'
-import { createSteadyCheck } from './http/steady-check.ts'
+import { createSteadyCheck } from './http/health.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
 import { type Log, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
 import { observeFetch, observeStore } from './observability/metrics-observer.ts'
@@ -150,7 +149,7 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     report,
     tokenPaths: pathsOfTokens,
     isKnownBrowser: (cookieHeader) =>
-      openKnownAccounts(cookies.known.readFrom(cookieHeader), { sealer, runtime }).length > 0,
+      openKnownAccounts(cookies.device.readFrom(cookieHeader), { sealer, runtime }).length > 0,
     // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
     // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
     provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],

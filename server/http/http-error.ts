@@ -1,3 +1,4 @@
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { json } from './response.ts'
 
 /** Codes of refusals that no OAuth registry names. */
@@ -96,4 +97,17 @@ export const httpErrors: Readonly<Record<HttpErrorCode, HttpErrorText>> = {
 export function httpError(code: HttpErrorCode, headers: Record<string, string> = {}): Response {
   const { status, message, nextStep } = httpErrors[code]
   return json({ error: code, error_description: `${message} ${nextStep}` }, status, headers)
+}
+
+/** A temporary failure, with the seconds after which to try again (RFC 9110 section 10.2.3). */
+export function retryLater(error: OAuthError, seconds: number): Response {
+  return json(oauthErrorBody(error), error.status, { 'retry-after': String(seconds) })
+}
+
+/**
+ * 429 for requests over a limit (RFC 6585 section 4). OAuth has no code for it; `temporarily_unavailable` is the closest
+ * registered one.
+ */
+export function tooManyRequests(description: string, seconds: number): Response {
+  return retryLater(new OAuthError('temporarily_unavailable', description, { status: 429 }), seconds)
 }

@@ -19,7 +19,7 @@ import { requestedHeaders } from './middleware/cors.ts'
 import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
 import { judgeOrigin, mayUseCookie } from './middleware/guards.ts'
 import { httpError } from './http-error.ts'
-import type { PublicUrls } from './oauth/metadata.ts'
+import type { PublicUrls } from './public-urls.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
 // Far beyond what any tool takes. What works on a message walks through all of it, some of it more than once.

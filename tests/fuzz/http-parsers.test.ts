@@ -4,7 +4,7 @@ import { addressBlocks } from '../../server/core/address-block.ts'
 import { createAddressChain } from '../../server/http/middleware/client-address.ts'
 import { preflight } from '../../server/http/middleware/cors.ts'
 import { createHostGuard, isOwnFormPost, judgeOrigin } from '../../server/http/middleware/guards.ts'
-import { formFaultOf } from '../../server/http/listener/request-form.ts'
+import { formFaultOf } from '../../server/http/listener/request-fault.ts'
 import { fuzz } from './fuzz.ts'
 import { hostileHeader, hostileText } from './hostile-text.ts'
 

@@ -160,7 +160,7 @@ describe('signing in to look after one’s connections', () => {
     const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...password })
     expect(signedInBy.status).toBe(303)
     const cookie = signedInBy.headers.getSetCookie().find((line) => line.startsWith('drawbridge-account='))
-    expect(cookie).toMatch(/; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/)
+    expect(cookie).toMatch(/; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/)
     const alone = await login.fetch(new Request(page, { headers: { cookie: cookie?.split(';')[0] ?? '' } }))
     expect(await alone.text()).toContain('Sign in to see')
   })

@@ -11,21 +11,20 @@ import type { BrowserBinding } from '../../core/sign-in-transaction.ts'
 import { overviewOf } from '../../core/connection.ts'
 import {
   type AccountPorts,
+  createClientNames,
   endAllConnections,
   endConnection,
   listRecords,
   listWaiting,
 } from './connections.ts'
-import { createClientNames } from './client-names.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, visitorOf } from '../login/login-subject.ts'
+import { bindingOf, loginPaths, visitorOf } from '../login/login-subject.ts'
 import { readOwnForm, takeLoginForm } from '../login/decide.ts'
-import { renderLogin } from '../login/login-render.ts'
-import { loginPaths } from '../login/draw.ts'
+import { renderLogin } from '../login/draw.ts'
 import { connectionsPage, type ConnectionsView } from '../pages/connections-page.ts'
-import { messagePage } from '../pages/message-page.ts'
-import { strandedPage, strandedWhenClientUnavailable } from '../login/error-page.ts'
+import { messagePage } from '../pages/finished-page.ts'
+import { signInErrorPage, withClientErrorPages } from '../login/error-page.ts'
 
 /** More than anybody reads; the ones used last are shown. */
 const mostShown = 100
@@ -51,10 +50,7 @@ export function createAccountEndpoint(ports: AccountPorts): Endpoint {
     cors: 'none',
     methods: {
       GET: (request, context) => showConnections(request, context, ports),
-      POST: strandedWhenClientUnavailable(
-        (request, context) => takeForm(request, context, ports),
-        ports.login,
-      ),
+      POST: withClientErrorPages((request, context) => takeForm(request, context, ports), ports.login),
     },
   }
 }
@@ -66,7 +62,7 @@ interface Visit {
 }
 
 function findVisit(request: Request, { login }: AccountPorts): Visit | undefined {
-  const binding = login.cookies.binding.read(request)
+  const binding = login.cookies.csrf.read(request)
   const session = openAccountSession(login.cookies.account.read(request), binding, login.signIn)
   return session && binding !== undefined ? { session, binding } : undefined
 }
@@ -122,7 +118,7 @@ async function renderConnections({ session, binding }: Visit, ports: AccountPort
     appName: login.appName,
     appUrl: login.appUrl,
   })
-  const answer = page(html, 200, { 'set-cookie': login.cookies.binding.write(binding) })
+  const answer = page(html, 200, { 'set-cookie': login.cookies.csrf.write(binding) })
   // Said once.
   if (session.notice)
     answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
@@ -132,7 +128,7 @@ async function renderConnections({ session, binding }: Visit, ports: AccountPort
 async function takeForm(request: Request, context: RequestContext, ports: AccountPorts): Promise<Response> {
   const { login } = ports
   const fields = await readOwnForm(request, login)
-  if (typeof fields === 'string') return strandedPage(fields, context, login)
+  if (typeof fields === 'string') return signInErrorPage(fields, context, login)
   if (fields.has('transaction')) return takeLoginForm(request, fields, context, login)
   const visit = findVisit(request, ports)
   // Signed out in the meantime, or an hour is over: the page asks to sign in.

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Client } from '../../core/client.ts'
-import { deviceGrantType } from '../../core/client.ts'
+import { type Client, deviceGrantType } from '../../core/client.ts'
 import { publicClient } from '../../../tests/support/server/sign-in-sample.ts'
 import { clientView, connectedClient, returnHosts } from './client-view.ts'
 

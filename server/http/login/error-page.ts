@@ -2,11 +2,11 @@ import type { UnsafeRequestReason } from '../../core/authorization-request.ts'
 import { ClientUnavailableError } from '../../core/client.ts'
 import { page } from '../response.ts'
 import type { EndpointHandler, RequestContext } from '../endpoint.ts'
-import type { AppView } from '../pages/app-view.ts'
+import type { AppView } from '../pages/layout.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
 
 /** Why the browser stays here with an error page instead of going back to the client. */
-export type StrandedReason =
+export type SignInErrorReason =
   | UnsafeRequestReason
   | 'transaction_invalid'
   | 'transaction_expired'
@@ -24,13 +24,13 @@ export type StrandedReason =
   | 'device_gone'
   | 'device_client_unknown'
 
-/** What a stranded person reads, and the HTTP status it comes with. */
-export type StrandedText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
+/** What the page says, and the HTTP status it is sent with. */
+export type SignInErrorText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
 
 const startOver = 'Go back to the app you came from and connect again.'
 
 /** The error pages, by reason. */
-export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
+export const signInErrors: Readonly<Record<SignInErrorReason, SignInErrorText>> = {
   client_id_missing: {
     status: 400,
     title: 'This link is incomplete',
@@ -159,16 +159,16 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
 
 const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5' }
 
-/** The error page for `reason`, with the request id under which the log has the rest. */
-export function strandedPage(
-  reason: StrandedReason,
+/** The error page for `reason`, with the request id that leads to the details in the log. */
+export function signInErrorPage(
+  reason: SignInErrorReason,
   context: RequestContext,
   { appUrl, appName }: AppView,
   detail?: string,
   back?: ErrorView['back'],
 ): Response {
   context.report('sign_in_stranded', { reason })
-  const { status, ...text } = strandedTexts[reason]
+  const { status, ...text } = signInErrors[reason]
   const view = {
     ...text,
     requestId: context.id,
@@ -180,19 +180,16 @@ export function strandedPage(
   return page(errorPage(view), status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 }
 
-/**
- * `handler`, answering with a page instead when the document of the client that it is about cannot be had right now, which
- * says nothing about whether it may be connected, or is faulty.
- */
-export function strandedWhenClientUnavailable(handler: EndpointHandler, app: AppView): EndpointHandler {
+/** `handler`, answering with an error page when the document of its client cannot be fetched right now or is faulty. */
+export function withClientErrorPages(handler: EndpointHandler, app: AppView): EndpointHandler {
   return async (request, context) => {
     try {
       return await handler(request, context)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
-      if (error.limited) return strandedPage('client_limited', context, app)
+      if (error.limited) return signInErrorPage('client_limited', context, app)
       const reason = error.faulty ? 'client_document_faulty' : 'client_unavailable'
-      return strandedPage(reason, context, app, error.message)
+      return signInErrorPage(reason, context, app, error.message)
     }
   }
 }

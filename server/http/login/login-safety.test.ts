@@ -128,7 +128,7 @@ describe('the browser that knows an account (OWASP Authentication Cheat Sheet, d
     )
     const cookie = response.headers.getSetCookie().find((line) => line.includes('known')) ?? ''
     expect(cookie).toMatch(
-      /^__Host-drawbridge-known=k\.[\w-]+; Path=\/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure$/,
+      /^__Host-drawbridge-known=k\.[\w-]+; Max-Age=31536000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     )
     expect(cookie).not.toContain('ada')
   })

@@ -8,7 +8,7 @@ import {
   type ClientProof,
 } from '../../core/client-authentication.ts'
 import { type Client, ClientUnavailableError } from '../../core/client.ts'
-import { optionalParameter } from './form-parameter.ts'
+import { optionalParameter } from '../middleware/body.ts'
 
 export type { ClientAuthenticationPorts } from '../../core/client-authentication.ts'
 

@@ -9,8 +9,8 @@ import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { optionalParameter } from './form-parameter.ts'
-import { tooManyRequests } from './retry-later.ts'
+import { optionalParameter } from '../middleware/body.ts'
+import { tooManyRequests } from '../http-error.ts'
 
 /** What the device authorization endpoint needs. */
 export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {

@@ -3,11 +3,13 @@
 import axe from 'axe-core'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findChromium, startChromium } from '../../../tests/support/server/headless-chromium.ts'
-import type { RunningChromium } from '../../../tests/support/server/headless-chromium.ts'
+import {
+  findChromium,
+  type RunningChromium,
+  startChromium,
+} from '../../../tests/support/server/headless-chromium.ts'
 import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
-import { servePages } from '../../../tests/support/pages/page-server.ts'
-import type { PageServer } from '../../../tests/support/pages/page-server.ts'
+import { type PageServer, servePages } from '../../../tests/support/pages/page-server.ts'
 import { standInForCaptcha } from '../../../tests/support/pages/stand-in-captcha.ts'
 
 const chromium = findChromium()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { html, rawHtml } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session-provider.ts'
-import { alertGlyph } from './glyph.ts'
+import { alertGlyph } from './drawings.ts'
 import type { PolicyOpening } from './layout.ts'
 
 /** How a vendor's widget gets onto a page, and what it may load there. */

@@ -1,8 +1,7 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { claimedName } from './claimed-name.ts'
-import { checkGlyph } from './glyph.ts'
-import { hostName } from './host-name.ts'
+import { claimedName, hostName } from './names.ts'
+import { checkGlyph } from './drawings.ts'
 
 /**
  * Who asks, as every page shows it. `name` and `uri` are what the client says of itself.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { connectionsPage, type ConnectionsView, type ConnectionView } from './connections-page.ts'
-import { messagePage } from './message-page.ts'
+import { messagePage } from './finished-page.ts'
 import { connectionsSample, messageSample } from '../../../tests/support/pages/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`

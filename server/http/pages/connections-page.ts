@@ -1,12 +1,15 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { claimedName } from './claimed-name.ts'
-import { type ConnectedClient, connectionHead, formInput } from './connection-head.ts'
-import { alertGlyph, checkGlyph } from './glyph.ts'
-import { hostName } from './host-name.ts'
-import { layout } from './layout.ts'
-import { type WaitingConnectionView, waitingList } from './waiting-connections.ts'
+import { type AppView, layout } from './layout.ts'
+import { claimedName, hostName } from './names.ts'
+import {
+  type ConnectedClient,
+  connectionHead,
+  formInput,
+  type WaitingConnectionView,
+  waitingList,
+} from './connection-list.ts'
+import { alertGlyph, checkGlyph } from './drawings.ts'
 import { agoText, dateText, machineTime } from './when.ts'
 
 /** One connection of the list. Times are epoch seconds. */

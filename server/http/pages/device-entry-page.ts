@@ -1,7 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { alertGlyph } from './glyph.ts'
-import { layout } from './layout.ts'
+import { type AppView, layout } from './layout.ts'
+import { alertGlyph } from './drawings.ts'
 
 /** What the page that takes a device's code shows and where it posts. Every text is escaped. */
 export interface DeviceEntryView extends AppView {

@@ -1,7 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { hostName } from './host-name.ts'
-import { layout } from './layout.ts'
+import { type AppView, layout } from './layout.ts'
+import { hostName } from './names.ts'
 
 /** What the error page shows. Every field is text; nothing in it is treated as markup. */
 export interface ErrorView {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { finishedPage } from './finished-page.ts'
-import type { FinishedView } from './finished-page.ts'
+import { finishedPage, type FinishedView } from './finished-page.ts'
 import { finishedSample } from '../../../tests/support/pages/view-sample.ts'
 
 const escapedUrl = finishedSample.continueUrl.replaceAll('&', '&amp;')

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { loginPage } from './login-page.ts'
-import type { LoginView } from './login-page.ts'
-import type { RequestView } from './request-summary.ts'
+import { loginPage, type LoginView } from './login-page.ts'
+import type { RequestView } from './sign-in-subject.ts'
 import {
   captchaSamples,
   deviceSample,

@@ -1,10 +1,8 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { alertGlyph } from './glyph.ts'
-import { layout } from './layout.ts'
-import { subjectSummary, subjectWords } from './sign-in-subject.ts'
-import type { SubjectView } from './sign-in-subject.ts'
+import { type AppView, layout } from './layout.ts'
+import { alertGlyph } from './drawings.ts'
+import { subjectSummary, type SubjectView, subjectWords } from './sign-in-subject.ts'
 
 /** What the second-factor page shows and where it posts. Every text is escaped. */
 export interface SecondFactorView extends AppView {

@@ -1,12 +1,10 @@
 import type { Captcha } from '../../../server/core/session-provider.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
-import type { DeviceView } from '../../../server/http/pages/device-summary.ts'
+import type { DeviceView, RequestView } from '../../../server/http/pages/sign-in-subject.ts'
 import type { ErrorView } from '../../../server/http/pages/error-page.ts'
-import type { FinishedView } from '../../../server/http/pages/finished-page.ts'
+import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
-import type { MessageView } from '../../../server/http/pages/message-page.ts'
-import type { RequestView } from '../../../server/http/pages/request-summary.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
 /** The web app that every sample is about. */
