@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './config/setting.ts'
 import { createGrantUse } from './core/grant-use.ts'
 import { createScopeCatalogue } from './core/scope.ts'
-import { createSealer, type KeyRing } from './core/seal.ts'
+import { createSealer, type KeyRing, type Sealer } from './core/seal.ts'
 import { openKnownAccounts } from './core/known-accounts.ts'
 import { createSessionKeeper } from './core/session-keeper.ts'
 import { shareSessions } from './core/shared-session.ts'
@@ -11,12 +11,12 @@ import { createSignOutWorker } from './core/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './sandbox/sandbox.ts'
 import { createEndpoints } from './startup/endpoint-table.ts'
-import { createAddressChain, createClientAddress } from './http/middleware/client-address.ts'
+import { createAddressChain, createClientAddress } from './http/listener/client-address.ts'
 import { publicUrls, tokenPaths } from './http/public-urls.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
-import { createLoginCookies } from './http/login/cookies.ts'
+import { createLoginCookies, type LoginCookies } from './http/login/cookies.ts'
 import { createHttpApp } from './http/app.ts'
-import type { FetchHandler } from './http/endpoint.ts'
+import type { FetchHandler, Peer, RequestContext } from './http/endpoint.ts'
 import { createSteadyCheck } from './http/health.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
 import { type Log, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
@@ -137,41 +137,17 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     isDraining: () => isDraining,
     report,
   })
-  // Behind TLS only a proxy can be what connects.
-  const onlyByProxy = config.baseUrl.startsWith('https:')
-  const addressOf = createAddressChain(config.trustedProxies, { onlyByProxy })
-  const clientAddress = createClientAddress(config.trustedProxies, { onlyByProxy })
-  const noteAddress = warnWithoutAddress(urls.basePath, report)
-  const pathsOfTokens = tokenPaths(urls.basePath)
-  const gate = createLoadShedding({
-    addressOf,
-    runtime,
-    report,
-    tokenPaths: pathsOfTokens,
-    isKnownBrowser: (cookieHeader) =>
-      openKnownAccounts(cookies.device.readFrom(cookieHeader), { sealer, runtime }).length > 0,
-    // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
-    // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
-    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],
-  })
   const fetch = createHttpApp(endpoints, {
     baseUrl: config.baseUrl,
     allowedHosts: config.allowedHosts,
     ...(log.metrics && { observer: log.metrics }),
-    createContext: (request, peer) => {
-      // Random: everybody reads it, and it should not say how many requests there were.
-      const id = encodeBase64url(runtime.randomBytes(12))
-      const address = clientAddress(request, peer)
-      noteAddress(address, request)
-      const reportOf = reportTo(log, { request_id: id, address })
-      return { id, address, report: nameTokenRefusals(reportOf, request.url, pathsOfTokens) }
-    },
+    createContext: createRequestContexts(config, runtime, log),
   })
   const upkeep = startUpkeep({ store, signOuts, keeper, grantUses }, runtime, report)
 
   return {
     fetch,
-    gate,
+    gate: createGate(config, { cookies, sealer, runtime, report }),
     embedded,
     store,
     async prepare() {
@@ -192,9 +168,57 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   }
 }
 
+/** With an https base URL only a proxy, which ends TLS, connects to this server. */
+function reachOf({ baseUrl }: ServerConfig): { onlyByProxy: boolean } {
+  return { onlyByProxy: baseUrl.startsWith('https:') }
+}
+
+function createRequestContexts(
+  config: ServerConfig,
+  runtime: Runtime,
+  log: Log,
+): (request: Request, peer: Peer | undefined) => RequestContext {
+  const { basePath } = publicUrls(config.baseUrl)
+  const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
+  const warn = warnWithoutAddress(basePath, reportTo(log))
+  const pathsOfTokens = tokenPaths(basePath)
+  return (request, peer) => {
+    // Random: every client sees it, and it must not tell how many requests there were.
+    const id = encodeBase64url(runtime.randomBytes(12))
+    const address = clientAddress(request, peer)
+    warn(address, request)
+    const report = reportTo(log, { request_id: id, address })
+    return { id, address, report: nameTokenRefusals(report, request.url, pathsOfTokens) }
+  }
+}
+
+function createGate(
+  config: ServerConfig,
+  {
+    cookies,
+    sealer,
+    runtime,
+    report,
+  }: { cookies: LoginCookies; sealer: Sealer; runtime: Runtime; report: Report },
+): RequestGate {
+  const { basePath } = publicUrls(config.baseUrl)
+  const pathsOfTokens = tokenPaths(basePath)
+  return createLoadShedding({
+    addressOf: createAddressChain(config.trustedProxies, reachOf(config)),
+    runtime,
+    report,
+    tokenPaths: pathsOfTokens,
+    isKnownBrowser: (cookieHeader) =>
+      openKnownAccounts(cookies.device.readFrom(cookieHeader), { sealer, runtime }).length > 0,
+    // Not /oauth/revoke and /oauth/device_authorization: any public client gets a good response there, and a secret that it
+    // sends along is ignored. A client with a real secret also uses the token endpoint.
+    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => basePath + path)],
+  })
+}
+
 /**
- * Says once that no limit per address holds, at the first request that counts in one while no address has ever been known.
- * Probes of the machine's own health come from elsewhere, and say nothing about it.
+ * Warns once that limits per address do not apply, at the first request without an address if none had one before. Health probes
+ * of the machine itself do not count.
  */
 function warnWithoutAddress(
   basePath: string,

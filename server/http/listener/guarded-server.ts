@@ -9,7 +9,7 @@ import {
   mostHeaders,
   type RequestFault,
   requestFaults,
-} from './request-fault.ts'
+} from '../request-fault.ts'
 
 /** A refused body up to here is read and dropped, so that the connection can go on. */
 const mostDroppedBytes = 64 * 1024

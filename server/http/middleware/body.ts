@@ -1,7 +1,7 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { repeatedParameter } from '../../core/authorization-request.ts'
-import { maxFormBytes, type RequestFault, requestFaults } from '../listener/request-fault.ts'
+import { maxFormBytes, type RequestFault, requestFaults } from '../request-fault.ts'
 
 /** What reading a body found; `text` is strict UTF-8. */
 export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
