@@ -73,8 +73,8 @@ describe('createHttpApp', () => {
   })
 
   it.each<[string, string, number, string]>([
-    ['/fails', 'GET', 500, 'Something went wrong here'],
-    ['/fine', 'DELETE', 405, 'cannot be opened like that'],
+    ['/fails', 'GET', 500, 'Something went wrong'],
+    ['/fine', 'DELETE', 405, 'Method not allowed'],
     ['/nothing', 'GET', 404, 'ends in /mcp'],
   ])('a browser that opens %s with %s gets a page with %i', async (path, method, status, text) => {
     const headers = { accept: 'text/html,application/xhtml+xml' }

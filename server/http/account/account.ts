@@ -31,10 +31,13 @@ const mostShown = 100
 const mostEndedShown = 10
 
 const noticeTexts: Readonly<Record<AccountNotice, ConnectionsView['notice']>> = {
-  ended: { text: 'That connection has ended.', isFailure: false },
-  all_ended: { text: 'All connections have ended.', isFailure: false },
-  already_ended: { text: 'That connection had ended before.', isFailure: false },
-  form_refused: { text: 'Nothing was done: that page was too old. Try again here.', isFailure: true },
+  ended: { text: 'The connection was ended.', isFailure: false },
+  all_ended: { text: 'All connections were ended.', isFailure: false },
+  already_ended: { text: 'The connection had already ended.', isFailure: false },
+  form_refused: {
+    text: 'Nothing was changed, because that page was out of date. Try again here.',
+    isFailure: true,
+  },
 }
 
 /**
@@ -162,7 +165,7 @@ function signOut(ports: AccountPorts): Response {
   const view = {
     title: 'You’re signed out of this page',
     bridge: 'raised',
-    message: `This browser cannot see or end your connections any more. They go on as they are.`,
+    message: `This browser can no longer see or end your connections. The connections themselves stay active.`,
     nextStep: 'You can close this page.',
     link: { url: pagePath(ports), label: 'Sign in again' },
   } as const

@@ -6,7 +6,7 @@ import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-resp
 import {
   formFaultOf,
   maxHeaderBytes,
-  mostHeaders,
+  maxHeaders,
   type RequestFault,
   requestFaults,
 } from '../request-fault.ts'
@@ -76,7 +76,7 @@ export function createGuardedServer(
   )
   server.maxConnections = limits.maxConnections
   // Node drops what is above without a word: one more tells that there was more.
-  server.maxHeadersCount = mostHeaders + 1
+  server.maxHeadersCount = maxHeaders + 1
   // Without a listener for `upgrade` Node serves the request as it is, in HTTP/1.1 (RFC 9110 section 7.8).
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const refusal = gate?.refuse(request) ?? formRefusalOf(request, gate)

@@ -169,7 +169,7 @@ const tooManyOfAddress = shed('too_many_requests', httpErrors.too_many_requests.
 
 const tooManyOfEveryone = shed(
   'temporarily_unavailable',
-  'The server is flooded with requests that it has to refuse.',
+  'The server is receiving too many failing requests.',
 )
 
 function shed(code: 'too_many_requests' | 'temporarily_unavailable', message: string): RawAnswer {

@@ -87,7 +87,7 @@ describe('a client in the list of connections', () => {
     [id, { describedBy: 'claude.ai' }],
     ['mcpc_gone', {}],
   ])('of one that is gone only the id %s is left', (gone, expected) => {
-    const name = 'An app that is not registered any more'
+    const name = 'An app that is no longer registered'
     expect(connectedClient(gone, undefined)).toEqual({ name, ...expected })
   })
 })

@@ -50,7 +50,7 @@ function returnsToOther(uri: string, host: string | undefined): boolean {
  */
 export function connectedClient(id: string, client: Client | undefined): ConnectedClient {
   const host = documentHost(client ?? { id })
-  const name = client ? clientDisplayName(client) : 'An app that is not registered any more'
+  const name = client ? clientDisplayName(client) : 'An app that is no longer registered'
   if (host === undefined) return { name }
   return client && isProvenAlways(client, host) ? { name, host } : { name, describedBy: host }
 }

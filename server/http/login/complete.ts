@@ -83,10 +83,10 @@ async function allowDevice(
   context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
   return page(
     messagePage({
-      title: 'Your device may connect',
+      title: 'Your device can connect now',
       bridge: 'lowered',
       message:
-        'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
+        'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
       nextStep: 'Go back to your device. You can close this page.',
       link: { url: accountPath(ports), label: 'See or end your connections' },
     }),
@@ -129,9 +129,9 @@ export async function refuseLogin(
       context.report('device_denied', { client_id: client.id })
       return page(
         messagePage({
-          title: 'Nothing was allowed',
+          title: 'Access denied',
           bridge: 'raised',
-          message: 'The device is told that you refused.',
+          message: 'The device gets no access to your account.',
           nextStep: 'You can close this page.',
         }),
       )

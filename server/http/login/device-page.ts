@@ -57,7 +57,7 @@ async function takeCode(
   const userCode = normaliseUserCode(typed)
   // Not counted: text that cannot be a code is not a guess.
   if (userCode === undefined) {
-    const error = 'A code has eight letters. Type it as your device shows it.'
+    const error = 'A code has eight letters. Type it as shown on your device.'
     return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
   }
   const visitor = visitorOf(request, binding, context, ports)
@@ -66,14 +66,14 @@ async function takeCode(
   if (waitSeconds > 0) {
     context.report('device_code_limited')
     const minutes = Math.ceil(waitSeconds / 60)
-    const error = `Too many codes were tried. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
+    const error = `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
     return renderEntry({ userCode, error }, binding, 429, ports, { 'retry-after': String(waitSeconds) })
   }
   const device = await findDeviceByUserCode(userCode, { ...ports.codes, devices: ports.devices })
   if (!device) {
     context.report('device_code_unknown')
     const error =
-      'No device waits with that code. Compare it with your device; if it is the same, it has expired: start again there.'
+      'That code does not match a waiting device. Check it for typos. If it is correct, it has expired: start again on your device.'
     return renderEntry({ userCode, error }, binding, 400, ports)
   }
   const subject = await findSubject({ kind: 'device', device, userCode }, visitor, ports)

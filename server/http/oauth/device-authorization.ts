@@ -30,7 +30,10 @@ export function createDeviceAuthorizationEndpoint(
     const { waitSeconds } = await countWithin(limits, { store: ports.attempts, runtime: ports.runtime })
     if (waitSeconds > 0) {
       context.report('device_limit_reached', { client_id: client.id })
-      return tooManyRequests('Too many devices were started. Wait as long as Retry-After says.', waitSeconds)
+      return tooManyRequests(
+        'Too many device sign-ins were started. Try again after as many seconds as Retry-After says.',
+        waitSeconds,
+      )
     }
     const request = {
       client,

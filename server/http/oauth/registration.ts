@@ -145,7 +145,8 @@ function unauthorized(): Response {
   return json(
     {
       error: 'invalid_token',
-      error_description: 'Send the registration access token of this client as Bearer. Or register anew.',
+      error_description:
+        'Send the registration access token of this client as a bearer token, or register again.',
     },
     401,
     { 'www-authenticate': 'Bearer error="invalid_token"' },

@@ -32,7 +32,7 @@ export function createIntrospectEndpoint(
 ): Endpoint {
   return createClientEndpoint(`${basePath}/oauth/introspect`, 'none', ports, async (client, form) => {
     if (client.authMethod === 'none') {
-      throw new OAuthError('invalid_client', 'Only a client with a secret or a key may ask about tokens.')
+      throw new OAuthError('invalid_client', 'Only a client with a secret or a key may introspect tokens.')
     }
     return json(await introspectToken(client, requiredParameter(form, 'token'), ports), 200, {
       pragma: 'no-cache',

@@ -119,7 +119,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       'password',
       'Sign in and allow',
       'Continue with Google and allow',
-      'Cancel, allow nothing',
+      'Cancel and deny access',
       'Create one at Example Notes',
       'About claude.ai',
     ])
@@ -138,7 +138,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       stops.push(await stop())
       expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid')
     }
-    expect(stops).toEqual(['Confirm and allow', 'Cancel, allow nothing', 'Get help at Example Notes'])
+    expect(stops).toEqual(['Confirm and allow', 'Cancel and deny access', 'Get help at Example Notes'])
     await page.focus('#code')
     await page.keyboard.down('Shift')
     await page.keyboard.press('Tab')

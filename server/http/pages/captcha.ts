@@ -77,8 +77,8 @@ export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): S
       <p class="alert">
         ${alertGlyph}
         <span
-          >Signing in with a password needs JavaScript here: it checks that you are a person.
-          ${elsewhere ? 'Turn it on and reload this page, or use another way below.' : 'Turn it on and reload this page.'}</span
+          >Password sign-in needs JavaScript for the captcha.
+          ${elsewhere ? 'Turn it on and reload this page, or use another sign-in method below.' : 'Turn it on and reload this page.'}</span
         >
       </p>
     </noscript>`

@@ -58,7 +58,7 @@ export function waitingList(
 ): SafeHtml | undefined {
   if (waiting.length === 0) return undefined
   return html`<h2>Allowed, not connected yet</h2>
-    <p class="quiet">Each of these can connect to your account for up to 2 minutes, unless you end it.</p>
+    <p class="quiet">Each of these can still connect for up to 2 minutes, unless you end it.</p>
     <ul class="connections">
       ${waiting.map((each, index) => waitingItem(each, `waiting-${index}`, view))}
     </ul>`
@@ -75,7 +75,7 @@ function waitingItem(
     <dl class="details">
       <div>
         <dt>Kind</dt>
-        <dd>${isDevice ? 'A device, by its code' : 'An app'}</dd>
+        <dd>${isDevice ? 'A device, with a code' : 'An app'}</dd>
       </div>
       <div>
         <dt>Allowed</dt>

@@ -50,7 +50,7 @@ export function errorPage(view: ErrorView): string {
             : html`<p><a class="link alone" href="${view.app.appUrl}">Go to ${view.app.appName}</a></p>`
         }
       </section>
-      <p class="request-id">Request <code>${view.requestId}</code></p>
+      <p class="request-id">Request ID <code>${view.requestId}</code></p>
     </div>`,
   })
 }

@@ -23,18 +23,18 @@ export interface FinishedView {
 export function finishedPage(view: FinishedView): string {
   const denied = view.denied === true
   return layout({
-    title: denied ? 'Nothing was allowed' : 'Signed in',
+    title: denied ? 'Access denied' : 'Signed in',
     bridge: denied ? 'raised' : 'lowered',
     head: html`<meta http-equiv="refresh" content="0; url=${view.continueUrl}" />`,
     main: html`<div class="court-inner">
-      <h1>${denied ? 'Nothing was allowed' : 'You’re signed in'}</h1>
-      <p class="lead">This browser now hands you back to ${hostName(view.redirectHost)}.</p>
+      <h1>${denied ? 'Access denied' : 'You’re signed in'}</h1>
+      <p class="lead">This browser is taking you back to ${hostName(view.redirectHost)}.</p>
       <p>
         <a class="button primary" href="${view.continueUrl}"
           >Return to “<bdi>${claimedName(view.clientName)}</bdi>”</a
         >
       </p>
-      <p class="quiet">If nothing opens by itself, use the button. After that you can close this tab.</p>
+      <p class="quiet">If nothing opens, use the button. Then you can close this tab.</p>
     </div>`,
   })
 }

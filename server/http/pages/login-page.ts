@@ -61,7 +61,7 @@ export function loginPage(view: LoginView): string {
           ? ''
           : html`<p class="alert">
               ${alertGlyph}
-              <span>No way to sign in is switched on here. Ask the people who run this server.</span>
+              <span>No sign-in method is turned on. Ask the server’s operator to turn one on.</span>
             </p>`
       }
       ${

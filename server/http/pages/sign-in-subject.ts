@@ -23,8 +23,8 @@ export interface SubjectWords {
 export function subjectWords(subject: SubjectView): SubjectWords {
   if (subject.kind === 'account') {
     return {
-      signInTitle: 'Sign in to see your connections',
-      codeTitle: 'Enter your code to see your connections',
+      signInTitle: 'Sign in to manage your connections',
+      codeTitle: 'Enter your code to manage your connections',
       signIn: 'Sign in',
       continueWith: (label) => `Continue with ${label}`,
       confirm: 'Confirm',
@@ -38,7 +38,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
     signIn: 'Sign in and allow',
     continueWith: (label) => `Continue with ${label} and allow`,
     confirm: 'Confirm and allow',
-    cancel: 'Cancel, allow nothing',
+    cancel: 'Cancel and deny access',
   }
 }
 
@@ -50,10 +50,10 @@ export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
     case 'device':
       return deviceSummary(subject, app)
     case 'account':
-      return html`<h1>Sign in to see and end connections</h1>
+      return html`<h1>Sign in to manage your connections</h1>
         <p class="ask">
-          Every app that may use your account at <bdi>${app.appName}</bdi> is listed behind this page. Signing
-          in here allows nothing to anybody.
+          See and end the connections of every app that can use your account at <bdi>${app.appName}</bdi>.
+          Signing in here gives no app access.
         </p>`
   }
 }
@@ -81,7 +81,7 @@ export interface RequestView {
  */
 export function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access</h1>
-    <p class="ask">An app asks to use your account at <bdi>${appName}</bdi>.</p>
+    <p class="ask">An app wants to use your account at <bdi>${appName}</bdi>.</p>
     <dl class="facts">
       ${hostFact(view.client)}
       <div>
@@ -95,7 +95,7 @@ export function requestSummary(view: RequestView, { appName }: AppView): SafeHtm
     ${
       view.returnsToThisComputer
         ? html`<p class="warning">
-            ${alertGlyph} <span>A program on this computer is asking. Go on only if you started it.</span>
+            ${alertGlyph} <span>A program on this computer is asking. Continue only if you started it.</span>
           </p>`
         : ''
     }
@@ -122,16 +122,16 @@ export interface DeviceView {
  */
 export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access for a device</h1>
-    <p class="ask">A device or program elsewhere asks to use your account at <bdi>${appName}</bdi>.</p>
+    <p class="ask">A device or program elsewhere wants to use your account at <bdi>${appName}</bdi>.</p>
     <dl class="facts">
       <div>
-        <dt>Code that it must show</dt>
+        <dt>Code on the device</dt>
         <dd><span class="host">${view.userCode}</span></dd>
       </div>
       <div>
-        <dt>Asked from</dt>
+        <dt>Requested from</dt>
         <dd>
-          <span class="address">${view.address ?? 'An address that is not known'}</span>
+          <span class="address">${view.address ?? 'An unknown address'}</span>
           <span class="note">${view.asked}</span>
         </dd>
       </div>
@@ -140,8 +140,8 @@ export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml 
     <p class="warning">
       ${alertGlyph}
       <span
-        >Only go on if you started this yourself, on a device in front of you that shows this code. If
-        somebody sent you the code or the link, cancel: they would get into your account.</span
+        >Continue only if you started this yourself, on a device in front of you that shows this code. If
+        somebody sent you the code or the link, cancel: they would get access to your account.</span
       >
     </p>
     ${permissionList(view.permissions)}`

@@ -75,7 +75,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       ...loginSample,
       captcha: captchaSamples.hcaptcha,
       email: 'ada@example.com',
-      error: 'The check that you are a person is missing. Complete it, enter your password and sign in.',
+      error: 'The captcha is missing. Complete it, enter your password and sign in.',
     }),
   ],
   [
@@ -128,7 +128,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       secondFactorPage({
         ...secondFactorSample,
         subject: loopbackRequest,
-        error: 'That code is not right. Enter the six digits that your authenticator app shows now.',
+        error: 'Wrong code. Enter the six digits that your authenticator app shows now.',
       }),
     ),
   ],
@@ -144,7 +144,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
           client: { name: 'W'.repeat(200) },
           address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
         },
-        error: 'Email or password is not right. Check both and try again.',
+        error: 'Wrong email or password. Check both and try again.',
       }),
     ),
   ],
@@ -173,7 +173,8 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       deviceEntryPage({
         ...deviceEntrySample,
         userCode: 'WDJB-MJHX',
-        error: 'No device waits with that code. Compare it with your device, or start again there.',
+        error:
+          'That code does not match a waiting device. Compare it with your device, or start again there.',
       }),
     ),
   ],
@@ -186,7 +187,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       connectionsPage({
         ...connectionsSample,
         email: undefined,
-        notice: { text: 'That connection has ended.', isFailure: false },
+        notice: { text: 'The connection was ended.', isFailure: false },
         connections: connectionsSample.connections.slice(0, 1),
         ended: [
           { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },

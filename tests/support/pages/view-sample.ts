@@ -96,10 +96,10 @@ export const deviceEntrySample: DeviceEntryView = {
 
 /** How a sign-in for a device ends. */
 export const messageSample: MessageView = {
-  title: 'Your device may connect',
+  title: 'Your device can connect now',
   bridge: 'lowered',
   message:
-    'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
+    'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
   nextStep: 'Go back to your device. You can close this page.',
   link: { url: '/account/connections', label: 'See or end your connections' },
 }
