@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './config/setting.ts'
 import { createGrantUse } from './core/session/grant-use.ts'
 import { createScopeCatalogue } from './core/tokens/scope.ts'
-import { createSealer, type KeyRing } from './core/seal.ts'
+import { createSealer, type KeyRing, type Sealer } from './core/seal.ts'
 import { openKnownAccounts } from './core/sign-in/device-cookie.ts'
 import { createSessionKeeper } from './core/session/session-keeper.ts'
 import { shareSessions } from './core/session/shared-session.ts'
@@ -11,14 +11,13 @@ import { createSignOutWorker } from './core/session/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEmbedded, type Embedded } from './sandbox/sandbox.ts'
 import { createEndpoints } from './startup/endpoint-table.ts'
-import { createAddressChain, createClientAddress } from './http/middleware/client-address.ts'
-import { tokenPaths } from './http/oauth/default-paths.ts'
+import { createAddressChain, createClientAddress } from './http/listener/client-address.ts'
+import { publicUrls, tokenPaths } from './http/public-urls.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
-import { createLoginCookies } from './http/login/cookies.ts'
-import { observeRequests } from './http/middleware/request-metrics.ts'
-import { publicUrls } from './http/oauth/metadata.ts'
-import { createRouter, type FetchHandler } from './http/app.ts'
-import { createSteadyCheck } from './http/steady-check.ts'
+import { createLoginCookies, type LoginCookies } from './http/login/cookies.ts'
+import { createHttpApp } from './http/app.ts'
+import type { FetchHandler, Peer, RequestContext } from './http/endpoint.ts'
+import { createSteadyCheck } from './http/health.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
 import { type Log, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
 import { observeFetch, observeStore } from './observability/metrics-observer.ts'
@@ -138,41 +137,17 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     isDraining: () => isDraining,
     report,
   })
-  // Behind TLS only a proxy can be what connects.
-  const onlyByProxy = config.baseUrl.startsWith('https:')
-  const addressOf = createAddressChain(config.trustedProxies, { onlyByProxy })
-  const clientAddress = createClientAddress(config.trustedProxies, { onlyByProxy })
-  const noteAddress = warnWithoutAddress(urls.basePath, report)
-  const pathsOfTokens = tokenPaths(urls.basePath)
-  const gate = createLoadShedding({
-    addressOf,
-    runtime,
-    report,
-    tokenPaths: pathsOfTokens,
-    isKnownBrowser: (cookieHeader) =>
-      openKnownAccounts(cookies.known.readFrom(cookieHeader), { sealer, runtime }).length > 0,
-    // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
-    // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
-    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],
-  })
-  const router = createRouter(endpoints, {
+  const fetch = createHttpApp(endpoints, {
     baseUrl: config.baseUrl,
     allowedHosts: config.allowedHosts,
-    createContext: (request, peer) => {
-      // Random: everybody reads it, and it should not say how many requests there were.
-      const id = encodeBase64url(runtime.randomBytes(12))
-      const address = clientAddress(request, peer)
-      noteAddress(address, request)
-      const reportOf = reportTo(log, { request_id: id, address })
-      return { id, address, report: nameTokenRefusals(reportOf, request.url, pathsOfTokens) }
-    },
+    ...(log.metrics && { observer: log.metrics }),
+    createContext: createRequestContexts(config, runtime, log),
   })
-  const fetch = log.metrics ? observeRequests(router, endpoints, log.metrics) : router
   const upkeep = startUpkeep({ store, signOuts, keeper, grantUses }, runtime, report)
 
   return {
     fetch,
-    gate,
+    gate: createGate(config, { cookies, sealer, runtime, report }),
     embedded,
     store,
     async prepare() {
@@ -193,9 +168,57 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   }
 }
 
+/** With an https base URL only a proxy, which ends TLS, connects to this server. */
+function reachOf({ baseUrl }: ServerConfig): { onlyByProxy: boolean } {
+  return { onlyByProxy: baseUrl.startsWith('https:') }
+}
+
+function createRequestContexts(
+  config: ServerConfig,
+  runtime: Runtime,
+  log: Log,
+): (request: Request, peer: Peer | undefined) => RequestContext {
+  const { basePath } = publicUrls(config.baseUrl)
+  const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
+  const warn = warnWithoutAddress(basePath, reportTo(log))
+  const pathsOfTokens = tokenPaths(basePath)
+  return (request, peer) => {
+    // Random: every client sees it, and it must not tell how many requests there were.
+    const id = encodeBase64url(runtime.randomBytes(12))
+    const address = clientAddress(request, peer)
+    warn(address, request)
+    const report = reportTo(log, { request_id: id, address })
+    return { id, address, report: nameTokenRefusals(report, request.url, pathsOfTokens) }
+  }
+}
+
+function createGate(
+  config: ServerConfig,
+  {
+    cookies,
+    sealer,
+    runtime,
+    report,
+  }: { cookies: LoginCookies; sealer: Sealer; runtime: Runtime; report: Report },
+): RequestGate {
+  const { basePath } = publicUrls(config.baseUrl)
+  const pathsOfTokens = tokenPaths(basePath)
+  return createLoadShedding({
+    addressOf: createAddressChain(config.trustedProxies, reachOf(config)),
+    runtime,
+    report,
+    tokenPaths: pathsOfTokens,
+    isKnownBrowser: (cookieHeader) =>
+      openKnownAccounts(cookies.device.readFrom(cookieHeader), { sealer, runtime }).length > 0,
+    // Not /oauth/revoke and /oauth/device_authorization: any public client gets a good response there, and a secret that it
+    // sends along is ignored. A client with a real secret also uses the token endpoint.
+    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => basePath + path)],
+  })
+}
+
 /**
- * Says once that no limit per address holds, at the first request that counts in one while no address has ever been known.
- * Probes of the machine's own health come from elsewhere, and say nothing about it.
+ * Warns once that limits per address do not apply, at the first request without an address if none had one before. Health probes
+ * of the machine itself do not count.
  */
 function warnWithoutAddress(
   basePath: string,

@@ -15,11 +15,11 @@ import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import { json } from './response.ts'
 import { mediaType, readBody } from './middleware/body.ts'
-import { type CorsAudience, requestedHeaders } from './middleware/cors.ts'
-import type { Endpoint, RequestContext } from './endpoint.ts'
+import { requestedHeaders } from './middleware/cors.ts'
+import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
 import { judgeOrigin, mayUseCookie } from './middleware/guards.ts'
 import { httpError } from './http-error.ts'
-import type { PublicUrls } from './oauth/metadata.ts'
+import type { PublicUrls } from './public-urls.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
 // Far beyond what any tool takes. What works on a message walks through all of it, some of it more than once.
@@ -157,7 +157,7 @@ function refuseScope(
   const asked = callers.scopes.resource.filter((name) => held.includes(name) || needed.includes(name))
   const error = new OAuthError(
     'insufficient_scope',
-    `The access token lacks the scope ${missing.join(' ')}. Sign in again and ask for it.`,
+    `The access token lacks the scope ${missing.join(' ')}. Sign in again and request it.`,
   )
   const all = [...new Set([toolScope, ...asked])].join(' ')
   return refuseToken(error, { resourceMetadata: urls.resourceMetadata, scope: all })
@@ -178,7 +178,7 @@ async function servePost(
   }
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
   if (message === undefined)
-    return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not JSON.'), 400)
+    return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400)
   const refused = refuseMessage(message) ?? refuseScope(caller, ports.scopesOfMessage(message), ports)
   if (refused) return refused
   context.report('mcp_request', { credential: caller.credential })
@@ -190,7 +190,11 @@ function refuseMessage(message: unknown): Response | undefined {
   const parsed = Array.isArray(message) ? undefined : parseJsonRpcMessage(message)
   return parsed?.kind === 'invalid'
     ? json(
-        jsonRpcError(parsed.id, jsonRpcCode.invalidRequest, `This is no JSON-RPC message: ${parsed.reason}.`),
+        jsonRpcError(
+          parsed.id,
+          jsonRpcCode.invalidRequest,
+          `This is not a JSON-RPC message: ${parsed.reason}.`,
+        ),
         400,
       )
     : undefined

@@ -4,7 +4,7 @@ import type { ServerConfig } from '../config/setting.ts'
 import { createWebApp } from './app/web-app.ts'
 import { embeddedDatabases } from '../config/embedded-rule.ts'
 import { createHostGuard } from '../http/middleware/guards.ts'
-import type { FetchHandler } from '../http/app.ts'
+import type { FetchHandler } from '../http/endpoint.ts'
 import { createEmbeddedProvider, type EmbeddedProvider } from './provider/embedded-provider.ts'
 
 /** Everything that lives at APP_URL when no outside provider is configured. */

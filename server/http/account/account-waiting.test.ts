@@ -59,8 +59,8 @@ const grantIdIn = ({ html }: Visit): string => /name="connection" value="([^"]+)
 describe('what was allowed and has not been fetched', () => {
   it('a device: the page that allows it does not say that it is connected', async () => {
     const { allowed } = await allowDevice()
-    expect(allowed.html).toContain('Your device may connect')
-    expect(allowed.html).toContain('within 2 minutes')
+    expect(allowed.html).toContain('Your device can connect now')
+    expect(allowed.html).toContain('2 minutes')
   })
 
   it('a device is listed with a button of its own, which ends it', async () => {
@@ -70,14 +70,14 @@ describe('what was allowed and has not been fetched', () => {
     for (const text of [
       'Allowed, not connected yet',
       '“<bdi>TV</bdi>”',
-      'A device, by its code',
+      'A device, with a code',
       'just now',
     ]) {
       expect(list.html).toContain(text)
     }
     expect(list.html).not.toContain('No app is connected')
     const after = await browser.submit(list, 'connection', { connection: grantIdIn(list), action: 'end' })
-    expect(after.html).toContain('That connection has ended')
+    expect(after.html).toContain('The connection was ended')
     expect(after.html).toContain('No app is connected')
     expect(await poll()).toMatchObject({ status: 400, error: 'expired_token' })
     expect(drawbridge.logged()).toContain('connection_revoked')
@@ -100,7 +100,7 @@ describe('what was allowed and has not been fetched', () => {
       action: 'end_all',
       connection: '',
     })
-    expect(ended.html).toContain('All connections have ended')
+    expect(ended.html).toContain('All connections were ended')
     expect(ended.html).toContain('No app is connected')
     expect(await device.poll()).toMatchObject({ status: 400, error: 'expired_token' })
     expect((await drawbridge.redeem(clientId, code)).status).toBe(400)

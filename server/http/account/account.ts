@@ -11,31 +11,33 @@ import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { overviewOf } from '../../core/session/connection.ts'
 import {
   type AccountPorts,
+  createClientNames,
   endAllConnections,
   endConnection,
   listRecords,
   listWaiting,
 } from './connections.ts'
-import { createClientNames } from './client-names.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, visitorOf } from '../login/login-subject.ts'
+import { bindingOf, loginPaths, visitorOf } from '../login/login-subject.ts'
 import { readOwnForm, takeLoginForm } from '../login/decide.ts'
-import { renderLogin } from '../login/login-render.ts'
-import { loginPaths } from '../login/draw.ts'
+import { renderLogin } from '../login/draw.ts'
 import { connectionsPage, type ConnectionsView } from '../pages/connections-page.ts'
-import { messagePage } from '../pages/message-page.ts'
-import { strandedPage, strandedWhenClientUnavailable } from '../login/error-page.ts'
+import { messagePage } from '../pages/finished-page.ts'
+import { signInErrorPage, withClientErrorPages } from '../login/error-page.ts'
 
 /** More than anybody reads; the ones used last are shown. */
 const mostShown = 100
 const mostEndedShown = 10
 
 const noticeTexts: Readonly<Record<AccountNotice, ConnectionsView['notice']>> = {
-  ended: { text: 'That connection has ended.', isFailure: false },
-  all_ended: { text: 'All connections have ended.', isFailure: false },
-  already_ended: { text: 'That connection had ended before.', isFailure: false },
-  form_refused: { text: 'Nothing was done: that page was too old. Try again here.', isFailure: true },
+  ended: { text: 'The connection was ended.', isFailure: false },
+  all_ended: { text: 'All connections were ended.', isFailure: false },
+  already_ended: { text: 'The connection had already ended.', isFailure: false },
+  form_refused: {
+    text: 'Nothing was changed, because that page was out of date. Try again here.',
+    isFailure: true,
+  },
 }
 
 /**
@@ -51,10 +53,7 @@ export function createAccountEndpoint(ports: AccountPorts): Endpoint {
     cors: 'none',
     methods: {
       GET: (request, context) => showConnections(request, context, ports),
-      POST: strandedWhenClientUnavailable(
-        (request, context) => takeForm(request, context, ports),
-        ports.login,
-      ),
+      POST: withClientErrorPages((request, context) => takeForm(request, context, ports), ports.login),
     },
   }
 }
@@ -66,7 +65,7 @@ interface Visit {
 }
 
 function findVisit(request: Request, { login }: AccountPorts): Visit | undefined {
-  const binding = login.cookies.binding.read(request)
+  const binding = login.cookies.csrf.read(request)
   const session = openAccountSession(login.cookies.account.read(request), binding, login.signIn)
   return session && binding !== undefined ? { session, binding } : undefined
 }
@@ -122,7 +121,7 @@ async function renderConnections({ session, binding }: Visit, ports: AccountPort
     appName: login.appName,
     appUrl: login.appUrl,
   })
-  const answer = page(html, 200, { 'set-cookie': login.cookies.binding.write(binding) })
+  const answer = page(html, 200, { 'set-cookie': login.cookies.csrf.write(binding) })
   // Said once.
   if (session.notice)
     answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
@@ -132,7 +131,7 @@ async function renderConnections({ session, binding }: Visit, ports: AccountPort
 async function takeForm(request: Request, context: RequestContext, ports: AccountPorts): Promise<Response> {
   const { login } = ports
   const fields = await readOwnForm(request, login)
-  if (typeof fields === 'string') return strandedPage(fields, context, login)
+  if (typeof fields === 'string') return signInErrorPage(fields, context, login)
   if (fields.has('transaction')) return takeLoginForm(request, fields, context, login)
   const visit = findVisit(request, ports)
   // Signed out in the meantime, or an hour is over: the page asks to sign in.
@@ -166,7 +165,7 @@ function signOut(ports: AccountPorts): Response {
   const view = {
     title: 'You’re signed out of this page',
     bridge: 'raised',
-    message: `This browser cannot see or end your connections any more. They go on as they are.`,
+    message: `This browser can no longer see or end your connections. The connections themselves stay active.`,
     nextStep: 'You can close this page.',
     link: { url: pagePath(ports), label: 'Sign in again' },
   } as const

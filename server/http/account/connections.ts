@@ -1,8 +1,10 @@
 import type { AccountSession } from '../../core/sign-in/account-session.ts'
-import type { ClientStore } from '../../core/clients/client.ts'
-import type { AuthorizationCodeRecord, GrantRecord, GrantStore } from '../../core/session/grant.ts'
+import { type Client, type ClientStore, ClientUnavailableError } from '../../core/clients/client.ts'
+import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/session/grant.ts'
 import type { RequestContext } from '../endpoint.ts'
+import { connectedClient, returnHosts } from '../login/client-view.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
+import type { ConnectedClient } from '../pages/connection-list.ts'
 
 /** How many grants are read, or ended, at once. */
 const pageSize = 200
@@ -81,4 +83,42 @@ export async function endAllConnections(
 
 function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: RequestContext): void {
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
+}
+
+/** What the list of connections says about their clients. */
+export interface ClientNames {
+  nameOf(clientId: string): ConnectedClient
+  /** Empty for a client of devices only, and for one that is not there any more. */
+  returnsToOf(clientId: string): readonly string[]
+}
+
+/**
+ * Looks up the clients of some grants, each once. Of a client whose id is the address of its document only what is stored is
+ * looked at: a list must not make this server fetch a hundred documents of other people's choice. Its host is in its id anyway.
+ */
+export async function createClientNames(
+  of: readonly { grant: Grant }[],
+  { login, storedClients }: AccountPorts,
+): Promise<ClientNames> {
+  const ids = [...new Set(of.map(({ grant }) => grant.clientId))]
+  const found = await Promise.all(
+    ids.map((id) => (isUrl(id) ? storedClients : login.clients).findClient(id).catch(noneWhenUnavailable)),
+  )
+  const clients = new Map(ids.map((id, index) => [id, found[index]]))
+  return {
+    nameOf: (id) => connectedClient(id, clients.get(id)),
+    returnsToOf(id) {
+      const client = clients.get(id)
+      return client ? returnHosts(client) : []
+    },
+  }
+}
+
+function isUrl(id: string): boolean {
+  return /^https?:/i.test(id)
+}
+
+function noneWhenUnavailable(error: unknown): Client | undefined {
+  if (error instanceof ClientUnavailableError) return undefined
+  throw error
 }

@@ -1,9 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { connectionLimit } from './connection-limit.ts'
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-response.ts'
-import { maxHeaderBytes, mostHeaders, type RequestFault, requestFaults } from './request-fault.ts'
-import { formFaultOf } from './request-form.ts'
+import {
+  formFaultOf,
+  maxHeaderBytes,
+  maxHeaders,
+  type RequestFault,
+  requestFaults,
+} from '../request-fault.ts'
 
 /** A refused body up to here is read and dropped, so that the connection can go on. */
 const mostDroppedBytes = 64 * 1024
@@ -70,7 +76,7 @@ export function createGuardedServer(
   )
   server.maxConnections = limits.maxConnections
   // Node drops what is above without a word: one more tells that there was more.
-  server.maxHeadersCount = mostHeaders + 1
+  server.maxHeadersCount = maxHeaders + 1
   // Without a listener for `upgrade` Node serves the request as it is, in HTTP/1.1 (RFC 9110 section 7.8).
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const refusal = gate?.refuse(request) ?? formRefusalOf(request, gate)
@@ -161,4 +167,34 @@ function answerClientError(error: ClientError, socket: Socket, gate: RequestGate
   gate?.answered(request, fault.status)
   if (silent) socket.destroy()
   else sendToSocket(socket, refusalOf(fault))
+}
+
+/** More would only wait for a processor. */
+const maxConnections = 8192
+/** Enough for one reverse proxy and the streams of a few users. */
+const minConnections = 128
+
+/** The memory that a process may take, in bytes. */
+export interface ProcessMemory {
+  /** Of the machine or, where that is less, of its container. */
+  total: number
+  /** Of the JavaScript heap. */
+  heap: number
+}
+
+/**
+ * How many connections may be open: as many as can all send headers of the largest size and never end them, before they take
+ * a quarter of the memory or half of the heap. At least 128, at most 8192.
+ */
+export function connectionLimit({ total, heap }: ProcessMemory = processMemory()): number {
+  const affordable = Math.floor(Math.min(total / 4, heap / 2) / maxHeaderBytes)
+  return Math.min(maxConnections, Math.max(minConnections, affordable))
+}
+
+function processMemory(): ProcessMemory {
+  const machine = totalmem()
+  // 0 without a limit; some systems name one that no machine has.
+  const container = process.constrainedMemory()
+  const total = container > 0 ? Math.min(container, machine) : machine
+  return { total, heap: getHeapStatistics().heap_size_limit }
 }

@@ -2,7 +2,8 @@ import type { Server } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
 import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
-import type { FetchHandler } from '../app.ts'
+import type { FetchHandler } from '../endpoint.ts'
+import { requestFaults } from '../request-fault.ts'
 
 const drainMs = 10_000
 const idleSweepMs = 100
@@ -96,11 +97,11 @@ function answerAdapterError(error: unknown): Response {
   const malformed = error instanceof Error && error.name === 'RequestError'
   return malformed
     ? Response.json(
-        { error: 'invalid_request', error_description: 'Host or path are not valid.' },
+        { error: 'invalid_request', error_description: requestFaults.target_invalid.description },
         { status: 400 },
       )
     : Response.json(
-        { error: 'server_error', error_description: 'Something went wrong here.' },
+        { error: 'server_error', error_description: 'Something went wrong. Try again.' },
         { status: 500 },
       )
 }

@@ -4,7 +4,7 @@ import { knownShare } from '../../core/access/attempt-limit.ts'
 import { createBoundedMap } from '../../core/bounded-map.ts'
 import { createRateLimit, type Rate, type RateLimit } from '../../core/access/rate-limit.ts'
 import { hashSecret } from '../../core/seal.ts'
-import type { AddressChain } from '../middleware/client-address.ts'
+import type { AddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
 import { httpErrors } from '../http-error.ts'
 import { type RawAnswer, rawRefusal } from './raw-response.ts'
@@ -169,7 +169,7 @@ const tooManyOfAddress = shed('too_many_requests', httpErrors.too_many_requests.
 
 const tooManyOfEveryone = shed(
   'temporarily_unavailable',
-  'The server is flooded with requests that it has to refuse.',
+  'The server is receiving too many failing requests.',
 )
 
 function shed(code: 'too_many_requests' | 'temporarily_unavailable', message: string): RawAnswer {

@@ -51,5 +51,5 @@ export function returnAddress(redirectUri: string): string {
 
 /** What a client is called on a page: its own, unproven name. */
 export function clientDisplayName(client: Pick<Client, 'id' | 'name'>): string {
-  return client.name ?? 'An unnamed client'
+  return client.name ?? 'An unnamed app'
 }

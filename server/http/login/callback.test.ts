@@ -102,7 +102,7 @@ describe('social sign-in', () => {
 
     const asked = await signIn()
     expect(asked.url.pathname).toBe('/oauth/callback')
-    expect(asked.html).toContain('Enter the code of your authenticator app')
+    expect(asked.html).toContain('Enter the code from your authenticator app')
     const code = computeTotp(secret, other.runtime.now())
     const { url } = await browser.submit(asked, 'code', { code })
     expect(url.origin + url.pathname).toBe(redirectUri)

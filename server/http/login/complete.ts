@@ -7,17 +7,16 @@ import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orph
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import type { RequestContext } from '../endpoint.ts'
-import type { LoginPorts, LoginSubject } from './login-subject.ts'
-import { loginPaths } from './draw.ts'
-import { messagePage } from '../pages/message-page.ts'
-import { strandedPage } from './error-page.ts'
+import { messagePage } from '../pages/finished-page.ts'
+import { signInErrorPage } from './error-page.ts'
+import { accountPath, type LoginPorts, type LoginSubject } from './login-subject.ts'
 
 type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind: Kind }>
 
 /**
- * What a completed sign-in comes to: the client gets its code, the device is allowed, or the person sees their connections.
- * The browser remembers the account, so that nobody else can lock it out of it: by its email address, and by `account` where
- * attempts were counted by something else.
+ * Completes a sign-in: the client gets its code, the device is allowed, or the person sees their connections. A device cookie
+ * records the account, so that failed attempts elsewhere cannot lock this browser out of it: by its email address, and by
+ * `account` where attempts were counted by something else.
  */
 export async function completeLogin(
   subject: LoginSubject,
@@ -35,7 +34,7 @@ export async function completeLogin(
     (all, name) => rememberAccount(all, name, provider.issuer, runtime),
     subject.visitor.knownAccounts,
   )
-  answer.headers.append('set-cookie', ports.cookies.known.write(sealKnownAccounts(known, sealer)))
+  answer.headers.append('set-cookie', ports.cookies.device.write(sealKnownAccounts(known, sealer)))
   return answer
 }
 
@@ -79,25 +78,22 @@ async function allowDevice(
   )
   if (!allowed) {
     await endUnusedSession(signIn.session, ports.signIn)
-    return strandedPage('device_gone', context, ports)
+    return signInErrorPage('device_gone', context, ports)
   }
   context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
   return page(
     messagePage({
-      title: 'Your device may connect',
+      title: 'Your device can connect now',
       bridge: 'lowered',
       message:
-        'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
+        'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
       nextStep: 'Go back to your device. You can close this page.',
-      link: {
-        url: accountPath(ports),
-        label: 'See or end your connections',
-      },
+      link: { url: accountPath(ports), label: 'See or end your connections' },
     }),
   )
 }
 
-/** The provider's session is of no use here: the page shows what this server granted, and asks the provider nothing. */
+/** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(
   { visitor }: SubjectOf<'account'>,
   { identity, session }: SignIn,
@@ -113,7 +109,7 @@ async function openAccount(
   })
 }
 
-/** What the person's refusal comes to: the client or the device hears of it. */
+/** Reports the person's refusal to the client or the device. */
 export async function refuseLogin(
   subject: LoginSubject,
   context: RequestContext,
@@ -129,13 +125,13 @@ export async function refuseLogin(
     case 'device': {
       const { device, client } = subject
       const denied = await denyDevice(device, { ...ports.codes, devices: ports.devices })
-      if (!denied) return strandedPage('device_gone', context, ports)
+      if (!denied) return signInErrorPage('device_gone', context, ports)
       context.report('device_denied', { client_id: client.id })
       return page(
         messagePage({
-          title: 'Nothing was allowed',
+          title: 'Access denied',
           bridge: 'raised',
-          message: 'The device is told that you refused.',
+          message: 'The device gets no access to your account.',
           nextStep: 'You can close this page.',
         }),
       )
@@ -143,9 +139,4 @@ export async function refuseLogin(
     case 'account':
       return redirect(accountPath(ports))
   }
-}
-
-// Without the origin: on loopback the browser may know this server by another name, and its cookies are of that one.
-function accountPath({ urls }: LoginPorts): string {
-  return `${urls.basePath}${loginPaths.account}`
 }

@@ -6,19 +6,18 @@ import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { normaliseUserCode } from '../../core/authorization/user-code.ts'
 import { page } from '../response.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, findSubject, type LoginPorts, sourceOf, visitorOf } from './login-subject.ts'
-import { readOwnForm, sealRefusals, takeLoginForm } from './decide.ts'
-import { renderLogin } from './login-render.ts'
-import { loginPaths } from './draw.ts'
+import { readOwnForm, sealErrors, takeLoginForm } from './decide.ts'
+import { renderLogin } from './draw.ts'
 import { type DeviceEntryView, deviceEntryPage } from '../pages/device-entry-page.ts'
-import { strandedPage, strandedWhenClientUnavailable } from './error-page.ts'
+import { signInErrorPage, withClientErrorPages } from './error-page.ts'
+import { bindingOf, findSubject, type LoginPorts, loginPaths, sourceOf, visitorOf } from './login-subject.ts'
 
 const entryUse = 'drawbridge device entry'
 const entryTtlSeconds = 3600
 
 /**
- * `/oauth/device` (RFC 8628 section 3.3): GET asks for the code that a device shows, and a code in the address is only filled
- * in. POST takes the code and shows who asks and for what, with the ways to sign in; signing in there is what allows.
+ * `/oauth/device` (RFC 8628 section 3.3): GET asks for the code that a device shows; a code in the URL is only filled in. POST
+ * takes the code and shows who asks and for what, with the ways to sign in. Signing in there allows the device.
  */
 export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
   return {
@@ -26,7 +25,7 @@ export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
     cors: 'none',
     methods: {
       GET: (request) => showEntry(request, ports),
-      POST: strandedWhenClientUnavailable((request, context) => takeForm(request, context, ports), ports),
+      POST: withClientErrorPages((request, context) => takeForm(request, context, ports), ports),
     },
   }
 }
@@ -40,11 +39,11 @@ function showEntry(request: Request, ports: LoginPorts): Response {
 
 async function takeForm(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
   const fields = await readOwnForm(request, ports)
-  if (typeof fields === 'string') return strandedPage(fields, context, ports)
+  if (typeof fields === 'string') return signInErrorPage(fields, context, ports)
   if (fields.has('transaction')) return takeLoginForm(request, fields, context, ports)
-  const terms = { use: entryUse, binding: ports.cookies.binding.read(request) }
+  const terms = { use: entryUse, binding: ports.cookies.csrf.read(request) }
   const opening = openForBrowser(fields.get('form') ?? '', terms, ports.signIn)
-  if (opening.kind !== 'open') return strandedPage(sealRefusals[opening.kind], context, ports)
+  if (opening.kind !== 'open') return signInErrorPage(sealErrors[opening.kind], context, ports)
   return takeCode(request, fields.get('user_code') ?? '', opening.binding, context, ports)
 }
 
@@ -56,9 +55,9 @@ async function takeCode(
   ports: LoginPorts,
 ): Promise<Response> {
   const userCode = normaliseUserCode(typed)
-  // What cannot be a code guesses nothing.
+  // Not counted: text that cannot be a code is not a guess.
   if (userCode === undefined) {
-    const error = 'A code has eight letters. Type it as your device shows it.'
+    const error = 'A code has eight letters. Type it as shown on your device.'
     return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
   }
   const visitor = visitorOf(request, binding, context, ports)
@@ -67,18 +66,18 @@ async function takeCode(
   if (waitSeconds > 0) {
     context.report('device_code_limited')
     const minutes = Math.ceil(waitSeconds / 60)
-    const error = `Too many codes were tried. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
+    const error = `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
     return renderEntry({ userCode, error }, binding, 429, ports, { 'retry-after': String(waitSeconds) })
   }
   const device = await findDeviceByUserCode(userCode, { ...ports.codes, devices: ports.devices })
   if (!device) {
     context.report('device_code_unknown')
     const error =
-      'No device waits with that code. Compare it with your device; if it is the same, it has expired: start again there.'
+      'That code does not match a waiting device. Check it for typos. If it is correct, it has expired: start again on your device.'
     return renderEntry({ userCode, error }, binding, 400, ports)
   }
   const subject = await findSubject({ kind: 'device', device, userCode }, visitor, ports)
-  if (!subject) return strandedPage('device_client_unknown', context, ports)
+  if (!subject) return signInErrorPage('device_client_unknown', context, ports)
   context.report('device_code_taken', { client_id: device.clientId })
   return renderLogin(subject, {}, context, ports)
 }
@@ -98,5 +97,5 @@ function renderEntry(
     appUrl,
     ...part,
   })
-  return page(html, status, { 'set-cookie': cookies.binding.write(binding), ...headers })
+  return page(html, status, { 'set-cookie': cookies.csrf.write(binding), ...headers })
 }

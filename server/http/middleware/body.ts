@@ -1,7 +1,7 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { repeatedParameter } from '../../core/authorization/authorization-request.ts'
-import { maxFormBytes, type RequestFault, requestFaults } from '../listener/request-fault.ts'
+import { maxFormBytes, type RequestFault, requestFaults } from '../request-fault.ts'
 
 /** What reading a body found; `text` is strict UTF-8. */
 export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
@@ -72,4 +72,17 @@ async function readText(request: Request, type: string, otherType: RequestFault)
 
 function refusalOf({ status, description }: RequestFault): OAuthError {
   return new OAuthError('invalid_request', description, { status })
+}
+
+/** The parameter `name` of a form; one without a value counts as omitted (RFC 6749 section 3.1). */
+export function optionalParameter(form: URLSearchParams, name: string): string | undefined {
+  const value = form.get(name)
+  return value === null || value === '' ? undefined : value
+}
+
+/** As {@link optionalParameter}. Throws `invalid_request` when it is omitted. */
+export function requiredParameter(form: URLSearchParams, name: string): string {
+  const value = optionalParameter(form, name)
+  if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
+  return value
 }

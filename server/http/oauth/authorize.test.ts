@@ -53,12 +53,16 @@ describe('GET /oauth/authorize', () => {
   it.each<[rule: string, parameters: Record<string, string>, text: string]>([
     ['unknown client', { client_id: 'nobody' }, 'not registered'],
     ['client id missing', { client_id: '' }, 'incomplete'],
-    ['another host', { redirect_uri: 'https://evil.example/callback' }, 'unknown address'],
-    ['another path', { redirect_uri: 'http://127.0.0.1:4711/other' }, 'unknown address'],
-    ['localhost for 127.0.0.1', { redirect_uri: 'http://localhost:4711/callback' }, 'unknown address'],
-    ['a query more', { redirect_uri: `${redirectUri}?x=1` }, 'unknown address'],
-    ['user info', { redirect_uri: 'http://user@127.0.0.1:4711/callback' }, 'unknown address'],
-    ['a script', { redirect_uri: 'javascript:alert(1)' }, 'unknown address'],
+    ['another host', { redirect_uri: 'https://evil.example/callback' }, 'unregistered return address'],
+    ['another path', { redirect_uri: 'http://127.0.0.1:4711/other' }, 'unregistered return address'],
+    [
+      'localhost for 127.0.0.1',
+      { redirect_uri: 'http://localhost:4711/callback' },
+      'unregistered return address',
+    ],
+    ['a query more', { redirect_uri: `${redirectUri}?x=1` }, 'unregistered return address'],
+    ['user info', { redirect_uri: 'http://user@127.0.0.1:4711/callback' }, 'unregistered return address'],
+    ['a script', { redirect_uri: 'javascript:alert(1)' }, 'unregistered return address'],
   ])('RFC 6749 4.1.2.1, OAuth 2.1 2.3.5: %s is a page, never a redirect', async (_rule, parameters, text) => {
     const response = await drawbridge.app.fetch(
       new Request(drawbridge.authorizeUrl(clientId, parameters), { redirect: 'manual' }),
@@ -86,7 +90,7 @@ describe('GET /oauth/authorize', () => {
     const response = await drawbridge.app.fetch(new Request(url, { redirect: 'manual' }))
     expect(response.status).toBe(400)
     expect(response.headers.get('location')).toBeNull()
-    expect(await response.text()).toContain('unknown address')
+    expect(await response.text()).toContain('unregistered return address')
   })
 
   it.each(['client_id', 'redirect_uri'])('a repeated %s is a page', async (name) => {
@@ -151,7 +155,7 @@ describe('GET /oauth/authorize', () => {
     const { response, html } = await other.browser().visit(other.authorizeUrl(id))
     expect(response?.status).toBe(503)
     expect(response?.headers.get('retry-after')).toBe('5')
-    expect(html).toContain('not possible right now')
+    expect(html).toContain('not available right now')
     expect((await other.browser().visit(other.authorizeUrl(id))).response?.status).toBe(200)
     await other.close()
   })
@@ -179,7 +183,7 @@ describe('POST /oauth/authorize', () => {
     }
     expect(seen[0]).toMatchObject({
       status: 400,
-      body: expect.stringContaining('Email or password is not right'),
+      body: expect.stringContaining('Wrong email or password'),
     })
     for (const each of seen) expect(each).toEqual(seen[0])
     const again = await browser.submit(login, 'password', account)
@@ -245,7 +249,7 @@ describe('POST /oauth/authorize', () => {
   ])('refuses a form with %s', async (_name, transaction) => {
     const response = await drawbridge.postForm('/oauth/authorize', { transaction, ...account })
     expect(response.status).toBe(400)
-    expect(await response.text()).toContain('cannot be used')
+    expect(await response.text()).toContain('is not valid')
   })
 
   it('refuses a form that is too large or of another type', async () => {
@@ -267,7 +271,7 @@ describe('POST /oauth/authorize', () => {
     other.runtime.advance(3601)
     const { html, response } = await browser.submit(login, 'password', account)
     expect(response?.status).toBe(400)
-    expect(html).toContain('open too long')
+    expect(html).toContain('has expired')
     await other.close()
   })
 
@@ -288,11 +292,11 @@ describe('POST /oauth/authorize', () => {
     const browser = drawbridge.browser()
     const login = await browser.visit(drawbridge.authorizeUrl(clientId))
     const asked = await browser.submit(login, 'password', { ...account, email })
-    expect(asked.html).toContain('Enter the code of your authenticator app')
+    expect(asked.html).toContain('Enter the code from your authenticator app')
     const now = drawbridge.runtime.now()
     const code = computeTotp(secret, now)
     const wrong = await browser.submit(asked, 'code', { code: computeTotp(secret, now - 600) })
-    expect(wrong.html).toContain('That code is not right')
+    expect(wrong.html).toContain('Wrong code')
     const { url } = await browser.submit(wrong, 'code', { code })
     const tokens = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
     const { access_token: token } = (await tokens.json()) as { access_token: string }
@@ -304,7 +308,7 @@ describe('POST /oauth/authorize', () => {
   it.each<[rule: string, settings: Settings, token: string, text: string | undefined]>([
     ['a captcha response that the provider takes', { captcha: 'hcaptcha:site' }, 'right', undefined],
     ['one that it refuses', { captcha: 'hcaptcha:site' }, 'wrong', 'Complete it below'],
-    ['a captcha that is not configured here', {}, 'right', 'not set up completely here'],
+    ['a captcha that is not configured here', {}, 'right', 'not fully set up on this server'],
   ])('%s', async (_case, settings, token, text) => {
     const other = await startDrawbridge(settings)
     const { client_id: id } = await other.register()

@@ -7,11 +7,10 @@ import { finderFor } from '../../core/clients/client.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import { answerClient, authorizationResponseUrl, returnAddress } from '../login/authorization-response.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, type LoginPorts, sourceOf, visitorOf } from '../login/login-subject.ts'
+import { bindingOf, loginPaths, type LoginPorts, sourceOf, visitorOf } from '../login/login-subject.ts'
 import { readOwnForm, takeLoginForm } from '../login/decide.ts'
-import { renderLogin } from '../login/login-render.ts'
-import { loginPaths } from '../login/draw.ts'
-import { strandedPage, strandedWhenClientUnavailable } from '../login/error-page.ts'
+import { renderLogin } from '../login/draw.ts'
+import { signInErrorPage, withClientErrorPages } from '../login/error-page.ts'
 
 /**
  * `/oauth/authorize`: GET shows the login page, POST takes its forms. Nothing reaches the session provider before a
@@ -22,8 +21,8 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
     path: `${ports.urls.basePath}${loginPaths.authorization}`,
     cors: 'none',
     methods: {
-      GET: strandedWhenClientUnavailable((request, context) => showLogin(request, context, ports), ports),
-      POST: strandedWhenClientUnavailable((request, context) => takeForm(request, context, ports), ports),
+      GET: withClientErrorPages((request, context) => showLogin(request, context, ports), ports),
+      POST: withClientErrorPages((request, context) => takeForm(request, context, ports), ports),
     },
   }
 }
@@ -40,7 +39,7 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
     case 'unsafe': {
       const registered = parsed.client?.redirectUris.join(' , ')
       const detail = parsed.reason === 'redirect_uri_mismatch' ? `Registered: ${registered}` : undefined
-      return strandedPage(parsed.reason, context, ports, detail)
+      return signInErrorPage(parsed.reason, context, ports, detail)
     }
     case 'refused': {
       context.report('authorization_refused', { error: parsed.error })
@@ -79,7 +78,7 @@ function refusedPage(
     url: authorizationResponseUrl(refused, refused, ports.urls.issuer),
     host: returnAddress(redirectUri),
   }
-  return strandedPage('request_refused', context, ports, description, way)
+  return signInErrorPage('request_refused', context, ports, description, way)
 }
 
 /**
@@ -93,6 +92,6 @@ function shownEmail(parameters: URLSearchParams, loginHint: string | undefined):
 
 async function takeForm(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
   const fields = await readOwnForm(request, ports)
-  if (typeof fields === 'string') return strandedPage(fields, context, ports)
+  if (typeof fields === 'string') return signInErrorPage(fields, context, ports)
   return takeLoginForm(request, fields, context, ports)
 }

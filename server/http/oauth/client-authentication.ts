@@ -8,7 +8,7 @@ import {
   type ClientProof,
 } from '../../core/clients/client-authentication.ts'
 import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
-import { optionalParameter } from './form-parameter.ts'
+import { optionalParameter } from '../middleware/body.ts'
 
 export type { ClientAuthenticationPorts } from '../../core/clients/client-authentication.ts'
 
@@ -42,14 +42,14 @@ export function readClientCredentials(header: string | null, form: URLSearchPara
   if (header !== null) {
     const basic = readBasicCredentials(header)
     if (inForm.kind !== 'none') {
-      throw new OAuthError('invalid_request', 'The client authenticates twice. Use one method.')
+      throw new OAuthError('invalid_request', 'The client authenticates with two methods. Use one.')
     }
     return { id: sameId(basic.id, id), proof: basic.proof }
   }
   if (inForm.kind === 'assertion') {
     const subject = assertedClientId(inForm.assertion)
     if (subject === undefined) {
-      throw new OAuthError('invalid_client', 'The client assertion is no signed JWT with a sub.')
+      throw new OAuthError('invalid_client', 'The client assertion is not a signed JWT with a sub.')
     }
     return { id: sameId(subject, id), proof: inForm }
   }
@@ -59,7 +59,7 @@ export function readClientCredentials(header: string | null, form: URLSearchPara
 
 function sameId(proven: string, given: string | undefined): string {
   if (given !== undefined && given !== proven) {
-    throw new OAuthError('invalid_request', 'client_id is not the one that the client authenticates as.')
+    throw new OAuthError('invalid_request', 'client_id does not match the authenticated client.')
   }
   return proven
 }
@@ -72,10 +72,10 @@ function readFormProof(form: URLSearchParams): ClientProof {
     return secret === undefined ? { kind: 'none' } : { kind: 'secret', secret }
   }
   if (secret !== undefined) {
-    throw new OAuthError('invalid_request', 'The client authenticates twice. Use one method.')
+    throw new OAuthError('invalid_request', 'The client authenticates with two methods. Use one.')
   }
   if (assertion === undefined || type === undefined) {
-    throw new OAuthError('invalid_request', 'client_assertion and client_assertion_type belong together.')
+    throw new OAuthError('invalid_request', 'Send both client_assertion and client_assertion_type.')
   }
   if (type !== assertionType) {
     throw new OAuthError('invalid_client', `client_assertion_type must be ${assertionType}.`)
@@ -89,7 +89,7 @@ function readBasicCredentials(header: string): ClientCredentials {
   const text = bytes && decodeUtf8(bytes)
   const colon = text?.indexOf(':') ?? -1
   if (text === undefined || colon < 1) {
-    throw new OAuthError('invalid_client', 'The Authorization header is not a valid Basic one.')
+    throw new OAuthError('invalid_client', 'The Authorization header is not a valid Basic header.')
   }
   // RFC 6749 section 2.3.1: both halves are form-encoded before they are joined.
   const secret = formDecode(text.slice(colon + 1))

@@ -6,7 +6,7 @@ import { publicClient } from '../../../tests/support/server/core/sign-in-sample.
 import { json } from '../response.ts'
 import { type ClientFormHandler, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
-import { createRouter } from '../app.ts'
+import { createHttpApp } from '../app.ts'
 
 const baseUrl = 'http://localhost:8787'
 
@@ -35,7 +35,7 @@ async function post(
     address: '192.0.2.1',
     report: (event: string, given?: Record<string, unknown>) => void reported.push([event, given]),
   })
-  const router = createRouter([endpoint], { baseUrl, allowedHosts: [], createContext })
+  const router = createHttpApp([endpoint], { baseUrl, allowedHosts: [], createContext })
   const body = new URLSearchParams(fields)
   return { response: await router(new Request(`${baseUrl}/x`, { method: 'POST', body })), reported }
 }

@@ -1,9 +1,9 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type Client, ClientUnavailableError, finderFor } from '../../core/clients/client.ts'
+import type { Endpoint, RequestContext } from '../endpoint.ts'
+import { retryLater, tooManyRequests } from '../http-error.ts'
 import { readForm } from '../middleware/body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
-import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { retryLater, tooManyRequests } from './retry-later.ts'
 
 const usualRetrySeconds = 5
 

@@ -12,8 +12,8 @@ import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { optionalParameter } from './form-parameter.ts'
-import { tooManyRequests } from './retry-later.ts'
+import { optionalParameter } from '../middleware/body.ts'
+import { tooManyRequests } from '../http-error.ts'
 
 /** What the device authorization endpoint needs. */
 export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {
@@ -33,7 +33,10 @@ export function createDeviceAuthorizationEndpoint(
     const { waitSeconds } = await countWithin(limits, { store: ports.attempts, runtime: ports.runtime })
     if (waitSeconds > 0) {
       context.report('device_limit_reached', { client_id: client.id })
-      return tooManyRequests('Too many devices were started. Wait as long as Retry-After says.', waitSeconds)
+      return tooManyRequests(
+        'Too many device sign-ins were started. Try again after as many seconds as Retry-After says.',
+        waitSeconds,
+      )
     }
     const request = {
       client,

@@ -7,33 +7,8 @@ import { assertionAlgorithms } from '../../core/clients/client-assertion.ts'
 import { clientAuthMethods, grantTypes } from '../../core/clients/client.ts'
 import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { everyone } from '../middleware/cors.ts'
+import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
-
-/** URLs that metadata, challenges and tokens share. Each is built once, so that they are the same string everywhere. */
-export interface PublicUrls {
-  /** Base URL without trailing slash: the issuer. */
-  issuer: string
-  /** Path of the base URL, without trailing slash; empty at the root. */
-  basePath: string
-  tokenEndpoint: string
-  resource: string
-  resourceMetadata: string
-}
-
-/** The {@link PublicUrls} of a base URL. */
-export function publicUrls(baseUrl: string): PublicUrls {
-  const issuer = baseUrl.replace(/\/+$/, '')
-  const { origin, pathname } = new URL(issuer)
-  const basePath = pathname.replace(/\/+$/, '')
-  return {
-    issuer,
-    basePath,
-    tokenEndpoint: `${issuer}/oauth/token`,
-    resource: `${issuer}/mcp`,
-    // Path-inserted form (RFC 9728 section 3.1).
-    resourceMetadata: `${origin}/.well-known/oauth-protected-resource${basePath}/mcp`,
-  }
-}
 
 /** What the documents say about this very server. */
 export interface MetadataOptions {

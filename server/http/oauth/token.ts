@@ -17,7 +17,7 @@ import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { optionalParameter, requiredParameter } from './form-parameter.ts'
+import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 
 /** What the token endpoint needs. */
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {

@@ -3,11 +3,13 @@
 import axe from 'axe-core'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findChromium, startChromium } from '../../../tests/support/server/headless-chromium.ts'
-import type { RunningChromium } from '../../../tests/support/server/headless-chromium.ts'
+import {
+  findChromium,
+  type RunningChromium,
+  startChromium,
+} from '../../../tests/support/server/headless-chromium.ts'
 import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
-import { servePages } from '../../../tests/support/pages/page-server.ts'
-import type { PageServer } from '../../../tests/support/pages/page-server.ts'
+import { type PageServer, servePages } from '../../../tests/support/pages/page-server.ts'
 import { standInForCaptcha } from '../../../tests/support/pages/stand-in-captcha.ts'
 
 const chromium = findChromium()
@@ -117,7 +119,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       'password',
       'Sign in and allow',
       'Continue with Google and allow',
-      'Cancel, allow nothing',
+      'Cancel and deny access',
       'Create one at Example Notes',
       'About claude.ai',
     ])
@@ -136,7 +138,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       stops.push(await stop())
       expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid')
     }
-    expect(stops).toEqual(['Confirm and allow', 'Cancel, allow nothing', 'Get help at Example Notes'])
+    expect(stops).toEqual(['Confirm and allow', 'Cancel and deny access', 'Get help at Example Notes'])
     await page.focus('#code')
     await page.keyboard.down('Shift')
     await page.keyboard.press('Tab')

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { html, rawHtml } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import { alertGlyph } from './glyph.ts'
+import { alertGlyph } from './drawings.ts'
 import type { PolicyOpening } from './layout.ts'
 
 /** How a vendor's widget gets onto a page, and what it may load there. */
@@ -77,8 +77,8 @@ export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): S
       <p class="alert">
         ${alertGlyph}
         <span
-          >Signing in with a password needs JavaScript here: it checks that you are a person.
-          ${elsewhere ? 'Turn it on and reload this page, or use another way below.' : 'Turn it on and reload this page.'}</span
+          >Password sign-in needs JavaScript for the captcha.
+          ${elsewhere ? 'Turn it on and reload this page, or use another sign-in method below.' : 'Turn it on and reload this page.'}</span
         >
       </p>
     </noscript>`

@@ -1,8 +1,7 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { claimedName } from './claimed-name.ts'
-import { checkGlyph } from './glyph.ts'
-import { hostName } from './host-name.ts'
+import { claimedName, hostName } from './names.ts'
+import { checkGlyph } from './drawings.ts'
 
 /**
  * Who asks, as every page shows it. `name` and `uri` are what the client says of itself.
@@ -24,7 +23,7 @@ export interface ClientView {
 export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: ClientView): SafeHtml | false {
   if (verifiedHost !== undefined) {
     return html`<div>
-      <dt>Asked for by</dt>
+      <dt>Requested by</dt>
       <dd>
         ${hostName(verifiedHost)}
         <span class="note">${checkGlyph} Verified address</span>
@@ -37,8 +36,8 @@ export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: Client
     <dd>
       <span class="address">${describedBy}</span>${
         returnsElsewhere
-          ? html`<span class="note">, but it returns to another address</span>`
-          : html` <span class="note">Any program can say so</span>`
+          ? html`<span class="note">, but it returns to a different address</span>`
+          : html` <span class="note">Any program can claim this</span>`
       }
     </dd>
   </div>`
@@ -47,8 +46,8 @@ export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: Client
 /** What the client is called: in quotes, and with a word on who says so unless its host is proven. */
 export function nameFact(client: ClientView): SafeHtml {
   const note = client.vouched
-    ? 'Set up by the people who run this server'
-    : client.verifiedHost === undefined && 'Nobody has checked this name'
+    ? 'Set up by the server’s operator'
+    : client.verifiedHost === undefined && 'This name is not verified'
   return html`<div>
     <dt>${client.vouched ? 'Known here as' : 'Calls itself'}</dt>
     <dd class="claim">

@@ -1,7 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { hostName } from './host-name.ts'
-import { layout } from './layout.ts'
+import { type AppView, layout } from './layout.ts'
+import { hostName } from './names.ts'
 
 /** What the error page shows. Every field is text; nothing in it is treated as markup. */
 export interface ErrorView {
@@ -51,7 +50,7 @@ export function errorPage(view: ErrorView): string {
             : html`<p><a class="link alone" href="${view.app.appUrl}">Go to ${view.app.appName}</a></p>`
         }
       </section>
-      <p class="request-id">Request <code>${view.requestId}</code></p>
+      <p class="request-id">Request ID <code>${view.requestId}</code></p>
     </div>`,
   })
 }

@@ -1,6 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
-import { claimedName } from './claimed-name.ts'
-import { hostName } from './host-name.ts'
+import type { BridgePosition } from './drawings.ts'
+import { claimedName, hostName } from './names.ts'
 import { layout } from './layout.ts'
 
 /** What the page after sign-in, or after cancelling it, shows. */
@@ -23,18 +23,43 @@ export interface FinishedView {
 export function finishedPage(view: FinishedView): string {
   const denied = view.denied === true
   return layout({
-    title: denied ? 'Nothing was allowed' : 'Signed in',
+    title: denied ? 'Access denied' : 'Signed in',
     bridge: denied ? 'raised' : 'lowered',
     head: html`<meta http-equiv="refresh" content="0; url=${view.continueUrl}" />`,
     main: html`<div class="court-inner">
-      <h1>${denied ? 'Nothing was allowed' : 'You’re signed in'}</h1>
-      <p class="lead">This browser now hands you back to ${hostName(view.redirectHost)}.</p>
+      <h1>${denied ? 'Access denied' : 'You’re signed in'}</h1>
+      <p class="lead">This browser is taking you back to ${hostName(view.redirectHost)}.</p>
       <p>
         <a class="button primary" href="${view.continueUrl}"
           >Return to “<bdi>${claimedName(view.clientName)}</bdi>”</a
         >
       </p>
-      <p class="quiet">If nothing opens by itself, use the button. After that you can close this tab.</p>
+      <p class="quiet">If nothing opens, use the button. Then you can close this tab.</p>
+    </div>`,
+  })
+}
+
+/** What a page shows that only tells how something ended. Every text is escaped. */
+export interface MessageView {
+  title: string
+  bridge: BridgePosition
+  message: string
+  /** What the reader does now. */
+  nextStep: string
+  /** A way on, where there is one. */
+  link?: { url: string; label: string }
+}
+
+/** Decides how an end that is no failure reads: what is so now, then what to do. */
+export function messagePage(view: MessageView): string {
+  return layout({
+    title: view.title,
+    bridge: view.bridge,
+    main: html`<div class="court-inner">
+      <h1>${view.title}</h1>
+      <p class="lead">${view.message}</p>
+      <p>${view.nextStep}</p>
+      ${view.link && html`<p><a class="link alone" href="${view.link.url}">${view.link.label}</a></p>`}
     </div>`,
   })
 }

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
-import { html, rawHtml } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { bridgeMark, bridgeScene, iconUrl } from './bridge-mark.ts'
-import type { BridgePosition } from './bridge-mark.ts'
+import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { bridgeMark, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
 import { style } from './style.ts'
 
 // One piece, because the hash covers every character between the tags.
@@ -87,4 +85,10 @@ export function layout(parts: Layout): string {
         </body>
       </html> `,
   )
+}
+
+/** The web app behind it all: what people call it, and where accounts are created. */
+export interface AppView {
+  appName: string
+  appUrl: string
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { loginPage } from './login-page.ts'
-import type { LoginView } from './login-page.ts'
-import type { RequestView } from './request-summary.ts'
+import { loginPage, type LoginView } from './login-page.ts'
+import type { RequestView } from './sign-in-subject.ts'
 import {
   captchaSamples,
   deviceSample,
@@ -56,8 +55,11 @@ describe('every text of the view is escaped', () => {
 describe('what is offered', () => {
   const password = ['name="email"', 'name="password"', 'Sign in and allow']
   const google = ['name="provider"', 'value="google"', 'Continue with Google and allow']
-  const warning = ['A program on this computer is asking. Go on only if you started it.', 'on this computer']
-  const unchecked = ['Nobody has checked this name']
+  const warning = [
+    'A program on this computer is asking. Continue only if you started it.',
+    'on this computer',
+  ]
+  const unchecked = ['This name is not verified']
   const rows: readonly [string, Partial<LoginView>, readonly string[], readonly string[]][] = [
     ['both methods', {}, [...password, ...google, '>or<'], []],
     ['password only', { social: [] }, password, [...google, '>or<']],
@@ -74,13 +76,13 @@ describe('what is offered', () => {
       ['class="button secondary deliberate"\n          name="provider"'],
       [],
     ],
-    ['no method', { password: false, social: [] }, ['No way to sign in'], [...password, ...google]],
-    ['verified client', {}, ['Verified address', 'Asked for by'], [...unchecked, ...warning]],
+    ['no method', { password: false, social: [] }, ['No sign-in method is turned on'], [...password, ...google]],
+    ['verified client', {}, ['Verified address', 'Requested by'], [...unchecked, ...warning]],
     [
       'RFC 7591 5: unverified client',
       asking({ client: { name: 'x' } }),
       unchecked,
-      ['Verified address', 'Asked for by'],
+      ['Verified address', 'Requested by'],
     ],
     ['loopback only', { ...loopbackSample }, [...warning, ...unchecked], ['Verified address']],
     [
@@ -137,32 +139,32 @@ describe('what signing in is for', () => {
     [
       'RFC 8628 5.4: a device with the warning of remote phishing',
       device,
-      ['Only go on if you started this yourself, on a device in front of you'],
+      ['Continue only if you started this yourself, on a device in front of you'],
       [],
     ],
     [
       'a device that nobody knows the address of',
       { subject: { ...deviceSample, address: undefined } },
-      ['An address that is not known'],
+      ['An unknown address'],
       ['203.0.113.7'],
     ],
-    ['a device: signing in allows', device, ['Sign in and allow', 'Cancel, allow nothing'], []],
+    ['a device: signing in allows', device, ['Sign in and allow', 'Cancel and deny access'], []],
     [
       'a host that any program can name is not called verified',
       device,
-      ['bridge.example.com', 'Any program can say so', 'Nobody has checked this name'],
+      ['bridge.example.com', 'Any program can claim this', 'This name is not verified'],
       ['Verified address', 'About bridge.example.com'],
     ],
     [
       'a client of the operator',
       asking({ client: { name: 'x', vouched: true } }),
-      ['Set up by the people who run this server', 'Known here as'],
-      ['Nobody has checked this name', 'Calls itself'],
+      ['Set up by the server’s operator', 'Known here as'],
+      ['This name is not verified', 'Calls itself'],
     ],
     [
       'one’s own connections: nothing is allowed, and there is nobody to refuse',
       account,
-      ['Sign in to see and end connections', '>Sign in</button>', 'Continue with Google\n'],
+      ['Sign in to manage your connections', '>Sign in</button>', 'Continue with Google\n'],
       ['and allow', 'What signing in allows', 'name="action"'],
     ],
   ]
@@ -176,7 +178,7 @@ describe('what signing in is for', () => {
     const title = (part: Partial<LoginView>): string | undefined =>
       /<title>(.*)<\/title>/.exec(loginPage({ ...loginSample, ...part }))?.[1]
     expect(title(device)).toBe('Sign in to allow access for a device · Drawbridge')
-    expect(title(account)).toBe('Sign in to see your connections · Drawbridge')
+    expect(title(account)).toBe('Sign in to manage your connections · Drawbridge')
   })
 })
 
@@ -207,12 +209,12 @@ describe('captcha', () => {
   })
 
   test.each([
-    ['and another way is named', loginSample.social, 'use another way below'],
+    ['and another way is named', loginSample.social, 'use another sign-in method below'],
     ['and no other way is promised', [], 'reload this page.'],
   ])('without JavaScript a sentence says what is missing, %s', (_case, social, text) => {
     const page = loginPage({ ...loginSample, social, captcha: captchaSamples.turnstile })
     const sentence = /<noscript>[\s\S]*<\/noscript>/.exec(page)?.[0] ?? ''
-    expect(sentence).toContain('needs JavaScript here')
+    expect(sentence).toContain('needs JavaScript for the captcha')
     expect(sentence).toContain(text)
   })
 })
@@ -260,13 +262,13 @@ describe('who asks', () => {
   })
 
   test.each([
-    [{ describedBy: 'claude.ai' }, 'Any program can say so'],
-    [{ describedBy: 'claude.ai', returnsElsewhere: true }, ', but it returns to another address'],
+    [{ describedBy: 'claude.ai' }, 'Any program can claim this'],
+    [{ describedBy: 'claude.ai', returnsElsewhere: true }, ', but it returns to a different address'],
   ])('a host that is not proven is said to be so: %j', (client, note) => {
     const page = loginPage({ ...loginSample, ...asking({ client: { name: 'Claude', ...client } }) })
     expect(page).toContain(note)
     expect(page).not.toContain('Verified address')
-    expect(page).toContain('Nobody has checked this name')
+    expect(page).toContain('This name is not verified')
   })
 
   test.each([

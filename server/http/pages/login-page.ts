@@ -1,12 +1,16 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import type { AppView } from './app-view.ts'
+import { type AppView, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
-import { alertGlyph } from './glyph.ts'
-import { layout } from './layout.ts'
-import { aboutSubject, subjectSummary, subjectWords } from './sign-in-subject.ts'
-import type { SubjectView, SubjectWords } from './sign-in-subject.ts'
+import { alertGlyph } from './drawings.ts'
+import {
+  aboutSubject,
+  subjectSummary,
+  type SubjectView,
+  type SubjectWords,
+  subjectWords,
+} from './sign-in-subject.ts'
 
 /** What the login page shows and where it posts. Every text is escaped; none is trusted to be short. */
 export interface LoginView extends AppView {
@@ -57,7 +61,7 @@ export function loginPage(view: LoginView): string {
           ? ''
           : html`<p class="alert">
               ${alertGlyph}
-              <span>No way to sign in is switched on here. Ask the people who run this server.</span>
+              <span>No sign-in method is turned on. Ask the server’s operator to turn one on.</span>
             </p>`
       }
       ${

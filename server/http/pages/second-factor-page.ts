@@ -1,10 +1,8 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { alertGlyph } from './glyph.ts'
-import { layout } from './layout.ts'
-import { subjectSummary, subjectWords } from './sign-in-subject.ts'
-import type { SubjectView } from './sign-in-subject.ts'
+import { type AppView, layout } from './layout.ts'
+import { alertGlyph } from './drawings.ts'
+import { subjectSummary, type SubjectView, subjectWords } from './sign-in-subject.ts'
 
 /** What the second-factor page shows and where it posts. Every text is escaped. */
 export interface SecondFactorView extends AppView {
@@ -34,8 +32,8 @@ export function secondFactorPage(view: SecondFactorView): string {
     gate: subjectSummary(view.subject, view),
     main: html`<section class="court-inner" aria-labelledby="second-factor">
       <div class="heading">
-        <h2 id="second-factor">Enter the code of your authenticator app</h2>
-        <p class="quiet">Your account is protected by a second factor.</p>
+        <h2 id="second-factor">Enter the code from your authenticator app</h2>
+        <p class="quiet">Your account uses two-factor authentication.</p>
       </div>
       ${
         view.error === undefined
@@ -51,7 +49,7 @@ export function secondFactorPage(view: SecondFactorView): string {
         <button class="button plain" name="action" value="deny">${words.cancel ?? 'Cancel'}</button>
       </form>
       <div class="court-foot">
-        <p>No access to the app? <a class="link" href="${view.appUrl}">Get help at ${view.appName}</a>.</p>
+        <p>Can’t use the app? <a class="link" href="${view.appUrl}">Get help at ${view.appName}</a>.</p>
       </div>
     </section>`,
   })
@@ -84,14 +82,14 @@ function codeField({ error }: SecondFactorView): SafeHtml {
       inputmode="numeric"
       autocomplete="one-time-code"
       pattern="\\s*([0-9]\\s*){6}"
-      title="The six digits that the app shows"
+      title="The six digits shown in the app"
       maxlength="20"
       spellcheck="false"
       required
       autofocus
       aria-describedby="code-hint${error === undefined ? '' : ' code-error'}"
     />
-    <p class="quiet" id="code-hint">Six digits that change every half minute.</p>
+    <p class="quiet" id="code-hint">Six digits that change every 30 seconds.</p>
   </div>`
 }
 

@@ -1,9 +1,8 @@
-import { html } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { aboutClient } from './client-facts.ts'
-import { deviceSummary, type DeviceView } from './device-summary.ts'
-import { requestSummary, type RequestView } from './request-summary.ts'
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { AppView } from './layout.ts'
+import { aboutClient, type ClientView, hostFact, nameFact } from './client-facts.ts'
+import { alertGlyph } from './drawings.ts'
+import { hostName } from './names.ts'
 
 /** What a sign-in is for: a client that sent the browser here, a device whose code was typed, or one's own connections. */
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
@@ -24,8 +23,8 @@ export interface SubjectWords {
 export function subjectWords(subject: SubjectView): SubjectWords {
   if (subject.kind === 'account') {
     return {
-      signInTitle: 'Sign in to see your connections',
-      codeTitle: 'Enter your code to see your connections',
+      signInTitle: 'Sign in to manage your connections',
+      codeTitle: 'Enter your code to manage your connections',
       signIn: 'Sign in',
       continueWith: (label) => `Continue with ${label}`,
       confirm: 'Confirm',
@@ -39,7 +38,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
     signIn: 'Sign in and allow',
     continueWith: (label) => `Continue with ${label} and allow`,
     confirm: 'Confirm and allow',
-    cancel: 'Cancel, allow nothing',
+    cancel: 'Cancel and deny access',
   }
 }
 
@@ -51,10 +50,10 @@ export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
     case 'device':
       return deviceSummary(subject, app)
     case 'account':
-      return html`<h1>Sign in to see and end connections</h1>
+      return html`<h1>Sign in to manage your connections</h1>
         <p class="ask">
-          Every app that may use your account at <bdi>${app.appName}</bdi> is listed behind this page. Signing
-          in here allows nothing to anybody.
+          See and end the connections of every app that can use your account at <bdi>${app.appName}</bdi>.
+          Signing in here gives no app access.
         </p>`
   }
 }
@@ -62,4 +61,97 @@ export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
 /** A link to the page of the client that asks, where one can be given. */
 export function aboutSubject(subject: SubjectView): SafeHtml | false {
   return subject.kind !== 'account' && aboutClient(subject.client)
+}
+
+/** Who asks for access, where the browser returns to, and what is asked for. */
+export interface RequestView {
+  kind: 'authorization'
+  client: ClientView
+  /** Host (or scheme) that the browser returns to; an international host in its ASCII form. */
+  redirectHost: string
+  /** The redirect URI is loopback: any program on the computer could be asking. */
+  returnsToThisComputer: boolean
+  /** What signing in allows, as plain sentences. */
+  permissions: readonly string[]
+}
+
+/**
+ * Decides how an authorization request reads to the person who is to allow it: proven facts large, in the order
+ * verified host, return address; then what the client calls itself, small and quoted; then what signing in allows.
+ */
+export function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
+  return html`<h1>Sign in to allow access</h1>
+    <p class="ask">An app wants to use your account at <bdi>${appName}</bdi>.</p>
+    <dl class="facts">
+      ${hostFact(view.client)}
+      <div>
+        <dt>Returns to</dt>
+        <dd>
+          ${hostName(view.redirectHost)}${view.returnsToThisComputer ? html` <span class="note">on this computer</span>` : ''}
+        </dd>
+      </div>
+      ${nameFact(view.client)}
+    </dl>
+    ${
+      view.returnsToThisComputer
+        ? html`<p class="warning">
+            ${alertGlyph} <span>A program on this computer is asking. Continue only if you started it.</span>
+          </p>`
+        : ''
+    }
+    ${permissionList(view.permissions)}`
+}
+
+/** A device that waits for somebody to allow it, as the person sees it who typed its code. */
+export interface DeviceView {
+  kind: 'device'
+  client: ClientView
+  /** The code that was typed. */
+  userCode: string
+  /** IP address that the device asked from; undefined when nobody knows it. */
+  address: string | undefined
+  /** When it asked, in words: `2 minutes ago`. */
+  asked: string
+  /** What signing in allows, as plain sentences. */
+  permissions: readonly string[]
+}
+
+/**
+ * Decides how a device reads to the person who is to allow it (RFC 8628 section 3.3). Nobody sees the device but that person,
+ * so what they can compare comes first, and the warning of remote phishing (section 5.4) stands before what is allowed.
+ */
+export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
+  return html`<h1>Sign in to allow access for a device</h1>
+    <p class="ask">A device or program elsewhere wants to use your account at <bdi>${appName}</bdi>.</p>
+    <dl class="facts">
+      <div>
+        <dt>Code on the device</dt>
+        <dd><span class="host">${view.userCode}</span></dd>
+      </div>
+      <div>
+        <dt>Requested from</dt>
+        <dd>
+          <span class="address">${view.address ?? 'An unknown address'}</span>
+          <span class="note">${view.asked}</span>
+        </dd>
+      </div>
+      ${hostFact(view.client)} ${nameFact(view.client)}
+    </dl>
+    <p class="warning">
+      ${alertGlyph}
+      <span
+        >Continue only if you started this yourself, on a device in front of you that shows this code. If
+        somebody sent you the code or the link, cancel: they would get access to your account.</span
+      >
+    </p>
+    ${permissionList(view.permissions)}`
+}
+
+/** What signing in allows, one sentence each; nothing when there is nothing to say. */
+export function permissionList(permissions: readonly string[]): SafeHtml | false {
+  if (permissions.length === 0) return false
+  return html`<h2 class="allows">What signing in allows</h2>
+    <ul class="permissions">
+      ${permissions.map((sentence) => html`<li>${sentence}</li>`)}
+    </ul>`
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { createBoundedMap } from '../../core/bounded-map.ts'
-import type { Peer } from '../app.ts'
+import type { Peer } from '../endpoint.ts'
 
 // A chain of proxies is short. What lies further left than this was not written by them.
 const longestHeader = 2048

@@ -7,7 +7,7 @@ import {
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { createRegisterManagementEndpoint } from './register-management.ts'
+import { createRegisterManagementEndpoint } from './registration.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeAll(async () => {

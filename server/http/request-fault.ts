@@ -1,4 +1,68 @@
-import { longestTarget, mostHeaders, type RequestFault, requestFaults } from './request-fault.ts'
+/** All headers of one request: a session cookie may be 128 KiB, and Node's default refuses it at six chunks. */
+export const maxHeaderBytes: number = 144 * 1024
+
+/** Header lines of one request. A browser behind two proxies sends forty. */
+export const maxHeaders = 200
+
+/** RFC 9110 section 4.1 asks for 8000 at least; an authorization request carries its state in the URL. */
+export const maxTargetLength: number = 16 * 1024
+
+/** Enough for any form or registration that a client sends. */
+export const maxFormBytes: number = 64 * 1024
+
+/** What can be wrong with any request. */
+export type RequestFaultName =
+  | 'malformed'
+  | 'target_invalid'
+  | 'host_not_once'
+  | 'too_slow'
+  | 'body_too_large'
+  | 'target_too_long'
+  | 'body_no_form'
+  | 'body_no_json'
+  | 'body_encoded'
+  | 'expectation'
+  | 'headers_too_many'
+  | 'headers_too_large'
+  | 'method_unknown'
+  | 'transfer_coding'
+  | 'proxy'
+  | 'version'
+
+/** What a refusal of a malformed request says; the code is always `invalid_request`. */
+export interface RequestFault {
+  status: number
+  description: string
+}
+
+/** All request faults, ordered by status. */
+export const requestFaults: Readonly<Record<RequestFaultName, RequestFault>> = {
+  malformed: { status: 400, description: 'This is not a valid HTTP request.' },
+  target_invalid: { status: 400, description: 'The host or the path is not valid.' },
+  host_not_once: { status: 400, description: 'Send exactly one Host header.' },
+  too_slow: { status: 408, description: 'The request did not arrive in time. Try again.' },
+  body_too_large: {
+    status: 413,
+    description: `The body is larger than ${maxFormBytes} bytes. Send a smaller one.`,
+  },
+  target_too_long: {
+    status: 414,
+    description: `The URL is longer than ${maxTargetLength} bytes. Send a shorter one.`,
+  },
+  body_no_form: { status: 415, description: 'Send the body as application/x-www-form-urlencoded.' },
+  body_no_json: { status: 415, description: 'Send the body as application/json.' },
+  body_encoded: { status: 415, description: 'Send the body without a Content-Encoding.' },
+  expectation: { status: 417, description: 'The only supported expectation is 100-continue.' },
+  headers_too_many: { status: 431, description: `There are more than ${maxHeaders} headers. Send fewer.` },
+  headers_too_large: {
+    status: 431,
+    description: `The headers are larger than ${maxHeaderBytes} bytes. Clear old cookies and try again.`,
+  },
+  method_unknown: { status: 501, description: 'This method is not supported.' },
+  transfer_coding: { status: 501, description: 'The only supported transfer coding is chunked.' },
+  proxy: { status: 501, description: 'This server is not a proxy.' },
+  version: { status: 505, description: 'The supported versions are HTTP/1.1 and HTTP/1.0.' },
+}
 
 /** The head of a request as Node parsed it, before anything is made of it. */
 export interface RequestHead {
@@ -32,7 +96,7 @@ export function formFaultOf(head: RequestHead): RequestFault | undefined {
 }
 
 function targetFaultOf(target: string): RequestFault | undefined {
-  if (target.length > longestTarget) return requestFaults.target_too_long
+  if (target.length > maxTargetLength) return requestFaults.target_too_long
   // RFC 9112 section 3.2.2: a server takes the absolute form too. Whether its host is ours is seen later.
   const local = target.startsWith('/') ? target : absolutePattern.exec(target)?.[1]
   const [path = '', ...queries] = (local ?? '').split('?')
@@ -45,7 +109,7 @@ function targetFaultOf(target: string): RequestFault | undefined {
 }
 
 function headerFaultOf({ rawHeaders, headers, httpVersionMinor }: RequestHead): RequestFault | undefined {
-  if (rawHeaders.length > 2 * mostHeaders) return requestFaults.headers_too_many
+  if (rawHeaders.length > 2 * maxHeaders) return requestFaults.headers_too_many
   // RFC 9112 section 3.2: none or two of them are 400, in HTTP/1.0 too as far as we are concerned.
   if (countOf('host', rawHeaders) !== 1) return requestFaults.host_not_once
   const coding = headers['transfer-encoding']

@@ -1,19 +1,67 @@
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
-import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
+import { addressNetwork } from '../../core/access/address-block.ts'
+import type { AttemptStore } from '../../core/access/attempt.ts'
+import { countRegistration } from '../../core/clients/client-registration-limit.ts'
 import {
   clientInformation,
+  registerClient,
   type RegistrationPolicy,
   type RegistrationRuntime,
   updateClient,
 } from '../../core/clients/client-registration.ts'
+import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
 import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
 import type { GrantStore } from '../../core/session/grant.ts'
 import { hashSecret } from '../../core/seal.ts'
-import { json } from '../response.ts'
+import type { Endpoint } from '../endpoint.ts'
 import { readJson } from '../middleware/body.ts'
 import { everyone } from '../middleware/cors.ts'
-import type { Endpoint } from '../endpoint.ts'
-import { managementPath } from './register.ts'
+import { json } from '../response.ts'
+import { tooManyRequests } from '../http-error.ts'
+
+/** What the registration endpoint needs. */
+export interface RegisterPorts {
+  store: Pick<ClientStore, 'addClient'> & AttemptStore
+  runtime: RegistrationRuntime
+  policy: RegistrationPolicy
+  /** Where the server seems to be, without a slash at its end. */
+  issuer: string
+  limitPerHour: number
+}
+
+/** Absolute path under which each registration is managed; its id is the one segment behind. */
+export function managementPath(basePath: string): string {
+  return `${basePath}/oauth/register/`
+}
+
+/**
+ * `POST /oauth/register` (RFC 7591 section 3): open to all, answers 201 with the client's id, once its secret, and the token by
+ * which it is managed (RFC 7592). Over the limit the answer is 429.
+ */
+export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): Endpoint {
+  const managementUrl = (clientId: string): string => `${ports.issuer}/oauth/register/${clientId}`
+  return {
+    path: `${basePath}/oauth/register`,
+    cors: everyone,
+    methods: {
+      async POST(request, context) {
+        const metadata = await readJson(request)
+        const { client, response } = registerClient(metadata, ports.policy, ports.runtime, managementUrl)
+        const { redirectUris } = client
+        const permit = await countRegistration({ redirectUris, address: context.address }, ports)
+        if (permit.kind === 'limited') {
+          context.report('registration_limited')
+          const { retryAfterSeconds } = permit
+          const description = `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`
+          return tooManyRequests(description, retryAfterSeconds)
+        }
+        await ports.store.addClient(client, addressNetwork(context.address ?? ''))
+        context.report('client_registered', { client_id: client.id })
+        return json(response, 201, { pragma: 'no-cache' })
+      },
+    },
+  }
+}
 
 /** What managing registrations needs. */
 export interface RegisterManagementPorts {
@@ -97,7 +145,8 @@ function unauthorized(): Response {
   return json(
     {
       error: 'invalid_token',
-      error_description: 'Send the registration access token of this client as Bearer. Or register anew.',
+      error_description:
+        'Send the registration access token of this client as a bearer token, or register again.',
     },
     401,
     { 'www-authenticate': 'Bearer error="invalid_token"' },

@@ -1,3 +1,5 @@
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+
 /** A claimed name is shown up to this many characters as a reader counts them. */
 const longestName = 64
 
@@ -35,4 +37,16 @@ export function claimedName(name: string): string {
   if (characters.length === 0) return 'no name'
   if (characters.length <= longestName) return characters.join('')
   return `${characters.slice(0, longestName).join('').trimEnd()}…`
+}
+
+/**
+ * A host as a fact to rely on: never shortened, kept apart from the direction of the text around it. From four labels
+ * on, all but the last three are quieter, so that `claude.ai.example.co.uk` does not read as `claude.ai`.
+ * Not checked: that it is a host at all; a scheme is shown in the same way.
+ */
+export function hostName(host: string): SafeHtml {
+  const labels = host.split('.')
+  if (labels.length < 4 || /^[\d.:]+$/.test(host)) return html`<bdi class="host">${host}</bdi>`
+  const owner = labels.splice(-3).join('.')
+  return html`<bdi class="host"><span class="subdomain">${labels.join('.')}.</span><wbr />${owner}</bdi>`
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startRefusalFloor } from './login-timing.ts'
+import { startRefusalDelay } from './decide.ts'
 
 it.each([
   [0, [500]],
@@ -10,10 +10,10 @@ it.each([
 ])('a refusal that took %f ms waits %j ms more', async (took, waited) => {
   const slept: number[] = []
   const times = [1000, 1000 + took]
-  const floor = startRefusalFloor(
+  const refusalDue = startRefusalDelay(
     { sleep: async (ms) => void slept.push(ms) },
     () => times.shift() ?? Number.NaN,
   )
-  await floor.reached()
+  await refusalDue()
   expect(slept).toEqual(waited)
 })

@@ -8,9 +8,9 @@ import {
   redirectUri,
   startDrawbridge,
   type Tokens,
-} from '../../../tests/support/server/drawbridge-fixture.ts'
-import type { Settings } from '../../config/setting.ts'
-import type { RawRequest } from '../listener/guarded-server.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import type { Settings } from '../config/setting.ts'
+import type { RawRequest } from './listener/guarded-server.ts'
 
 let drawbridge: DrawbridgeFixture | undefined
 afterEach(() => drawbridge?.close())

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createHostCookie } from './host-cookie.ts'
+import { createHostCookie } from './cookies.ts'
 
 const request = (cookie: string): Request => new Request('https://a.example', { headers: { cookie } })
 
@@ -7,9 +7,9 @@ describe('a cookie of this host alone', () => {
   it.each([
     [
       'https://mcp.example.com',
-      '__Host-drawbridge-known=value; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure',
+      '__Host-drawbridge-known=value; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
     ],
-    ['http://localhost:8787', 'drawbridge-known=value; Path=/; Max-Age=60; HttpOnly; SameSite=Lax'],
+    ['http://localhost:8787', 'drawbridge-known=value; Max-Age=60; Path=/; HttpOnly; SameSite=Lax'],
   ])('RFC 6265bis 4.1.3: %s', (baseUrl, written) => {
     const cookie = createHostCookie(baseUrl, 'known', 60)
     expect(cookie.write('value')).toBe(written)
