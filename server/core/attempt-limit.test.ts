@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { race, start } from '../../tests/support/server/grant-sample.ts'
 import { addressKey, type AttemptLimit, countWithin, giveBack, limitsOf } from './attempt-limit.ts'
@@ -14,7 +14,7 @@ let store: Store
 let written: string[]
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  const { countAttempt, ...rest } = createMemoryStore()
+  const { countAttempt, ...rest } = openMemoryStore()
   written = []
   store = {
     ...rest,

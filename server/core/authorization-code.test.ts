@@ -1,6 +1,6 @@
 import { createScopeCatalogue } from './scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { dueSignOuts, grantSeconds, race, start } from '../../tests/support/server/grant-sample.ts'
 import {
@@ -29,7 +29,7 @@ let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ended = []
   ports = {
     store,

@@ -1,7 +1,7 @@
 import { createScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, race, start } from '../../tests/support/server/grant-sample.ts'
 import { storeIsDown } from '../../tests/support/server/keeper-fixture.ts'
@@ -26,7 +26,7 @@ let life: () => SessionLife | Promise<SessionLife>
 
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   lookedUp = []
   probed = []
   life = () => 'live'

@@ -1,7 +1,7 @@
 import { createScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, grantSeconds, start } from '../../tests/support/server/grant-sample.ts'
 import { signInSample } from '../../tests/support/server/sign-in-sample.ts'
@@ -32,7 +32,7 @@ let failure: ProviderFailure
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   verified = []
   kept = undefined
   failure = 'invalid_token'

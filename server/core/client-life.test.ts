@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { start } from '../../tests/support/server/grant-sample.ts'
 import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
 import { createClientKeeper, isExpired, isInUse, type KeepClient } from './client-life.ts'
@@ -17,7 +17,7 @@ let store: Store
 let writes: string[]
 let keep: KeepClient
 beforeEach(() => {
-  store = createMemoryStore()
+  store = openMemoryStore()
   writes = []
   keep = createClientKeeper({
     keepClient: (id, until) => {

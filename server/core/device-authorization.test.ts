@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { dueSignOuts, grantSeconds, race, start } from '../../tests/support/server/grant-sample.ts'
 import { publicClient, resource, signInSample } from '../../tests/support/server/sign-in-sample.ts'
@@ -30,7 +30,7 @@ let ended: string[]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ended = []
   ports = {
     store,

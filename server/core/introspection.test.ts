@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import {
   addGrant,
@@ -27,7 +27,7 @@ let pair: TokenPair
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ports = { store, runtime, issuer: 'https://mcp.example.com' }
   const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
   pair = fresh

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../tests/support/server/grant-sample.ts'
 import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
@@ -25,7 +25,7 @@ let ended: string[]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ended = []
   ports = {
     store,

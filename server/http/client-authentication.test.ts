@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Client, ClientUnavailableError } from '../core/client.ts'
 import { hashSecret } from '../core/seal.ts'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { start } from '../../tests/support/server/grant-sample.ts'
 import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
@@ -188,7 +188,7 @@ function read(
   const request = new Request('https://mcp.example.com/oauth/token', { method: 'POST' })
   return readClient(request, new URLSearchParams(form), {
     clients: { findClient },
-    store: createMemoryStore(),
+    store: openMemoryStore(),
     runtime: createFakeRuntime(start),
     issuer: 'https://mcp.example.com',
     tokenEndpoint: 'https://mcp.example.com/oauth/token',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Client, type ClientFinder, ClientUnavailableError } from '../core/client.ts'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { publicClient } from '../../tests/support/server/sign-in-sample.ts'
 import { json } from './answer.ts'
@@ -23,7 +23,7 @@ async function post(
   const reported: unknown[] = []
   const authentication = {
     clients: { findClient },
-    store: createMemoryStore(),
+    store: openMemoryStore(),
     runtime: createFakeRuntime(),
     issuer: baseUrl,
     tokenEndpoint: `${baseUrl}/oauth/token`,
