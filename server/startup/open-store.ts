@@ -1,8 +1,7 @@
 import type { StoreAddress } from '../config/config-value.ts'
 import type { Store } from '../core/store.ts'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore, openSqliteStore } from '../store/sqlite/sqlite.ts'
 import { openPostgresStore } from '../store/postgres/postgres.ts'
-import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 
 /**
  * The store at `address`. `shared` is for a command beside a running server: SQLite is then opened without claiming the
@@ -11,7 +10,7 @@ import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 export function openStore(address: StoreAddress, options: { shared?: boolean } = {}): Store {
   switch (address.kind) {
     case 'memory':
-      return createMemoryStore()
+      return openMemoryStore()
     case 'sqlite':
       return openSqliteStore(address.path, options)
     case 'postgres':

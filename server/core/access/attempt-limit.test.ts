@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { addressKey, type AttemptLimit, countWithin, giveBack, limitsOf } from './attempt-limit.ts'
 import type { AttemptSource } from './attempt.ts'
 import { type Store, StoreUnavailableError } from '../store.ts'
@@ -14,7 +14,7 @@ let store: Store
 let written: string[]
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  const { countAttempt, ...rest } = createMemoryStore()
+  const { countAttempt, ...rest } = openMemoryStore()
   written = []
   store = {
     ...rest,

@@ -1,8 +1,8 @@
 import { createScopeCatalogue } from '../tokens/scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
   authorizationRequest,
   challengeVerifier,
@@ -29,7 +29,7 @@ let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ended = []
   ports = {
     store,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type Client, type ClientFinder, ClientUnavailableError } from '../../core/clients/client.ts'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { type Client, type ClientFinder, ClientUnavailableError } from '../../core/clients/client.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { json } from '../response.ts'
 import { type ClientFormHandler, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
@@ -23,7 +23,7 @@ async function post(
   const reported: unknown[] = []
   const authentication = {
     clients: { findClient },
-    store: createMemoryStore(),
+    store: openMemoryStore(),
     runtime: createFakeRuntime(),
     issuer: baseUrl,
     tokenEndpoint: `${baseUrl}/oauth/token`,

@@ -159,7 +159,7 @@ describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750
     async (method) => {
       const registered = await register()
       const other = await register()
-      await drawbridge.app.store.addClient({
+      await drawbridge.app.store.putClient({
         ...(await drawbridge.app.store.findClient(registered.client_id)),
         id: 'mcpc_configured',
         kind: 'configured',

@@ -53,6 +53,13 @@ export function openSqliteStore(path: string, { shared = false }: { shared?: boo
   }
 }
 
+/** {@link Store} in SQLite without a file: for tests and for trying things out. Everything is gone when it is closed. */
+export function openMemoryStore(): Store {
+  const database = new DatabaseSync(':memory:')
+  prepareDatabase(database, false)
+  return createStore(database, createSqliteWork(database), () => database.close())
+}
+
 /** Makes the file where there is none and keeps other servers from it; answers what lets go of it. */
 function claim(path: string): () => void {
   makeDataFolder(dirname(path))

@@ -96,7 +96,7 @@ export async function createLoginFixture(
     },
   )
   const client = publicClient({ redirectUris: ['http://127.0.0.1/callback'] })
-  await store.addClient(client)
+  if (!beside) await store.addClient(client)
   const devicePorts = { ...ports.codes, devices: store, issuer: urls.issuer, resource: urls.resource }
   const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
   return {

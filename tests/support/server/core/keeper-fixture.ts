@@ -8,7 +8,7 @@ import {
 } from '../../../../server/core/session/session-keeper.ts'
 import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
 import { type Store, StoreUnavailableError } from '../../../../server/core/store.ts'
-import { createMemoryStore } from '../../../../server/store/memory/memory.ts'
+import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { addGrant, grantSample, start } from './grant-sample.ts'
 import {
@@ -46,7 +46,7 @@ export const grantId = 'grant a'
 /** A fixture at {@link start}, without a grant. */
 export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
   const runtime = createFakeRuntime(start)
-  const store = createMemoryStore()
+  const store = openMemoryStore()
   const provider = createRotatingProvider(runtime, rule)
   const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), runtime.randomBytes)
   const reports: string[] = []
