@@ -1,6 +1,12 @@
-import { EndpointUnreachableError } from '../core/ports.ts'
-import type { Browser, EndpointRequest, EndpointResponse, Intent, Tab } from '../core/ports.ts'
-import type { Profile, Settings } from '../core/settings.ts'
+import { EndpointUnreachableError } from '../../../../extension/core/ports.ts'
+import type {
+  Browser,
+  EndpointRequest,
+  EndpointResponse,
+  Intent,
+  Tab,
+} from '../../../../extension/core/ports.ts'
+import type { Profile, Settings } from '../../../../extension/core/settings.ts'
 
 /** A cookie in the jar. Permission and page see it by the rules of Chromium, which are the narrower ones. */
 export interface MemoryCookie {

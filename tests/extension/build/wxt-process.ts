@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /** The root of the repository. */
-export const root: string = fileURLToPath(new URL('../..', import.meta.url))
+export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
 
 /**
  * Runs the build tool in a process of its own, as the scripts do, with `outDir` in place of `dist/extension`: other tests

@@ -1,9 +1,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import rootManifest from '../../package.json' with { type: 'json' }
-import { createManifest } from '../manifest.ts'
-import manifest from '../package.json' with { type: 'json' }
+import rootManifest from '../../../package.json' with { type: 'json' }
+import { createManifest } from '../../../extension/manifest.ts'
+import manifest from '../../../extension/package.json' with { type: 'json' }
 import { root } from './wxt-process.ts'
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
