@@ -28,7 +28,7 @@ const refused: readonly (readonly [path: string, imported: string])[] = [
   ['server/sandbox/app/x.ts', '../../providers/supabase/gotrue.ts'],
   ['bridge/http/x.ts', '../oauth/login-port.ts'],
   ['bridge/credentials/x.ts', '../http/http-client.ts'],
-  ['bridge/oauth/x.ts', '../transport/remote-leg.ts'],
+  ['bridge/oauth/x.ts', '../transport/transport.ts'],
   ['bridge/proxy/x.ts', '../oauth/login-port.ts'],
   ['bridge/proxy/x.ts', '../credentials/credential.ts'],
   ['bridge/install/x.ts', '../cli/terminal/output.ts'],

@@ -4,7 +4,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcError, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
 import type { DescribeFailure } from './translator.ts'
 
 /** The `error` member of a response. */
@@ -32,7 +32,7 @@ export function errorMember(error: unknown, describeFailure: DescribeFailure): E
 
 /** The JSON-RPC error that a server sent as the body of a 4xx; undefined if it was something else that failed. */
 export function errorInBody(error: unknown): JsonRpcResponse | undefined {
-  if (!(error instanceof RemoteError) || error.response === undefined) return undefined
+  if (!(error instanceof TransportError) || error.response === undefined) return undefined
   // What 401 and 403 mean is settled by signing in, whatever their body says.
   if (error.fault !== 'refused' && error.fault !== 'not_found') return undefined
   const parsed = parseJsonRpcMessage(parseJsonObject(error.response.text))

@@ -1,8 +1,7 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
-import { mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
@@ -16,10 +15,9 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/server'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createCorrectedLeg } from '../transport/corrected-leg.ts'
-import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { StatelessTransport } from '../transport/stateless-transport.ts'
 import { createLegacyToModern } from './legacy-to-modern.ts'
-import type { RemoteLeg } from '../transport/remote-leg.ts'
+import type { HttpClient } from '../http/http-client.ts'
 import { describeFailure, until } from '../../tests/support/bridge/proxy/translator-fakes.ts'
 import { createSystemRuntime } from '../../tests/support/bridge/proxy/translator-runtime.ts'
 import { createModernServer } from '../proxy/translated-server.ts'
@@ -115,58 +113,30 @@ function createFar(): Far {
 
 function overHttp({ handler }: Far): ModernServer {
   let lastId = 0
-  const leg: RemoteLeg = {
-    async send(wire, { signal, parameterHeaders, deliver }) {
-      const message = parseWireMessage(wire)
-      if (!('method' in message)) throw new Error('A client of this era sends no responses.')
-      const name = message.params?.['name'] ?? message.params?.['uri']
-      const request = new Request('http://far.example/mcp', {
-        method: 'POST',
-        headers: {
-          'Content-Type': 'application/json',
-          Accept: 'application/json, text/event-stream',
-          [mcpHeader.protocolVersion]: modernRevision,
-          [mcpHeader.method]: message.method,
-          ...(typeof name === 'string' && { [mcpHeader.name]: encodeMcpHeaderValue(name) }),
-          ...parameterHeaders,
-        },
-        body: JSON.stringify(message),
-        ...(signal && { signal }),
-      })
-      for await (const each of messagesOf(await handler.fetch(request))) {
-        await deliver(toWireMessage(each))
-        if (!('method' in each)) return
-      }
-      throw new Error('the stream ended')
+  const http: HttpClient = {
+    async send({ url, method, headers, body, signal }) {
+      const request = new Request(url, { method, headers, body: body as string, ...(signal && { signal }) })
+      const response = await handler.fetch(request)
+      const stream = Readable.fromWeb(response.body as ReadableStream)
+      return { status: response.status, headers: Object.fromEntries(response.headers), body: stream }
     },
-    async close() {},
+    close() {},
   }
-  const randomId = (): string => `own-${(lastId += 1)}`
-  return createModernServer(createCorrectedLeg(leg, { known: () => [], warn: () => {}, randomId }))
-}
-
-async function* messagesOf(response: Response): AsyncGenerator<JsonRpcMessage> {
-  if (!response.headers.get('content-type')?.includes('event-stream')) {
-    yield read(await response.text())
-    return
-  }
-  let rest = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of response.body!) {
-    rest += decoder.decode(chunk as Uint8Array, { stream: true })
-    const events = rest.split('\n\n')
-    rest = events.pop()!
-    for (const event of events) {
-      const data = event.split('\n').find((line) => line.startsWith('data: '))
-      if (data !== undefined) yield read(data.slice(6))
-    }
-  }
-}
-
-function read(json: string): JsonRpcMessage {
-  const parsed = parseJsonRpcMessage(JSON.parse(json))
-  if (parsed.kind === 'invalid') throw new Error(`${parsed.reason}: ${json}`)
-  return parsed.message
+  const transport = new StatelessTransport(
+    { serverUrl: 'http://far.example/mcp', headers: {}, retryMs: 0 },
+    {
+      http,
+      runtime: createSystemRuntime(),
+      authorization: async () => undefined,
+      refused: async () => ({ kind: 'sign_in_needed' }),
+      unsolicited: () => {},
+      note: () => {},
+      knownTools: () => [],
+      warn: () => {},
+      randomId: () => `own-${(lastId += 1)}`,
+    },
+  )
+  return createModernServer(transport)
 }
 
 const open: (() => Promise<unknown>)[] = []

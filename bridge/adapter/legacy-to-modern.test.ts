@@ -3,7 +3,7 @@ import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createLegacyToModern } from './legacy-to-modern.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
 import {
   createFakeClock,
   createFakeLocal,
@@ -246,10 +246,10 @@ describe('what comes back', () => {
     const text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"body"}}'
     const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
     await send({ id: 1, method: 'resources/read', params: { uri: 'x:1' } })
-    ;(await server.next('resources/read')).break(new RemoteError('refused', 'HTTP 400', { response }))
+    ;(await server.next('resources/read')).break(new TransportError('refused', 'HTTP 400', { response }))
     expect(await local.response(1)).toMatchObject({ error: { code: -32_002, message: 'body' } })
     await send({ id: 2, method: 'tools/list' })
-    ;(await server.next('tools/list')).break(new RemoteError('sign_in_needed', 'Sign in', { response }))
+    ;(await server.next('tools/list')).break(new TransportError('sign_in_needed', 'Sign in', { response }))
     expect(await local.response(2)).toMatchObject({ error: { message: 'Sign in' } })
   })
 

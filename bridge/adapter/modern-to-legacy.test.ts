@@ -3,7 +3,7 @@ import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createModernToLegacy } from './modern-to-legacy.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
 import {
   createFakeClock,
   createFakeLegacyServer,
@@ -113,7 +113,7 @@ it('a refused initialize is told in the words of 2026-07-28', async () => {
   const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"No such version"}}'
   const response = { text, envelope: { kind: 'response', id: 1, isError: true } } as const
   const given = setUp({}, {}, () => {
-    throw new RemoteError('refused', 'HTTP 400', { response })
+    throw new TransportError('refused', 'HTTP 400', { response })
   })
   await given.send(1, 'tools/list')
   expect(await given.local.response(1)).toMatchObject({
@@ -266,7 +266,7 @@ describe('requests', () => {
     const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"body"}}'
     const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
     await given.send(2, 'tools/list')
-    ;(await given.arrival('tools/list')).break(new RemoteError('refused', 'HTTP 400', { response }))
+    ;(await given.arrival('tools/list')).break(new TransportError('refused', 'HTTP 400', { response }))
     expect(await given.local.response(2)).toMatchObject({ error: { code: -32_602, message: 'body' } })
     await given.send(3, 'tools/list')
     ;(await given.arrival('tools/list')).answer(7 as unknown as JsonObject)

@@ -21,7 +21,7 @@ export interface AskOptions {
 
 /**
  * The server in the era of 2026-07-28. Requests carry `_meta` already; the transport adds its headers, hides tools whose headers
- * cannot be made, and sends again what was refused for a header or a version. Rejects with `RemoteError` or `NetworkError`.
+ * cannot be made, and sends again what was refused for a header or a version. Rejects with `TransportError` or `NetworkError`.
  */
 export interface ModernServer {
   request(message: JsonRpcRequest, options?: AskOptions): Promise<JsonRpcResponse>
@@ -42,7 +42,7 @@ export interface LegacySession {
 export interface LegacyServer {
   /**
    * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` gets what comes
-   * on the standing stream. Rejects with `RemoteError` or `NetworkError`.
+   * on the standing stream. Rejects with `TransportError` or `NetworkError`.
    */
   open(
     initializeParams: JsonObject,
@@ -60,5 +60,5 @@ export interface Translator {
   close(): Promise<void>
 }
 
-/** What a translator tells a client about a failed exchange: `RemoteError` and the like become the error of a response. */
+/** What a translator tells a client about a failed exchange: `TransportError` and the like become the error of a response. */
 export type DescribeFailure = (error: unknown) => { code: number; message: string; data?: unknown }

@@ -1,6 +1,6 @@
 import type { NetworkFault } from '../http/http-client.ts'
 import type { BodyError } from '../http/read-body.ts'
-import type { RemoteFault } from '../transport/remote-leg.ts'
+import type { TransportFault } from '../transport/transport.ts'
 import { exitCode } from './exit-code.ts'
 import type { FailureRow } from './failure-row.ts'
 
@@ -68,7 +68,7 @@ export const networkFailures: Readonly<Record<`network_${NetworkFault}`, Failure
 }
 
 /** An answer, but not one that carries a message of MCP. */
-export const remoteFailures: Readonly<Record<`server_${RemoteFault}`, FailureRow>> = {
+export const remoteFailures: Readonly<Record<`server_${TransportFault}`, FailureRow>> = {
   server_sign_in_needed: {
     meaning: 'The server wants somebody to be signed in.',
     nextStep: 'drawbridge login {url}',

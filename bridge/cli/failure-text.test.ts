@@ -4,7 +4,7 @@ import { CredentialError, type CredentialFault } from '../credentials/credential
 import { NetworkError, type NetworkFault } from '../http/http-client.ts'
 import { BodyError } from '../http/read-body.ts'
 import { OAuthFailure, type OAuthFault } from '../oauth/login-port.ts'
-import { RemoteError, type RemoteFault } from '../transport/remote-leg.ts'
+import { TransportError, type TransportFault } from '../transport/transport.ts'
 import { CommandFailure } from './command-failure.ts'
 import { commandTable, commandName } from './command-table.ts'
 import { settingFlags } from '../config/setting-argument.ts'
@@ -21,7 +21,7 @@ function errorOf(code: FailureCode): Error {
   if (code.startsWith('network_')) {
     return new NetworkError(fault as NetworkFault, 'https://mcp.example.com', 'what happened', { sent: true })
   }
-  if (code.startsWith('server_')) return new RemoteError(fault as RemoteFault, 'what happened')
+  if (code.startsWith('server_')) return new TransportError(fault as TransportFault, 'what happened')
   if (code.startsWith('oauth_')) return new OAuthFailure(fault as OAuthFault, 'what happened')
   if (code.startsWith('credentials_')) return new CredentialError(fault as CredentialFault, 'what happened')
   if (code.startsWith('body_')) return new BodyError(fault as BodyError['fault'], 'what happened')
@@ -114,7 +114,7 @@ describe('a failed command', () => {
     ['header', 'header'],
     ['other_header', 'header'],
   ] as const)('of a fixed credential (%s) does not advise a sign-in alone', (fixedBy, named) => {
-    const failure = describeError(new RemoteError('sign_in_needed', 'wants'), { serverUrl, fixedBy })
+    const failure = describeError(new TransportError('sign_in_needed', 'wants'), { serverUrl, fixedBy })
     expect(failure).toMatchObject({ code: 'server_sign_in_needed', exit: exitCode.signInNeeded })
     expect(failure.sentences.join(' ')).toContain(named)
     expect(failure.nextStep).not.toMatch(/^drawbridge login/)
@@ -153,7 +153,7 @@ describe('a failed command', () => {
 
 describe('the error of a response', () => {
   it('says what to do, for people and for programs', () => {
-    const error = new RemoteError('rate_limited', 'the server got too many requests', {
+    const error = new TransportError('rate_limited', 'the server got too many requests', {
       status: 429,
       retryAfterSeconds: 7,
     })

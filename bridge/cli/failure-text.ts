@@ -3,7 +3,7 @@ import { CredentialError } from '../credentials/credential-store.ts'
 import { NetworkError } from '../http/http-client.ts'
 import { BodyError } from '../http/read-body.ts'
 import { OAuthFailure } from '../oauth/login-port.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type FailureCode, failureTable } from './failure-table.ts'
@@ -78,7 +78,7 @@ const fixedFailures = {
 
 function failureCode(error: unknown): FailureCode {
   if (error instanceof NetworkError) return `network_${error.fault}`
-  if (error instanceof RemoteError) return `server_${error.fault}`
+  if (error instanceof TransportError) return `server_${error.fault}`
   if (error instanceof OAuthFailure) return `oauth_${error.fault}`
   if (error instanceof CredentialError) return `credentials_${error.fault}`
   if (error instanceof BodyError) return `body_${error.fault}`
@@ -119,9 +119,9 @@ export function rpcFailure(error: unknown, context: FailureContext): RpcFailure 
 function detailsOf(error: unknown): Record<string, string | number> {
   const details: Record<string, string | number | undefined> = {}
   if (error instanceof NetworkError) details['origin'] = error.origin
-  if (error instanceof RemoteError) details['status'] = error.status
+  if (error instanceof TransportError) details['status'] = error.status
   if (error instanceof OAuthFailure) details['issuer'] = error.issuer
-  if (error instanceof RemoteError || error instanceof OAuthFailure) {
+  if (error instanceof TransportError || error instanceof OAuthFailure) {
     details['retry_after_seconds'] = error.retryAfterSeconds
   }
   return Object.fromEntries(

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { BridgeConfig } from '../config/config.ts'
-import { isModernDiscovery } from '../transport/era-detection.ts'
+import { isModernDiscovery } from '../transport/revision-detection.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { loginIdOf } from './connection-login.ts'
 

@@ -11,6 +11,9 @@ export class BodyError extends Error {
   }
 }
 
+/** A server may send a body byte by byte, and each piece costs memory of its own: they are joined from time to time. */
+const maxLooseChunks = 1024
+
 /**
  * The whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Rejects with
  * `NetworkError` when the body does not arrive whole. The next piece is read when `received` has resolved.
@@ -25,15 +28,20 @@ export async function readBody(
     return new BodyError('too_large', `the answer is larger than ${maxBytes} bytes`)
   }
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
-  const chunks: Buffer[] = []
+  const packed: Buffer[] = []
+  let chunks: Buffer[] = []
   let length = 0
   for await (const chunk of response.body) {
     length += (chunk as Buffer).length
     if (length > maxBytes) throw tooLarge()
     chunks.push(chunk as Buffer)
+    if (chunks.length === maxLooseChunks) {
+      packed.push(Buffer.concat(chunks))
+      chunks = []
+    }
     await received?.((chunk as Buffer).length)
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)
+  return Buffer.concat([...packed, ...chunks], length)
 }
 
 /** The body as JSON, whatever its media type says. {@link BodyError} `not_json` quotes nothing: it may be a token. */

@@ -3,15 +3,15 @@ import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { eraByModernAnswer, eraByModernFailure, mayBeModern } from '../transport/era-detection.ts'
+import { eraByModernAnswer, eraByModernFailure, mayBeModern } from '../transport/revision-detection.ts'
 import type { InFlight } from './in-flight.ts'
 import { createLegacyToModern } from '../adapter/legacy-to-modern.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
 import { createModernToLegacy } from '../adapter/modern-to-legacy.ts'
-import type { RememberedServer } from '../transport/remembered-server.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
-import type { RemoteLeg } from '../transport/remote-leg.ts'
+import type { RememberedServer } from '../transport/server-memory.ts'
+import { TransportError } from '../transport/transport.ts'
+import type { Transport } from '../transport/transport.ts'
 import type { RemoteLegs } from './remote-legs.ts'
 import { createModernServer, openLegacySession } from './translated-server.ts'
 import type { DescribeFailure, LegacyServer, LocalPeer, Translator } from '../adapter/translator.ts'
@@ -87,7 +87,7 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
   }
 
   /** A leg of the modern era whose answers and failures are looked at while the era is in doubt. */
-  function doubtedModern(leg: RemoteLeg): RemoteLeg {
+  function doubtedModern(leg: Transport): Transport {
     const judge = (method: string, answer: WireMessage): void => {
       if (!doubt.isOpen() || answer.isStandIn || answer.envelope.kind !== 'response') return
       seen(eraByModernAnswer(answer, method))
@@ -112,7 +112,7 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
   }
 
   /** A leg of the 2025 era. Its session may be opened only once somebody has signed in, by whatever request comes then. */
-  function doubtedLegacy(leg: RemoteLeg): RemoteLeg {
+  function doubtedLegacy(leg: Transport): Transport {
     return {
       async send(message, options) {
         try {
@@ -144,7 +144,7 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
     } catch (error) {
       await leg.close(0)
       // What the leg itself failed with was looked at there; a JSON-RPC error with 200 is one only to `initialize`.
-      const isAnswered = error instanceof RemoteError && error.status === undefined
+      const isAnswered = error instanceof TransportError && error.status === undefined
       if (isAnswered && error.response !== undefined) await doubtLegacy(error)
       throw error
     }

@@ -4,7 +4,7 @@ import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
 import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import type { DescribeFailure } from '../adapter/translator.ts'
@@ -82,7 +82,7 @@ export function createLocalEnd(ports: LocalEndPorts): LocalEnd {
     },
     fail(call, error) {
       if (!inFlight.isOpen(call)) return
-      const theirs = error instanceof RemoteError && !isSignInNeeded(error) ? error.response : undefined
+      const theirs = error instanceof TransportError && !isSignInNeeded(error) ? error.response : undefined
       void answer(
         call,
         (theirs && withId(theirs, call.id)) ?? describe(call.id, error, ports.describeFailure),

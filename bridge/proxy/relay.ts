@@ -17,9 +17,9 @@ import { createReadingLimit } from './reading-limit.ts'
 import type { RelayConfig } from './relay-config.ts'
 import { createRemoteConnection } from './remote-connection.ts'
 import type { RemoteConnection } from './remote-connection.ts'
-import type { RemoteLegPorts } from '../transport/remote-leg.ts'
+import type { TransportPorts } from '../transport/transport.ts'
 import { createRemoteLegs } from './remote-legs.ts'
-import { createRememberedServer } from '../transport/remembered-server.ts'
+import { createRememberedServer } from '../transport/server-memory.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { settledWithin } from '../transport/settled-within.ts'
 import { createSignIns } from '../sign-in/sign-in-attempt.ts'
@@ -37,7 +37,7 @@ export interface RelayPorts {
   output: Writable
   http: HttpClient
   runtime: Runtime
-  tokens: Pick<RemoteLegPorts, 'authorization' | 'refused'>
+  tokens: Pick<TransportPorts, 'authorization' | 'refused'>
   /** Left out where nobody can sign in: refusals are told to the client then. */
   signIn?: () => PendingSignIn
   openBrowser(url: string): void

@@ -4,7 +4,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { NetworkError } from '../http/http-client.ts'
 import { createCrossing } from './crossing.ts'
 import type { Crossing } from './crossing.ts'
-import { askDiscover } from '../transport/discover-question.ts'
+import { askDiscover } from './discover-question.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import {
@@ -13,16 +13,16 @@ import {
   eraByDiscoverAnswer,
   eraByModernFailure,
   mayBeModern,
-} from '../transport/era-detection.ts'
+} from '../transport/revision-detection.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
 import { isSubscription } from '../adapter/listen-filter.ts'
 import { claimsOf } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
-import type { RememberedServer } from '../transport/remembered-server.ts'
-import { isRepeatable } from '../transport/repeatable.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
-import type { RemoteLegPorts } from '../transport/remote-leg.ts'
+import type { RememberedServer } from '../transport/server-memory.ts'
+import { isRepeatable } from '../transport/retry.ts'
+import { TransportError } from '../transport/transport.ts'
+import type { TransportPorts } from '../transport/transport.ts'
 import type { RemoteLegs } from './remote-legs.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
 import { withoutSignInState } from '../sign-in/sign-in-message.ts'
@@ -66,7 +66,7 @@ export interface RemoteConnectionPorts {
   client: LocalClient
   remembered: RememberedServer
   signIns: SignIns
-  authorization: RemoteLegPorts['authorization']
+  authorization: TransportPorts['authorization']
   runtime: Runtime
   describeFailure: DescribeFailure
   warn(text: string): void
@@ -120,7 +120,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
 
   function unanswered(call: CallInFlight): void {
     if (inFlight.isOpen(call))
-      local.fail(call, new RemoteError('lost', 'The server ended without an answer.'))
+      local.fail(call, new TransportError('lost', 'The server ended without an answer.'))
   }
 
   /** Like {@link send}, but holds an error back until it is clear that it is not about the era. */
@@ -179,7 +179,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       return (await ask(call, true)) === 'modern' ? 'modern' : undefined
     }
     const found = eraByModernFailure(failure, call.method)
-    const answer = failure instanceof RemoteError ? failure.response : undefined
+    const answer = failure instanceof TransportError ? failure.response : undefined
     if (call.method !== 'server/discover' || found !== 'modern' || answer === undefined) return found
     // -32602 may be a server of the 2025 era that does not know the method, or one that minds what the client sent.
     return eraByDiscoverAnswer(answer) === 'modern' ? 'modern' : ask(call, true)

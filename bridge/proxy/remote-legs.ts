@@ -1,22 +1,21 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpClient } from '../http/http-client.ts'
-import { createCorrectedLeg } from '../transport/corrected-leg.ts'
-import { createLegacyLeg } from '../transport/legacy-leg.ts'
-import { createLegacyTransport } from '../transport/legacy-transport.ts'
-import { createModernLeg } from '../transport/modern-leg.ts'
-import { createObservedLeg } from '../transport/observed-leg.ts'
+import { SessionTransport } from '../transport/session-transport.ts'
+import { FallbackTransport } from '../transport/transport-fallback.ts'
+import { StatelessTransport } from '../transport/stateless-transport.ts'
+import { observeServer } from '../transport/server-memory.ts'
 import type { RelayConfig } from './relay-config.ts'
-import type { RememberedServer } from '../transport/remembered-server.ts'
-import type { RemoteLeg, RemoteLegPorts, StreamingLeg } from '../transport/remote-leg.ts'
+import type { RememberedServer } from '../transport/server-memory.ts'
+import type { Transport, TransportPorts, StreamingTransport } from '../transport/transport.ts'
 import { createSignInBeside } from '../sign-in/sign-in-beside.ts'
 import type { SignInBesidePorts } from '../sign-in/sign-in-beside.ts'
-import { createSseLeg } from '../transport/sse-leg.ts'
+import { SseTransport } from '../transport/sse.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** A leg as calls use it, and what is below its sign-in, for requests of our own. */
 export interface FullLeg {
-  leg: RemoteLeg
-  bare: RemoteLeg
+  leg: Transport
+  bare: Transport
 }
 
 /** The legs of a connection, each made when it is first used. */
@@ -37,7 +36,7 @@ export interface RemoteLegs {
 export interface RemoteLegsPorts extends SignInBesidePorts {
   http: HttpClient
   runtime: Runtime
-  tokens: Pick<RemoteLegPorts, 'authorization' | 'refused'>
+  tokens: Pick<TransportPorts, 'authorization' | 'refused'>
   remembered: RememberedServer
   unsolicited(message: WireMessage): Promise<void>
   proved(era: 'modern' | 'legacy'): void
@@ -52,13 +51,13 @@ const toolWaitMs = 20_000
 /** Each leg, from the inside: HTTP; for the newer era headers of tools; what is remembered; the sign-in beside. */
 export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): RemoteLegs {
   const legConfig = { serverUrl: config.serverUrl, headers: config.headers, retryMs: config.retryMs }
-  const made = new Set<RemoteLeg>()
-  const streaming = new Set<StreamingLeg>()
+  const made = new Set<Transport>()
+  const streaming = new Set<StreamingTransport>()
   let modern: FullLeg | undefined
   let legacy: FullLeg | undefined
   let latest: FullLeg | undefined
 
-  function legPorts(unsolicited: RemoteLegPorts['unsolicited']): Parameters<typeof createModernLeg>[1] {
+  function legPorts(unsolicited: TransportPorts['unsolicited']): TransportPorts {
     const { http, runtime, tokens, note } = ports
     return {
       http,
@@ -71,16 +70,16 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
   }
 
   function complete(
-    leg: RemoteLeg,
+    leg: Transport,
     era: 'modern' | 'legacy',
     transport: () => 'http' | 'sse',
     closed: () => void = () => {},
   ): FullLeg {
     const { remembered, proved } = ports
-    const bare = createObservedLeg(leg, { era, transport, remembered, proved })
+    const bare = observeServer(leg, { era, transport, remembered, proved })
     const full = createSignInBeside(bare, { era, waitMs: config.signInWaitMs, toolWaitMs }, ports)
     let closing: Promise<void> | undefined
-    const once: RemoteLeg = {
+    const once: Transport = {
       send: full.send,
       // Translators close their sessions, and so does the end of the relay: one DELETE is enough.
       close(graceMs) {
@@ -92,15 +91,15 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
     return { leg: once, bare }
   }
 
-  function makeLegacy(unsolicited: RemoteLegPorts['unsolicited']): FullLeg {
+  function makeLegacy(unsolicited: TransportPorts['unsolicited']): FullLeg {
     const { transport } = config
     const memory = ports.remembered.known()
     const remembered = memory?.era === 'legacy' ? memory.transport : undefined
-    const way = createLegacyTransport(
+    const way = new FallbackTransport(
       { transport, remembered },
       {
-        http: () => createLegacyLeg(legConfig, legPorts(unsolicited)),
-        sse: () => createSseLeg(legConfig, legPorts(unsolicited)),
+        http: () => new SessionTransport(legConfig, legPorts(unsolicited)),
+        sse: () => new SseTransport(legConfig, legPorts(unsolicited)),
       },
     )
     streaming.add(way)
@@ -116,10 +115,10 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
   return {
     modern() {
       if (modern !== undefined) return modern
-      const leg = createModernLeg(legConfig, legPorts(ports.unsolicited))
       const { warn, randomId } = ports
-      const known = () => ports.remembered.known()?.tools ?? []
-      modern = complete(createCorrectedLeg(leg, { known, warn, randomId }), 'modern', () => 'http')
+      const knownTools = () => ports.remembered.known()?.tools ?? []
+      const own = { ...legPorts(ports.unsolicited), knownTools, warn, randomId }
+      modern = complete(new StatelessTransport(legConfig, own), 'modern', () => 'http')
       return modern
     },
     legacy() {

@@ -1,23 +1,23 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
-import type { RemoteLeg } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
+import type { Transport } from '../transport/transport.ts'
 import type { AskOptions, LegacySession, ModernServer } from '../adapter/translator.ts'
 
 /** A leg of the modern era as a translator wants it. */
-export function createModernServer(leg: RemoteLeg): ModernServer {
+export function createModernServer(leg: Transport): ModernServer {
   return { request: (message, options) => ask(leg, message, options) }
 }
 
 /**
- * Opens a session on a leg that was made for it. An error as the answer to `initialize` is thrown as a `RemoteError` that
+ * Opens a session on a leg that was made for it. An error as the answer to `initialize` is thrown as a `TransportError` that
  * has it as its `response`.
  */
-export async function openLegacySession(leg: RemoteLeg, initialize: JsonRpcRequest): Promise<LegacySession> {
+export async function openLegacySession(leg: Transport, initialize: JsonRpcRequest): Promise<LegacySession> {
   const answer = await ask(leg, initialize)
   if ('error' in answer)
-    throw new RemoteError('refused', answer.error.message, { response: toWireMessage(answer) })
+    throw new TransportError('refused', answer.error.message, { response: toWireMessage(answer) })
   const send = (message: JsonRpcMessage): Promise<void> => leg.send(toWireMessage(message), { deliver() {} })
   await send({ jsonrpc: '2.0', method: 'notifications/initialized' })
   return {
@@ -32,7 +32,7 @@ export async function openLegacySession(leg: RemoteLeg, initialize: JsonRpcReque
 const closeGraceMs = 500
 
 /** Resolves at the answer, even if the exchange goes on behind it. */
-function ask(leg: RemoteLeg, message: JsonRpcRequest, options: AskOptions = {}): Promise<JsonRpcResponse> {
+function ask(leg: Transport, message: JsonRpcRequest, options: AskOptions = {}): Promise<JsonRpcResponse> {
   const { signal, onMessage } = options
   return new Promise((resolve, reject) => {
     leg
@@ -41,7 +41,7 @@ function ask(leg: RemoteLeg, message: JsonRpcRequest, options: AskOptions = {}):
         deliver(wire) {
           const { kind } = wire.envelope
           if (isNestedDeeply(wire))
-            throw new RemoteError(
+            throw new TransportError(
               'too_large',
               'An answer of the server is nested more than 1000 levels deep.',
             )
@@ -49,6 +49,9 @@ function ask(leg: RemoteLeg, message: JsonRpcRequest, options: AskOptions = {}):
           if (kind === 'request' || kind === 'notification') return onMessage?.(parseWireMessage(wire))
         },
       })
-      .then(() => reject(new RemoteError('lost', 'The server ended the exchange without an answer.')), reject)
+      .then(
+        () => reject(new TransportError('lost', 'The server ended the exchange without an answer.')),
+        reject,
+      )
   })
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
-import type { RemoteLeg } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
+import type { Transport } from '../transport/transport.ts'
 import { createSignInBeside } from './sign-in-beside.ts'
 import { createSignIns } from './sign-in-attempt.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
@@ -12,12 +12,12 @@ function create(refused: (method: string) => boolean, times: { toolWaitMs?: numb
   let isOpen = false
   const sent: string[] = []
   const pending = pendingSignIn()
-  const leg: RemoteLeg = {
+  const leg: Transport = {
     async send(message, options) {
       const { envelope } = message
       const method = 'method' in envelope ? envelope.method : envelope.kind
       sent.push(method)
-      if (!isOpen && refused(method)) throw new RemoteError('sign_in_needed', 'x', { status: 401 })
+      if (!isOpen && refused(method)) throw new TransportError('sign_in_needed', 'x', { status: 401 })
       if (envelope.kind === 'request')
         await options.deliver(
           toWireMessage({ jsonrpc: '2.0', id: envelope.id, result: { real: true, tools: [] } }),
@@ -114,8 +114,8 @@ it('answers a ping itself, a list that was not announced empty, and the rest wit
 
 it('tells the client when sign-ins do not help', async () => {
   let begun = 0
-  const leg: RemoteLeg = {
-    send: () => Promise.reject(new RemoteError('sign_in_needed', 'x', { status: 403 })),
+  const leg: Transport = {
+    send: () => Promise.reject(new TransportError('sign_in_needed', 'x', { status: 403 })),
     close: () => Promise.resolve(),
   }
   const signIns = createSignIns({
@@ -143,7 +143,7 @@ it('tells the client when sign-ins do not help', async () => {
     },
   )
   const call = toWireMessage({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } })
-  await expect(beside.send(call, { deliver() {} })).rejects.toThrow(RemoteError)
+  await expect(beside.send(call, { deliver() {} })).rejects.toThrow(TransportError)
   expect(begun).toBe(2)
 })
 

@@ -6,8 +6,8 @@ import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { cachedOpening, emptyList } from '../adapter/cached-answer.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { RemoteLeg, SendOptions } from '../transport/remote-leg.ts'
-import { RemoteError } from '../transport/remote-leg.ts'
+import type { Transport, SendOptions } from '../transport/transport.ts'
+import { TransportError } from '../transport/transport.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { settledWithin } from '../transport/settled-within.ts'
 import { isSignInNeeded } from './sign-in-attempt.ts'
@@ -66,10 +66,10 @@ const placeWaitMs = 10_000
  * request is answered in time from memory, and is made up for afterwards without the client.
  */
 export function createSignInBeside(
-  leg: RemoteLeg,
+  leg: Transport,
   config: SignInBesideConfig,
   ports: SignInBesidePorts,
-): RemoteLeg {
+): Transport {
   const { era } = config
   const { signIns } = ports
   const elicitations = new Map<string, SignInAttempt>()
@@ -212,7 +212,7 @@ export function createSignInBeside(
     const said = failure === undefined ? undefined : ports.describeFailure(failure).message
     const text = signInText(place, said, toolName())
     if (method === 'tools/call') return deliver(options, answerTo(message, toolText(text, true, era)))
-    const described = ports.describeFailure(new RemoteError('sign_in_needed', text, { status: 401 }))
+    const described = ports.describeFailure(new TransportError('sign_in_needed', text, { status: 401 }))
     const { id } = envelope as { id: string | number }
     const data = isJsonObject(described.data) ? described.data : {}
     const error = jsonRpcError(

@@ -1,5 +1,5 @@
-import { RemoteError } from '../transport/remote-leg.ts'
-import type { RemoteLeg, SendOptions } from '../transport/remote-leg.ts'
+import { TransportError } from '../transport/transport.ts'
+import type { Transport, SendOptions } from '../transport/transport.ts'
 import { settledWithin } from '../transport/settled-within.ts'
 import { createSignal, isSignInNeeded } from './sign-in-attempt.ts'
 import type { SignInAttempt, SignIns } from './sign-in-attempt.ts'
@@ -40,7 +40,7 @@ const silentWaitMs = 2000
 
 /** `waitMs` is how long the client waits for its first answer. */
 export function createSilentOpening(
-  leg: RemoteLeg,
+  leg: Transport,
   config: { era: 'modern' | 'legacy'; waitMs: number },
   ports: SilentOpeningPorts,
 ): SilentOpening {
@@ -103,7 +103,7 @@ export function createSilentOpening(
 
   async function madeOrAsking(made: Promise<void>): Promise<void> {
     const end = await settledWithin(made, Infinity, { signal: closed.signal, when: asking.given })
-    if (end === 'waiting') throw new RemoteError('sign_in_needed', 'The server needs a sign-in.')
+    if (end === 'waiting') throw new TransportError('sign_in_needed', 'The server needs a sign-in.')
     await made
   }
 
@@ -147,8 +147,8 @@ export function createSilentOpening(
       if (making === undefined) watch(exchange(message, { signal: closed.signal, deliver() {} }, () => {}))
       if (making !== undefined) await madeOrAsking(making)
       if (refusal !== undefined)
-        throw new RemoteError('refused', 'The server did not open a session.', { response: refusal })
-      if (isMissing) throw new RemoteError('unavailable', 'The server did not open a session.')
+        throw new TransportError('refused', 'The server did not open a session.', { response: refusal })
+      if (isMissing) throw new TransportError('unavailable', 'The server did not open a session.')
     },
     later(notification) {
       const { envelope } = notification

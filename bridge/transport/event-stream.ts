@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 import { createParser } from 'eventsource-parser'
 import type { EventSourceMessage } from 'eventsource-parser'
 import type { HttpResponse } from '../http/http-client.ts'
-import { discard } from './discarded-body.ts'
-import { maxMessageBytes } from './message-body.ts'
+import { discard } from './response-body.ts'
+import { maxMessageBytes } from './response-body.ts'
 
 /** One event with data. */
 export interface StreamEvent {

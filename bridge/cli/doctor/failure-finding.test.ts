@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { NetworkError } from '../../http/http-client.ts'
-import { RemoteError } from '../../transport/remote-leg.ts'
+import { TransportError } from '../../transport/transport.ts'
 import { CommandFailure } from '../command-failure.ts'
 import { failureTable } from '../failure-table.ts'
 import { failureFinding } from './failure-finding.ts'
@@ -18,7 +18,7 @@ describe('a failure as a finding', () => {
       fix: 'Start the server, or correct the port in the URL.',
       exit: 4,
     })
-    expect(failureFinding('session', new RemoteError('not_found', 'nothing'), context)).toMatchObject({
+    expect(failureFinding('session', new TransportError('not_found', 'nothing'), context)).toMatchObject({
       fix: 'Check the path of the URL, often /mcp or /sse.',
       exit: 1,
     })

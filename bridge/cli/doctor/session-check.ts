@@ -9,7 +9,7 @@ import {
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { RelayConfig } from '../../proxy/relay-config.ts'
 import { createRelay, type RelayPorts } from '../../proxy/relay.ts'
-import { RemoteError } from '../../transport/remote-leg.ts'
+import { TransportError } from '../../transport/transport.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { version } from '../../config/version.ts'
 import { exitCode } from '../exit-code.ts'
@@ -148,12 +148,12 @@ function refused(
   answer: Answered,
   { client, failure, context }: { client: McpEra; failure: unknown; context: FailureContext },
 ): Finding {
-  if (failure instanceof RemoteError && (failure.status === 401 || failure.status === 403)) {
+  if (failure instanceof TransportError && (failure.status === 401 || failure.status === 403)) {
     const text = `The server does not accept the login (${failure.status}).`
     if (context.fixedBy !== undefined)
       return failureFinding(
         'session',
-        new RemoteError('sign_in_needed', text, { status: failure.status }),
+        new TransportError('sign_in_needed', text, { status: failure.status }),
         context,
       )
     return fail('session', text, fill('drawbridge login {url} --force', context), exitCode.signInNeeded)

@@ -52,7 +52,8 @@ export function startRelay(serverUrl: string, options: RigOptions = {}): Rig {
     const lines = rest.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) messages.push(JSON.parse(line) as Json)
-    for (const look of waiting) look()
+    // In a later turn, as over a pipe.
+    setImmediate(() => waiting.forEach((look) => look()))
   })
   const http = createHttpClient({
     connectTimeoutMs: 30_000,

@@ -2,8 +2,7 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { legacyRevisions, mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { RemoteError } from './remote-leg.ts'
-import type { ServerMemory } from './server-memory.ts'
+import { TransportError } from './transport.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** That a server lacks an era is believed for a day from when it was found out: servers are upgraded. */
@@ -17,7 +16,7 @@ const believedSeconds = 86_400
 export function assumedEra(
   local: McpEra,
   pin: 'auto' | McpEra,
-  memory: ServerMemory | undefined,
+  memory: { era: McpEra; lacks?: { era: McpEra; at: number } } | undefined,
   now: number,
 ): McpEra {
   if (pin !== 'auto') return pin
@@ -33,7 +32,7 @@ export function assumedEra(
  * is a server of the 2025 era (MCP 2026-07-28 versioning).
  */
 export function eraByModernFailure(failure: unknown, method: string): McpEra | undefined {
-  if (!(failure instanceof RemoteError)) return undefined
+  if (!(failure instanceof TransportError)) return undefined
   const { fault, status } = failure
   const byCode = eraByCode(failure, method)
   if (byCode !== undefined) return byCode
@@ -43,7 +42,7 @@ export function eraByModernFailure(failure: unknown, method: string): McpEra | u
   return isAnswerOfAnotherKind(failure) ? 'legacy' : undefined
 }
 
-function eraByCode({ status, response }: RemoteError, method: string): McpEra | undefined {
+function eraByCode({ status, response }: TransportError, method: string): McpEra | undefined {
   const code = errorCode(response)
   switch (code) {
     case undefined:
@@ -71,10 +70,10 @@ export function eraByModernAnswer(answer: WireMessage, method: string): McpEra |
 }
 
 /** A JSON-RPC error that came as a response, as the failure that it is. */
-export function answeredError(answer: WireMessage): RemoteError {
+export function answeredError(answer: WireMessage): TransportError {
   const { status } = answer
   const known = { response: answer, ...(status !== undefined && { status }) }
-  return new RemoteError('refused', 'The server answered with an error.', known)
+  return new TransportError('refused', 'The server answered with an error.', known)
 }
 
 /** What the answer to `server/discover` says about the server. */
@@ -108,14 +107,15 @@ function eraByVersions(supported: readonly unknown[]): McpEra {
  * JSON-RPC error is worth it whatever its code: -32602 is what both eras answer to an `initialize` they do not like.
  */
 export function mayBeModern(failure: unknown): boolean {
-  return failure instanceof RemoteError && (failure.response !== undefined || isAnswerOfAnotherKind(failure))
+  return failure instanceof TransportError &&
+    (failure.response !== undefined || isAnswerOfAnotherKind(failure))
     ? !isSignInOrOutage(failure)
     : false
 }
 
 /** Whether a failed POST in the 2025 era may come from a server that only has the transport of 2024-11-05. */
 export function mayBeSseServer(failure: unknown): boolean {
-  if (!(failure instanceof RemoteError)) return false
+  if (!(failure instanceof TransportError)) return false
   const code = errorCode(failure.response)
   const isMcp = code !== undefined && (isModernCode(code) || code === jsonRpcCode.methodNotFound)
   return !isMcp && (failure.status === 400 || failure.status === 404 || failure.status === 405)
@@ -151,14 +151,14 @@ function isModernCode(code: number): boolean {
   )
 }
 
-function isAnswerOfAnotherKind(failure: RemoteError): boolean {
+function isAnswerOfAnotherKind(failure: TransportError): boolean {
   const { fault, status = 400 } = failure
   if (fault === 'no_mcp') return true
   const isRefusal = status >= 400 && (fault === 'not_found' || fault === 'refused')
   return isRefusal && !isSignInOrOutage(failure)
 }
 
-function isSignInOrOutage({ fault, status }: RemoteError): boolean {
+function isSignInOrOutage({ fault, status }: TransportError): boolean {
   if (fault === 'sign_in_needed' || fault === 'forbidden' || fault === 'unavailable') return true
   return status === 401 || status === 403 || status === 429 || (status !== undefined && status >= 500)
 }

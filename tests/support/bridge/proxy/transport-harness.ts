@@ -5,14 +5,14 @@ import type { HttpClient } from '../../../../bridge/http/http-client.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { LegPorts } from '../../../../bridge/transport/leg-config.ts'
-import type { RemoteLeg, SendOptions } from '../../../../bridge/transport/remote-leg.ts'
+import type { StatelessTransportPorts } from '../../../../bridge/transport/stateless-transport.ts'
+import type { Transport, SendOptions } from '../../../../bridge/transport/transport.ts'
 
-/** Ports of a leg whose traces a test can read. */
-export interface LegHarness {
-  ports: LegPorts
+/** Ports of a transport whose traces a test can read. */
+export interface TransportHarness {
+  ports: StatelessTransportPorts
   http: HttpClient
-  /** What came on the standing stream. */
+  /** What came on the GET stream. */
   unsolicited: JsonRpcMessage[]
   notes: string[]
   refusals: Refusal[]
@@ -25,7 +25,7 @@ export interface LegHarness {
 }
 
 /** Real sockets and real time, unless `haste` makes the waits that many times shorter. */
-export function createHarness(haste = 1): LegHarness {
+export function createHarness(haste = 1): TransportHarness {
   const http = createHttpClient({
     connectTimeoutMs: 2000,
     headersTimeoutMs: 10_000,
@@ -36,7 +36,7 @@ export function createHarness(haste = 1): LegHarness {
     allowHttp: false,
     userAgent: 'drawbridge-test',
   })
-  const harness: LegHarness = {
+  const harness: TransportHarness = {
     http,
     unsolicited: [],
     notes: [],
@@ -62,6 +62,9 @@ export function createHarness(haste = 1): LegHarness {
       },
       unsolicited: (message) => void harness.unsolicited.push(asJson(message)),
       note: (text) => void harness.notes.push(text),
+      knownTools: () => [],
+      warn: () => {},
+      randomId: () => 'own',
     },
   }
   return harness
@@ -69,13 +72,13 @@ export function createHarness(haste = 1): LegHarness {
 
 /** Sends one message and gives what was delivered for it. */
 export async function exchange(
-  leg: RemoteLeg,
+  transport: Transport,
   message: JsonRpcMessage | WireMessage,
   options: Partial<SendOptions> = {},
 ): Promise<Record<string, unknown>[]> {
   const delivered: Record<string, unknown>[] = []
   const wire = 'text' in message ? message : toWireMessage(message)
-  await leg.send(wire, {
+  await transport.send(wire, {
     deliver: (answer) => void delivered.push(asJson(answer) as unknown as Record<string, unknown>),
     ...options,
   })

@@ -1,33 +1,32 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createLegacyLeg } from './legacy-leg.ts'
-import type { LegacyLeg } from './legacy-leg.ts'
+import { SessionTransport } from './session-transport.ts'
 import { readMessageText } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import type { PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
-import { createHarness, exchange } from '../../tests/support/bridge/proxy/leg-harness.ts'
-import type { LegHarness } from '../../tests/support/bridge/proxy/leg-harness.ts'
+import { createHarness, exchange } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import type { TransportHarness } from '../../tests/support/bridge/proxy/transport-harness.ts'
 import { startLegacyServer } from '../../tests/support/bridge/proxy/legacy-server.ts'
 import type { LegacyServer } from '../../tests/support/bridge/proxy/legacy-server.ts'
 
 let server: LegacyServer
-let harness: LegHarness
-let leg: LegacyLeg
+let harness: TransportHarness
+let transport: SessionTransport
 
 beforeEach(async () => {
   server = await startLegacyServer()
   harness = createHarness()
-  leg = makeLeg()
+  transport = createTransport()
 })
 
 afterEach(async () => {
-  await leg.close(500)
+  await transport.close(500)
   harness.http.close()
   await server.close()
 })
 
-function makeLeg(retryMs = 1000): LegacyLeg {
-  return createLegacyLeg(
+function createTransport(retryMs = 1000): SessionTransport {
+  return new SessionTransport(
     { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs },
     harness.ports,
   )
@@ -48,8 +47,8 @@ const ok = (id: unknown, more = '') =>
 const notice = (text: string) => `data: {"jsonrpc":"2.0","method":"notifications/${text}"}\n\n`
 
 async function open(): Promise<void> {
-  await exchange(leg, initialize)
-  await exchange(leg, initialized)
+  await exchange(transport, initialize)
+  await exchange(transport, initialized)
 }
 
 /** Answers calls by this, everything else as usual. */
@@ -63,12 +62,12 @@ function answerCalls(answer: (request: PeerRequest, id: unknown) => void): void 
 
 describe('opening a session', () => {
   it('sends headers, session and revision', async () => {
-    expect(await exchange(leg, initialize)).toMatchObject([
+    expect(await exchange(transport, initialize)).toMatchObject([
       { id: 0, result: { protocolVersion: '2025-11-25' } },
     ])
-    expect(leg.revision()).toBe('2025-11-25')
-    await exchange(leg, initialized)
-    expect(await exchange(leg, call('a'))).toEqual([
+    expect(transport.revision()).toBe('2025-11-25')
+    await exchange(transport, initialized)
+    expect(await exchange(transport, call('a'))).toEqual([
       { jsonrpc: '2.0', id: 'a', result: { echo: { name: 'echo' } } },
     ])
     await until(() => server.streams.size === 1)
@@ -87,18 +86,18 @@ describe('opening a session', () => {
       })
   })
 
-  it('works without sessions, and without a standing stream', async () => {
+  it('works without sessions, and without a GET stream', async () => {
     server.hasSessions = false
     server.streamStatus = 405
     await open()
     await until(() => server.log().includes('GET'))
-    expect(await exchange(leg, list(1))).toHaveLength(1)
-    await leg.close(500)
+    expect(await exchange(transport, list(1))).toHaveLength(1)
+    await transport.close(500)
     expect(server.log()).toEqual(['initialize', 'notifications/initialized', 'GET', 'tools/list'])
   })
 
   it('asks nothing before the server has accepted notifications/initialized', async () => {
-    await exchange(leg, initialize)
+    await exchange(transport, initialize)
     let accept = (): void => {}
     server.intercept = (request) => {
       if (request.method !== 'POST' || request.message()['method'] !== 'notifications/initialized')
@@ -106,7 +105,7 @@ describe('opening a session', () => {
       accept = () => void request.response.writeHead(202).end()
       return true
     }
-    const both = Promise.all([exchange(leg, initialized), exchange(leg, list(1))])
+    const both = Promise.all([exchange(transport, initialized), exchange(transport, list(1))])
     await until(() => server.requests.length === 2)
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(server.log()).toEqual(['initialize', 'notifications/initialized'])
@@ -121,7 +120,7 @@ describe('opening a session', () => {
       request.json(status, { jsonrpc: '2.0', id: status === 404 ? null : 0, error })
       return true
     }
-    const failure = await exchange(leg, initialize).catch((error: unknown) => error)
+    const failure = await exchange(transport, initialize).catch((error: unknown) => error)
     expect(failure).toMatchObject({
       fault: 'refused',
       status,
@@ -133,7 +132,7 @@ describe('opening a session', () => {
 
   it('can open without initialize', async () => {
     server.hasSessions = false
-    expect(await exchange(leg, list(1))).toHaveLength(1)
+    expect(await exchange(transport, list(1))).toHaveLength(1)
   })
 
   it('ends the session that the client replaces', async () => {
@@ -155,7 +154,7 @@ describe('answers', () => {
     })
     const lines: string[] = []
     const wire: WireMessage = readMessageText(JSON.stringify(call(5)))
-    await leg.send(wire, { deliver: ({ text }) => void lines.push(text) })
+    await transport.send(wire, { deliver: ({ text }) => void lines.push(text) })
     expect(lines).toEqual([
       '{"jsonrpc":"2.0","method":"notifications/progress"}',
       '{"jsonrpc":"2.0","id":5,"result":{"big":9007199254740993 , "x" : 1.0}}',
@@ -167,7 +166,7 @@ describe('answers', () => {
       request.json(200, `{\r\n "jsonrpc": "2.0",\n "id": ${String(id)},\n "result": {"a":"\\n"}\n}\n`),
     )
     let line = ''
-    await leg.send(
+    await transport.send(
       {
         text: JSON.stringify(call(5)),
         envelope: { kind: 'request', id: 5, method: 'tools/call' },
@@ -198,13 +197,13 @@ describe('answers', () => {
     ['429 for long', (request) => request.json(429, {}, { 'Retry-After': '60' }), 'rate_limited'],
   ])('that are %s', async (_what, answer, fault) => {
     answerCalls(answer)
-    await expect(exchange(leg, call(5))).rejects.toMatchObject({ name: 'RemoteError', fault })
+    await expect(exchange(transport, call(5))).rejects.toMatchObject({ name: 'TransportError', fault })
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
   })
 
   it('name where the endpoint has moved to, without its query', async () => {
     answerCalls((request) => request.response.writeHead(307, { Location: '/mcp/?secret=1' }).end())
-    const failure = (await exchange(leg, call(5)).catch((error: unknown) => error)) as Error
+    const failure = (await exchange(transport, call(5)).catch((error: unknown) => error)) as Error
     expect(failure).toMatchObject({ fault: 'refused', status: 307 })
     expect(failure.message).toBe(`The server says that the endpoint has moved to ${server.origin}/mcp/.`)
   })
@@ -213,12 +212,12 @@ describe('answers', () => {
     answerCalls((request, id) =>
       request.json(400, { jsonrpc: '2.0', id, error: { code: -32_602, message: 'm' } }),
     )
-    expect(await exchange(leg, call(5))).toMatchObject([{ id: 5, error: { code: -32_602 } }])
+    expect(await exchange(transport, call(5))).toMatchObject([{ id: 5, error: { code: -32_602 } }])
   })
 
   it('of the client that no response is for are accepted with 202', async () => {
-    expect(await exchange(leg, { jsonrpc: '2.0', id: 'q', result: {} })).toEqual([])
-    expect(await exchange(leg, { jsonrpc: '2.0', method: 'notifications/cancelled' })).toEqual([])
+    expect(await exchange(transport, { jsonrpc: '2.0', id: 'q', result: {} })).toEqual([])
+    expect(await exchange(transport, { jsonrpc: '2.0', method: 'notifications/cancelled' })).toEqual([])
   })
 
   it('stay on the server while the client does not read', async () => {
@@ -239,7 +238,7 @@ describe('answers', () => {
     let release = (): void => {}
     const held = new Promise<void>((resolve) => (release = resolve))
     let delivered = 0
-    const done = leg.send(
+    const done = transport.send(
       {
         text: JSON.stringify(call(5)),
         envelope: { kind: 'request', id: 5, method: 'tools/call' },
@@ -260,7 +259,7 @@ describe('answers', () => {
     answerCalls((request) => void (request.events(notice('one')), (response = request)))
     const giveUp = new AbortController()
     const delivered: unknown[] = []
-    const sending = leg.send(
+    const sending = transport.send(
       {
         text: JSON.stringify(call(5)),
         envelope: { kind: 'request', id: 5, method: 'tools/call' },
@@ -282,7 +281,7 @@ it('delivers nothing that waited behind a slow reader who then gave up', async (
   let release = (): void => {}
   const held = new Promise<void>((resolve) => (release = resolve))
   let delivered = 0
-  const sending = leg.send(
+  const sending = transport.send(
     {
       text: JSON.stringify(call(5)),
       envelope: { kind: 'request', id: 5, method: 'tools/call' },
@@ -300,13 +299,13 @@ describe('batches of 2025-03-26', () => {
   it('go as one, and come back one by one', async () => {
     server.revision = '2025-03-26'
     await open()
-    expect(leg.revision()).toBe('2025-03-26')
+    expect(transport.revision()).toBe('2025-03-26')
     const batch = readMessageText(JSON.stringify([list(1), initialized, list(2)]))
-    const answers = await exchange(leg, batch)
+    const answers = await exchange(transport, batch)
     expect(answers.map(({ id }) => id)).toEqual([1, 2])
     const streamed = [notice('x'), `data: [${ok(2).slice(6).trim()},${ok(1).slice(6).trim()}]\n\n`]
     server.intercept = (request) => (request.events(streamed.join('')), true)
-    expect((await exchange(leg, batch)).map(({ id }) => id)).toEqual([undefined, 2, 1])
+    expect((await exchange(transport, batch)).map(({ id }) => id)).toEqual([undefined, 2, 1])
   })
 })
 
@@ -328,7 +327,7 @@ describe('a stream that is cut', () => {
       }, 50)
       return true
     }
-    const answers = await exchange(leg, call(5))
+    const answers = await exchange(transport, call(5))
     expect(answers.map(({ method }) => method)).toEqual([
       'notifications/one',
       'notifications/more',
@@ -357,7 +356,7 @@ describe('a stream that is cut', () => {
       setTimeout(() => request.response.destroy(), 20)
       return true
     }
-    expect(await exchange(leg, call(5))).toHaveLength(3)
+    expect(await exchange(transport, call(5))).toHaveLength(3)
     const resumes = server.requests.map(({ headers }) => headers['last-event-id']).filter(Boolean)
     expect(resumes).toEqual(['e1', 'g1', 'g2'])
   })
@@ -373,9 +372,9 @@ describe('a stream that is cut', () => {
       request.response.end()
       return true
     }
-    expect(await exchange(leg, list(7))).toMatchObject([{ id: 7 }])
+    expect(await exchange(transport, list(7))).toMatchObject([{ id: 7 }])
     expect(asked).toBe(2)
-    await expect(exchange(leg, call(8))).rejects.toMatchObject({ fault: 'lost' })
+    await expect(exchange(transport, call(8))).rejects.toMatchObject({ fault: 'lost' })
     expect(asked).toBe(3)
   })
 
@@ -386,7 +385,7 @@ describe('a stream that is cut', () => {
     await until(() => server.streams.size === 1)
     server.streamStatus = 405
     server.intercept = before
-    await expect(exchange(leg, call(5))).rejects.toMatchObject({ fault: 'lost' })
+    await expect(exchange(transport, call(5))).rejects.toMatchObject({ fault: 'lost' })
   })
 })
 
@@ -395,10 +394,15 @@ describe('a lost session', () => {
     'by HTTP %s is made anew once for a burst of calls, each answered once',
     async (status) => {
       await open()
-      await exchange(leg, { jsonrpc: '2.0', id: 'l', method: 'logging/setLevel', params: { level: 'info' } })
+      await exchange(transport, {
+        jsonrpc: '2.0',
+        id: 'l',
+        method: 'logging/setLevel',
+        params: { level: 'info' },
+      })
       for (const uri of ['a:1', 'b:2'])
-        await exchange(leg, { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
-      await exchange(leg, {
+        await exchange(transport, { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
+      await exchange(transport, {
         jsonrpc: '2.0',
         id: 'u',
         method: 'resources/unsubscribe',
@@ -408,7 +412,9 @@ describe('a lost session', () => {
       server.lostStatus = status
       server.sessions.clear()
       server.requests.length = 0
-      const answers = await Promise.all(Array.from({ length: 10 }, (_, id) => exchange(leg, call(id + 100))))
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, id) => exchange(transport, call(id + 100))),
+      )
       expect(answers.map((one) => one.map(({ id }) => id))).toEqual(
         Array.from({ length: 10 }, (_, id) => [id + 100]),
       )
@@ -427,7 +433,7 @@ describe('a lost session', () => {
       // Twice in a row, and the choices are still known.
       server.sessions.clear()
       server.requests.length = 0
-      await exchange(leg, call(1))
+      await exchange(transport, call(1))
       await until(
         () => server.log().includes('resources/subscribe') && server.log().includes('logging/setLevel'),
       )
@@ -442,10 +448,10 @@ describe('a lost session', () => {
       slow.push(request)
       return true
     }
-    const late = exchange(leg, call(1, 'slow'))
+    const late = exchange(transport, call(1, 'slow'))
     await until(() => slow.length === 1)
     server.sessions.clear()
-    await exchange(leg, call(2))
+    await exchange(transport, call(2))
     slow[0]?.response.writeHead(404).end()
     expect(await late).toHaveLength(1)
     expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
@@ -454,9 +460,9 @@ describe('a lost session', () => {
   it('takes answers of the client with it, and sends notifications again', async () => {
     await open()
     server.sessions.clear()
-    await exchange(leg, { jsonrpc: '2.0', id: 'q', result: {} })
+    await exchange(transport, { jsonrpc: '2.0', id: 'q', result: {} })
     server.sessions.clear()
-    await exchange(leg, { jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
+    await exchange(transport, { jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
     const log = server.log()
     expect(log.filter((method) => method === 'response')).toHaveLength(1)
     expect(log.filter((method) => method === 'notifications/roots/list_changed')).toHaveLength(2)
@@ -469,7 +475,7 @@ describe('a lost session', () => {
       request.response.writeHead(404).end()
       return true
     }
-    await expect(exchange(leg, call(1))).rejects.toMatchObject({ fault: 'lost' })
+    await expect(exchange(transport, call(1))).rejects.toMatchObject({ fault: 'lost' })
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(2)
   })
 
@@ -482,9 +488,9 @@ describe('a lost session', () => {
       request.json(500, {})
       return true
     }
-    await expect(exchange(leg, call(1))).rejects.toMatchObject({ fault: 'unavailable' })
+    await expect(exchange(transport, call(1))).rejects.toMatchObject({ fault: 'unavailable' })
     isBroken = false
-    expect(await exchange(leg, call(2))).toHaveLength(1)
+    expect(await exchange(transport, call(2))).toHaveLength(1)
     expect(server.log().filter((method) => method === 'initialize')).toHaveLength(3)
   })
 
@@ -497,17 +503,17 @@ describe('a lost session', () => {
       request.json(500, {})
       return true
     }
-    const failures = await Promise.allSettled([exchange(leg, call(1)), exchange(leg, call(2))])
+    const failures = await Promise.allSettled([exchange(transport, call(1)), exchange(transport, call(2))])
     expect(failures).toMatchObject([
       { reason: { fault: 'unavailable' } },
       { reason: { fault: 'unavailable' } },
     ])
     isDown = false
-    expect(await exchange(leg, call(3))).toHaveLength(1)
+    expect(await exchange(transport, call(3))).toHaveLength(1)
   })
 })
 
-describe('the standing stream', () => {
+describe('the GET stream', () => {
   it('brings messages, and comes back with the last id when it is cut', async () => {
     await open()
     await until(() => server.streams.size === 1)
@@ -551,8 +557,8 @@ describe('the standing stream', () => {
   it('is not asked for again when the server has none, with 404 neither', async () => {
     server.streamStatus = 404
     await open()
-    await until(() => harness.notes.some((note) => note.startsWith('no standing stream')))
-    expect(await exchange(leg, call(1))).toHaveLength(1)
+    await until(() => harness.notes.some((note) => note.startsWith('no GET stream')))
+    expect(await exchange(transport, call(1))).toHaveLength(1)
     expect(server.log().filter((method) => method === 'GET' || method === 'initialize')).toHaveLength(2)
   })
 
@@ -565,7 +571,7 @@ describe('the standing stream', () => {
     await open()
     await until(() => harness.refusals.length === 1)
     harness.token = 'good'
-    await exchange(leg, call(1))
+    await exchange(transport, call(1))
     await until(() => server.streams.size === 1)
   })
 })
@@ -574,7 +580,7 @@ describe('closing', () => {
   it('ends the session and its stream', async () => {
     await open()
     await until(() => server.streams.size === 1)
-    await leg.close(500)
+    await transport.close(500)
     expect(server.log().at(-1)).toBe('DELETE')
     expect(server.sessions.size).toBe(0)
     await until(() => server.streams.size === 0)
@@ -583,12 +589,12 @@ describe('closing', () => {
   it('takes no longer than it may, ends what is open, and refuses what comes later', async () => {
     await open()
     server.intercept = () => true
-    const waiting = exchange(leg, call(1))
+    const waiting = exchange(transport, call(1))
     await until(() => server.log().includes('tools/call'))
     const started = performance.now()
-    const [failed] = await Promise.allSettled([waiting, leg.close(100)])
+    const [failed] = await Promise.allSettled([waiting, transport.close(100)])
     expect(performance.now() - started).toBeLessThan(5000)
     expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
-    await expect(exchange(leg, call(2))).rejects.toMatchObject({ fault: 'aborted' })
+    await expect(exchange(transport, call(2))).rejects.toMatchObject({ fault: 'aborted' })
   })
 })

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError } from '../http/http-client.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { assumedEra, eraByModernFailure, mayBeModern, mayBeSseServer } from './era-detection.ts'
-import { RemoteError } from './remote-leg.ts'
-import type { RemoteFault } from './remote-leg.ts'
+import { assumedEra, eraByModernFailure, mayBeModern, mayBeSseServer } from './revision-detection.ts'
+import { TransportError } from './transport.ts'
+import type { TransportFault } from './transport.ts'
 
-function failure(fault: RemoteFault, status: number, code?: number): RemoteError {
+function failure(fault: TransportFault, status: number, code?: number): TransportError {
   const response = code === undefined ? {} : { response: toWireMessage(jsonRpcError(1, code, 'x')) }
-  return new RemoteError(fault, 'x', { status, ...response })
+  return new TransportError(fault, 'x', { status, ...response })
 }
 
 const network = new NetworkError('reset', 'http://x', 'x', { sent: true })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createRememberedServer } from './remembered-server.ts'
-import type { RememberedServer } from './remembered-server.ts'
+import { createRememberedServer } from './server-memory.ts'
+import type { RememberedServer } from './server-memory.ts'
 import type { ServerMemory } from './server-memory.ts'
 
 function create(before?: ServerMemory): {

@@ -3,34 +3,34 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { HttpClient } from '../http/http-client.ts'
-import { createModernLeg } from './modern-leg.ts'
-import type { RemoteLeg } from './remote-leg.ts'
+import { StatelessTransport } from './stateless-transport.ts'
+import type { Transport } from './transport.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
 import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
-import { createHarness, exchange } from '../../tests/support/bridge/proxy/leg-harness.ts'
-import type { LegHarness } from '../../tests/support/bridge/proxy/leg-harness.ts'
+import { createHarness, exchange } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import type { TransportHarness } from '../../tests/support/bridge/proxy/transport-harness.ts'
 
 let peer: HttpPeer
-let harness: LegHarness
-let leg: RemoteLeg
+let harness: TransportHarness
+let transport: Transport
 let answer: (request: PeerRequest) => void
 
 beforeEach(async () => {
   answer = accept
   peer = await startPeer((request) => answer(request))
   harness = createHarness()
-  leg = makeLeg(peer.origin, 1500)
+  transport = createTransport(peer.origin, 1500)
 })
 
 afterEach(async () => {
-  await leg.close(500)
+  await transport.close(500)
   harness.http.close()
   await peer.close()
 })
 
-function makeLeg(origin: string, retryMs: number): RemoteLeg {
-  return createModernLeg({ serverUrl: `${origin}/mcp`, headers: {}, retryMs }, harness.ports)
+function createTransport(origin: string, retryMs: number): Transport {
+  return new StatelessTransport({ serverUrl: `${origin}/mcp`, headers: {}, retryMs }, harness.ports)
 }
 
 const accept = (request: PeerRequest): void =>
@@ -52,7 +52,7 @@ describe('a request that is refused', () => {
     want('new', 401, 'Bearer resource_metadata="https://a/b", scope="mcp"')
     harness.token = 'old'
     harness.onRefusal = () => ((harness.token = 'new'), { kind: 'retry' })
-    expect(await exchange(leg, call)).toHaveLength(1)
+    expect(await exchange(transport, call)).toHaveLength(1)
     expect(tokens()).toEqual(['Bearer old', 'Bearer new'])
     expect(harness.refusals).toMatchObject([{ status: 401, used: { header: 'Bearer old' } }])
     expect(harness.refusals[0]?.challenges[0]?.params.get('scope')).toBe('mcp')
@@ -62,7 +62,7 @@ describe('a request that is refused', () => {
     want('never')
     harness.token = 'old'
     harness.onRefusal = () => ({ kind: 'retry' })
-    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
     expect(tokens()).toEqual(['Bearer old', 'Bearer old'])
   })
 
@@ -70,23 +70,23 @@ describe('a request that is refused', () => {
     want('never')
     let count = 0
     harness.onRefusal = () => ((harness.token = `t${(count += 1)}`), { kind: 'retry' })
-    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'sign_in_needed' })
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed' })
     expect(tokens()).toEqual([undefined, 'Bearer t1', 'Bearer t2', 'Bearer t3'])
   })
 
   it('ends when a person is needed', async () => {
     want('never')
-    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
     expect(peer.requests).toHaveLength(1)
   })
 
   it('for its scope asks for more, for anything else is forbidden', async () => {
     want('more', 403, 'Bearer error="insufficient_scope", scope="a b"')
     harness.onRefusal = () => ((harness.token = 'more'), { kind: 'retry' })
-    expect(await exchange(leg, call)).toHaveLength(1)
+    expect(await exchange(transport, call)).toHaveLength(1)
     expect(harness.refusals[0]?.status).toBe(403)
     want('none', 403, 'Bearer error="other"')
-    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'forbidden', status: 403 })
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'forbidden', status: 403 })
     expect(harness.refusals).toHaveLength(1)
   })
 
@@ -104,7 +104,7 @@ describe('a request that is refused', () => {
       close: () => {},
     }
     const config = { serverUrl: `${peer.origin}/mcp`, headers: { authorization: 'Basic x' }, retryMs: 0 }
-    const watched = createModernLeg(config, { ...harness.ports, http })
+    const watched = new StatelessTransport(config, { ...harness.ports, http })
     await exchange(watched, call)
     harness.token = 't'
     await exchange(watched, call)
@@ -120,13 +120,13 @@ describe('a server that is busy', () => {
     let count = 0
     answer = (request) =>
       (count += 1) === 1 ? request.json(429, {}, { 'Retry-After': '1' }) : accept(request)
-    expect(await exchange(leg, call)).toHaveLength(1)
+    expect(await exchange(transport, call)).toHaveLength(1)
     expect(peer.requests[1]?.at).toBeGreaterThan((peer.requests[0]?.at ?? 0) + 950)
   })
 
   it('is not asked again when it wants longer', async () => {
     answer = (request) => request.json(429, {}, { 'Retry-After': '9' })
-    await expect(exchange(leg, list)).rejects.toMatchObject({
+    await expect(exchange(transport, list)).rejects.toMatchObject({
       fault: 'rate_limited',
       retryAfterSeconds: 9,
       status: 429,
@@ -137,16 +137,16 @@ describe('a server that is busy', () => {
   it.each([502, 503, 504])('is asked again after %s for what only reads', async (status) => {
     let count = 0
     answer = (request) => ((count += 1) < 3 ? request.json(status, {}) : accept(request))
-    expect(await exchange(leg, list)).toHaveLength(1)
+    expect(await exchange(transport, list)).toHaveLength(1)
     count = 0
-    await expect(exchange(leg, call)).rejects.toMatchObject({ fault: 'unavailable', status })
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'unavailable', status })
     expect(peer.requests).toHaveLength(4)
   })
 
   it('is given up in the end', async () => {
-    leg = makeLeg(peer.origin, 250)
+    transport = createTransport(peer.origin, 250)
     answer = (request) => request.json(503, {})
-    await expect(exchange(leg, list)).rejects.toMatchObject({ fault: 'unavailable' })
+    await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'unavailable' })
     expect(peer.requests.length).toBeGreaterThan(1)
   })
 })
@@ -154,8 +154,8 @@ describe('a server that is busy', () => {
 describe('a server that is away', () => {
   it('is tried until it is there, also for a call', async () => {
     const { port, release } = await refusingPort()
-    leg = makeLeg(`http://127.0.0.1:${port}`, 20_000)
-    const sending = exchange(leg, call)
+    transport = createTransport(`http://127.0.0.1:${port}`, 20_000)
+    const sending = exchange(transport, call)
     await until(() => harness.sleeps.length > 2)
     await release()
     const late = await startPeer(accept, port)
@@ -166,8 +166,8 @@ describe('a server that is away', () => {
 
   it('is given up with its name', async () => {
     const { port } = await refusingPort()
-    leg = makeLeg(`http://127.0.0.1:${port}`, 300)
-    await expect(exchange(leg, call)).rejects.toMatchObject({
+    transport = createTransport(`http://127.0.0.1:${port}`, 300)
+    await expect(exchange(transport, call)).rejects.toMatchObject({
       name: 'NetworkError',
       fault: 'refused',
       sent: false,
@@ -177,9 +177,9 @@ describe('a server that is away', () => {
 
   it('is not waited for once the client gave up', async () => {
     const { port } = await refusingPort()
-    leg = makeLeg(`http://127.0.0.1:${port}`, 60_000)
+    transport = createTransport(`http://127.0.0.1:${port}`, 60_000)
     const giveUp = new AbortController()
-    const sending = exchange(leg, call, { signal: giveUp.signal })
+    const sending = exchange(transport, call, { signal: giveUp.signal })
     await until(() => harness.sleeps.length > 0)
     giveUp.abort()
     await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
@@ -188,8 +188,8 @@ describe('a server that is away', () => {
   it('in the middle of a call is not asked again, for what only reads it is', async () => {
     let count = 0
     answer = (request) => ((count += 1) % 2 === 1 ? void request.response.destroy() : accept(request))
-    expect(await exchange(leg, list)).toHaveLength(1)
-    await expect(exchange(leg, call)).rejects.toMatchObject({
+    expect(await exchange(transport, list)).toHaveLength(1)
+    await expect(exchange(transport, call)).rejects.toMatchObject({
       name: 'NetworkError',
       fault: 'reset',
       sent: true,

@@ -1,10 +1,10 @@
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { eraByDiscoverAnswer, eraByModernFailure } from './era-detection.ts'
-import type { CallInFlight } from '../proxy/in-flight.ts'
-import { claimsOf } from '../proxy/local-client.ts'
-import type { LocalClient } from '../proxy/local-client.ts'
-import type { RemoteLeg } from './remote-leg.ts'
+import { eraByDiscoverAnswer, eraByModernFailure } from '../transport/revision-detection.ts'
+import type { CallInFlight } from './in-flight.ts'
+import { claimsOf } from './local-client.ts'
+import type { LocalClient } from './local-client.ts'
+import type { Transport } from '../transport/transport.ts'
 import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
 
@@ -16,7 +16,7 @@ import type { SignIns } from '../sign-in/sign-in-attempt.ts'
 export async function askDiscover(
   about: Pick<CallInFlight, 'era' | 'wire' | 'abort'> | undefined,
   mayWait: boolean,
-  ports: { leg: RemoteLeg; client: LocalClient; signIns: SignIns; randomId(): string },
+  ports: { leg: Transport; client: LocalClient; signIns: SignIns; randomId(): string },
 ): Promise<McpEra | undefined> {
   const { leg, client, signIns } = ports
   const signal = about?.abort.signal

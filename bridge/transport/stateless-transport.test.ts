@@ -1,30 +1,30 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { createModernLeg } from './modern-leg.ts'
-import type { RemoteLeg } from './remote-leg.ts'
+import { StatelessTransport } from './stateless-transport.ts'
+import type { Transport } from './transport.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
 import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
-import { createHarness, exchange } from '../../tests/support/bridge/proxy/leg-harness.ts'
-import type { LegHarness } from '../../tests/support/bridge/proxy/leg-harness.ts'
+import { createHarness, exchange } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import type { TransportHarness } from '../../tests/support/bridge/proxy/transport-harness.ts'
 
 let peer: HttpPeer
-let harness: LegHarness
-let leg: RemoteLeg
+let harness: TransportHarness
+let transport: Transport
 let answer: (request: PeerRequest) => void
 
 beforeEach(async () => {
   answer = (request) => request.json(200, { jsonrpc: '2.0', id: request.message()['id'], result: {} })
   peer = await startPeer((request) => answer(request))
   harness = createHarness()
-  leg = createModernLeg(
+  transport = new StatelessTransport(
     { serverUrl: `${peer.origin}/mcp`, headers: { accept: 'x/y', 'X-Mine': '1' }, retryMs: 1000 },
     harness.ports,
   )
 })
 
 afterEach(async () => {
-  await leg.close(500)
+  await transport.close(500)
   harness.http.close()
   await peer.close()
 })
@@ -81,7 +81,7 @@ describe('headers', () => {
       { 'mcp-name': undefined },
     ],
   ])('of %s', async (_what, message, headers) => {
-    await exchange(leg, message)
+    await exchange(transport, message)
     expect(peer.requests[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
@@ -91,9 +91,12 @@ describe('headers', () => {
     expect(peer.requests[0]?.headers).not.toHaveProperty('mcp-session-id')
   })
 
-  it('of parameters are those that were given', async () => {
-    await exchange(leg, call('a'), { parameterHeaders: { 'Mcp-Param-Region': 'us' } })
-    expect(peer.requests[0]?.headers['mcp-param-region']).toBe('us')
+  it('of parameters are those that the tool declares', async () => {
+    const inputSchema = { type: 'object', properties: { name: { type: 'string', 'x-mcp-header': 'Region' } } }
+    harness.ports.knownTools = () => [{ name: 'a', inputSchema }]
+    await exchange(transport, call('a'))
+    await exchange(transport, call('b'))
+    expect(peer.requests.map(({ headers }) => headers['mcp-param-region'])).toEqual(['inner', undefined])
   })
 
   it('of megabytes of arguments are found too', async () => {
@@ -104,7 +107,7 @@ describe('headers', () => {
       method: 'tools/call',
       params: { arguments: { text }, _meta: meta, name: 'late' },
     } as const
-    await exchange(leg, message)
+    await exchange(transport, message)
     expect(peer.requests[0]?.headers['mcp-name']).toBe('late')
     expect(peer.requests[0]?.message()).toEqual(message)
   })
@@ -120,7 +123,7 @@ describe('answers', () => {
           id: 1,
           error: { code, message: 'm', data: { a: 1 } },
         })
-      expect(await exchange(leg, call('a'))).toEqual([
+      expect(await exchange(transport, call('a'))).toEqual([
         { jsonrpc: '2.0', id: 1, error: { code, message: 'm', data: { a: 1 } } },
       ])
     },
@@ -128,7 +131,7 @@ describe('answers', () => {
 
   it('that name no request are the error of a refusal', async () => {
     answer = (request) => request.json(400, { jsonrpc: '2.0', error: { code: -32_000, message: 'm' } })
-    await expect(exchange(leg, call('a'))).rejects.toMatchObject({
+    await expect(exchange(transport, call('a'))).rejects.toMatchObject({
       fault: 'refused',
       status: 400,
       response: { envelope: { kind: 'response', id: 1 } },
@@ -142,7 +145,7 @@ describe('answers', () => {
     [403, 'forbidden'],
   ])('of HTTP %s without a body', async (status, fault) => {
     answer = (request) => void request.response.writeHead(status).end()
-    await expect(exchange(leg, call('a'))).rejects.toMatchObject({ fault, status, response: undefined })
+    await expect(exchange(transport, call('a'))).rejects.toMatchObject({ fault, status, response: undefined })
   })
 
   it('that end too early are asked for again when that is safe', async () => {
@@ -152,7 +155,7 @@ describe('answers', () => {
       setTimeout(() => request.response.destroy(), 20)
     }
     const list: JsonRpcMessage = { jsonrpc: '2.0', id: 'a', method: 'tools/list', params: { _meta: meta } }
-    expect(await exchange(leg, list)).toHaveLength(1)
+    expect(await exchange(transport, list)).toHaveLength(1)
     expect(peer.requests).toHaveLength(2)
   })
 
@@ -161,7 +164,7 @@ describe('answers', () => {
       request.events('id: 1\nretry: 1\ndata: {"jsonrpc":"2.0","method":"notifications/progress"}\n\n')
       setTimeout(() => request.response.destroy(), 20)
     }
-    await expect(exchange(leg, call('a'))).rejects.toMatchObject({ fault: 'lost' })
+    await expect(exchange(transport, call('a'))).rejects.toMatchObject({ fault: 'lost' })
     expect(peer.requests).toHaveLength(1)
   })
 })
@@ -182,7 +185,7 @@ describe('a subscription', () => {
     }
     const delivered: unknown[] = []
     let isOver = false
-    const listening = exchange(leg, listen, {
+    const listening = exchange(transport, listen, {
       deliver: (message) => void delivered.push(message.envelope),
     }).then(() => (isOver = true))
     await until(() => stream !== undefined)
@@ -201,7 +204,7 @@ describe('a subscription', () => {
       request.events('data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}\n\n')
       setTimeout(() => request.response.destroy(), 20)
     }
-    await expect(exchange(leg, listen)).rejects.toMatchObject({ fault: 'lost' })
+    await expect(exchange(transport, listen)).rejects.toMatchObject({ fault: 'lost' })
     expect(peer.requests).toHaveLength(1)
   })
 
@@ -212,7 +215,7 @@ describe('a subscription', () => {
       request.response.on('close', () => (isClosed = true))
     }
     const giveUp = new AbortController()
-    const listening = exchange(leg, listen, { signal: giveUp.signal })
+    const listening = exchange(transport, listen, { signal: giveUp.signal })
     await until(() => peer.requests.length === 1)
     giveUp.abort()
     await expect(listening).rejects.toMatchObject({ name: 'NetworkError', fault: 'aborted' })
@@ -222,14 +225,14 @@ describe('a subscription', () => {
 
 it('ends what is open when it is closed', async () => {
   answer = () => {}
-  const sending = exchange(leg, call('a'))
+  const sending = exchange(transport, call('a'))
   await until(() => peer.requests.length === 1)
-  const [failed] = await Promise.allSettled([sending, leg.close(100)])
+  const [failed] = await Promise.allSettled([sending, transport.close(100)])
   expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
 })
 
 it('sends nothing for a signal that was aborted before', async () => {
-  await expect(exchange(leg, call('a'), { signal: AbortSignal.abort() })).rejects.toMatchObject({
+  await expect(exchange(transport, call('a'), { signal: AbortSignal.abort() })).rejects.toMatchObject({
     fault: 'aborted',
     sent: false,
   })

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createSseLeg } from './sse-leg.ts'
-import type { RemoteLeg } from './remote-leg.ts'
+import { SseTransport } from './sse.ts'
+import type { Transport } from './transport.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
 import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
-import { createHarness, exchange } from '../../tests/support/bridge/proxy/leg-harness.ts'
-import type { LegHarness } from '../../tests/support/bridge/proxy/leg-harness.ts'
+import { createHarness, exchange } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import type { TransportHarness } from '../../tests/support/bridge/proxy/transport-harness.ts'
 
 let peer: HttpPeer
-let harness: LegHarness
-let leg: RemoteLeg
+let harness: TransportHarness
+let transport: Transport
 let stream: ServerResponse | undefined
 let streams: number
 let endpoint: string
@@ -23,11 +23,11 @@ beforeEach(async () => {
   intercept = () => false
   peer = await startPeer(answer)
   harness = createHarness(20)
-  leg = createSseLeg({ serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500 }, harness.ports)
+  transport = new SseTransport({ serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500 }, harness.ports)
 })
 
 afterEach(async () => {
-  await leg.close(500)
+  await transport.close(500)
   harness.http.close()
   await peer.close()
 })
@@ -58,9 +58,9 @@ const bodies = (): unknown[] =>
   peer.requests.filter(({ method }) => method === 'POST').map((request) => request.message()['method'])
 
 it('posts to the endpoint and gets the answers on the stream', async () => {
-  expect(await exchange(leg, initialize)).toEqual([{ jsonrpc: '2.0', id: 0, result: {} }])
-  await exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' })
-  const answers = await Promise.all([exchange(leg, list(1)), exchange(leg, list(2))])
+  expect(await exchange(transport, initialize)).toEqual([{ jsonrpc: '2.0', id: 0, result: {} }])
+  await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
+  const answers = await Promise.all([exchange(transport, list(1)), exchange(transport, list(2))])
   expect(answers.map(([one]) => one?.['id'])).toEqual([1, 2])
   expect(peer.requests.map(({ method, path }) => `${method} ${path}`).slice(0, 2)).toEqual([
     'GET /sse',
@@ -72,16 +72,16 @@ it('posts to the endpoint and gets the answers on the stream', async () => {
 })
 
 it('opens another stream when one breaks, and says again what the client had said', async () => {
-  await exchange(leg, initialize)
-  await exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' })
-  await exchange(leg, { jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params: { level: 'info' } })
+  await exchange(transport, initialize)
+  await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
+  await exchange(transport, { jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params: { level: 'info' } })
   intercept = (request) => request.method === 'POST' && request.message()['id'] === 9
-  const waiting = exchange(leg, { jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
+  const waiting = exchange(transport, { jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
   await until(() => bodies().at(-1) === 'tools/call')
   stream?.destroy()
   await expect(waiting).rejects.toMatchObject({ fault: 'lost' })
   await until(() => bodies().filter((method) => method === 'logging/setLevel').length === 2)
-  expect(await exchange(leg, list(10))).toHaveLength(1)
+  expect(await exchange(transport, list(10))).toHaveLength(1)
   expect(bodies().slice(4)).toEqual([
     'initialize',
     'notifications/initialized',
@@ -92,8 +92,8 @@ it('opens another stream when one breaks, and says again what the client had sai
 })
 
 it('asks again on the next stream what may be asked twice', async () => {
-  await exchange(leg, initialize)
-  await exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' })
+  await exchange(transport, initialize)
+  await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
   let asked = 0
   intercept = (request) => {
     if (request.method !== 'POST' || request.message()['id'] !== 9) return false
@@ -103,7 +103,7 @@ it('asks again on the next stream what may be asked twice', async () => {
     stream?.destroy()
     return true
   }
-  expect(await exchange(leg, list(9))).toEqual([{ jsonrpc: '2.0', id: 9, result: {} }])
+  expect(await exchange(transport, list(9))).toEqual([{ jsonrpc: '2.0', id: 9, result: {} }])
   expect(asked).toBe(2)
 })
 
@@ -111,7 +111,7 @@ it.each(['https://elsewhere.example/messages?', 'http://[', '//elsewhere.example
   'sends nothing to another origin: %s',
   async (address) => {
     endpoint = address
-    await expect(exchange(leg, initialize)).rejects.toMatchObject({ fault: 'refused' })
+    await expect(exchange(transport, initialize)).rejects.toMatchObject({ fault: 'refused' })
     expect(bodies()).toEqual([])
   },
 )
@@ -126,9 +126,9 @@ it.each<[string, (request: PeerRequest) => void, string]>([
   ['a stream that ends', (request) => void (request.events(': x\n\n'), request.response.end()), 'lost'],
 ])('fails when the stream is %s, and tries anew for the next message', async (_what, refuse, fault) => {
   intercept = (request) => request.method === 'GET' && (refuse(request), true)
-  await expect(exchange(leg, initialize)).rejects.toMatchObject({ fault })
+  await expect(exchange(transport, initialize)).rejects.toMatchObject({ fault })
   intercept = () => false
-  expect(await exchange(leg, initialize)).toHaveLength(1)
+  expect(await exchange(transport, initialize)).toHaveLength(1)
 })
 
 it('asks for a sign-in for the stream', async () => {
@@ -138,20 +138,20 @@ it('asks for a sign-in for the stream', async () => {
     return true
   }
   harness.onRefusal = () => ((harness.token = 'good'), { kind: 'retry' })
-  expect(await exchange(leg, initialize)).toHaveLength(1)
+  expect(await exchange(transport, initialize)).toHaveLength(1)
 })
 
 it('reports a message that the endpoint refuses', async () => {
-  await exchange(leg, initialize)
+  await exchange(transport, initialize)
   intercept = (request) => (request.json(400, {}), true)
-  await expect(exchange(leg, list(1))).rejects.toMatchObject({ fault: 'refused', status: 400 })
+  await expect(exchange(transport, list(1))).rejects.toMatchObject({ fault: 'refused', status: 400 })
 })
 
 it('drops the answer to what the client does not want any more', async () => {
-  await exchange(leg, initialize)
+  await exchange(transport, initialize)
   intercept = (request) => (request.response.writeHead(202).end(), true)
   const giveUp = new AbortController()
-  const sending = exchange(leg, list(7), { signal: giveUp.signal })
+  const sending = exchange(transport, list(7), { signal: giveUp.signal })
   await until(() => bodies().includes('tools/list'))
   giveUp.abort()
   await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
@@ -163,14 +163,14 @@ it('drops the answer to what the client does not want any more', async () => {
 it('does not wait for a stream that does not come, for a message nobody wants', async () => {
   intercept = () => true
   const giveUp = new AbortController()
-  const sending = exchange(leg, initialize, { signal: giveUp.signal })
+  const sending = exchange(transport, initialize, { signal: giveUp.signal })
   await until(() => peer.requests.length === 1)
   giveUp.abort()
   await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
 })
 
 it('asks nothing before the server has accepted notifications/initialized', async () => {
-  await exchange(leg, initialize)
+  await exchange(transport, initialize)
   let accept = (): void => {}
   intercept = (request) => {
     if (request.message()['method'] !== 'notifications/initialized') return false
@@ -178,8 +178,8 @@ it('asks nothing before the server has accepted notifications/initialized', asyn
     return true
   }
   const both = Promise.all([
-    exchange(leg, { jsonrpc: '2.0', method: 'notifications/initialized' }),
-    exchange(leg, list(1)),
+    exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' }),
+    exchange(transport, list(1)),
   ])
   await until(() => peer.requests.length === 3)
   await new Promise((resolve) => setTimeout(resolve, 30))
@@ -189,11 +189,11 @@ it('asks nothing before the server has accepted notifications/initialized', asyn
 })
 
 it('ends everything when it is closed', async () => {
-  await exchange(leg, initialize)
+  await exchange(transport, initialize)
   let isClosed = false
   stream?.on('close', () => (isClosed = true))
-  await leg.close(100)
+  await transport.close(100)
   await until(() => isClosed)
-  await expect(exchange(leg, list(1))).rejects.toMatchObject({ fault: 'aborted' })
+  await expect(exchange(transport, list(1))).rejects.toMatchObject({ fault: 'aborted' })
   expect(streams).toBe(1)
 })

@@ -1,0 +1,285 @@
+import type { Readable } from 'node:stream'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { readMessage, splitBatch } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { HttpResponse } from '../http/http-client.ts'
+import { readEventStream } from './event-stream.ts'
+import type { StreamEvent } from './event-stream.ts'
+import { confirmsInitialize, InitializeBarrier } from './initialize-barrier.ts'
+import { OpenRequests } from './open-requests.ts'
+import { discard, isEventStream, readRefusedPost, refusedPostError } from './response-body.ts'
+import { backoffMs, isRepeatable, mayAskAgain, pause } from './retry.ts'
+import { RequestSender } from './server-request.ts'
+import { SessionState } from './session.ts'
+import { lostError, TransportError } from './transport.ts'
+import type {
+  Sending,
+  SendOptions,
+  StreamingTransport,
+  TransportConfig,
+  TransportPorts,
+} from './transport.ts'
+
+/** A request that waits for its response on the stream. */
+interface Waiting {
+  deliver(answer: WireMessage): void | Promise<void>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** A stream that does not say where to send to is of no use. */
+const endpointWaitMs = 20_000
+
+const firstWaitMs = 1000
+const maxWaitMs = 30_000
+
+/**
+ * HTTP+SSE, the transport of 2024-11-05: one stream for all that comes back, and POSTs to the address that the stream names
+ * first. It is opened by the first message. When it breaks, what waits is lost, and another one is opened and told what the
+ * client told the first.
+ */
+export class SseTransport implements StreamingTransport {
+  readonly #config: TransportConfig
+  readonly #ports: TransportPorts
+  readonly #sender: RequestSender
+  readonly #requests: OpenRequests
+  readonly #state = new SessionState()
+  readonly #barrier = new InitializeBarrier()
+  readonly #closing = new AbortController()
+  #connecting: Promise<SseConnection> | undefined
+  #stream: Readable | undefined
+
+  constructor(config: TransportConfig, ports: TransportPorts) {
+    this.#config = config
+    this.#ports = ports
+    this.#sender = new RequestSender(config, ports)
+    this.#requests = new OpenRequests(config.serverUrl)
+  }
+
+  send(message: WireMessage, options: SendOptions): Promise<void> {
+    const sending = this.#requests.run(options.signal, (signal) =>
+      this.#send(message, { ...options, signal }),
+    )
+    if (confirmsInitialize(message.envelope)) this.#barrier.holdUntil(sending)
+    return sending
+  }
+
+  reopen(answered: boolean): void {
+    // Here the answer to a request comes on the stream: it lives.
+    if (!answered) this.#stream?.destroy()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#requests.close()
+  }
+
+  async #send(message: WireMessage, options: Sending): Promise<void> {
+    const { signal } = options
+    const { envelope } = message
+    const isHeldBack = envelope.kind !== 'response' && !confirmsInitialize(envelope)
+    const recording = this.#state.recording(message, options)
+    for (let breaks = 0; ; breaks += 1) {
+      if (isHeldBack) await unlessAborted(this.#barrier.opened(), signal)
+      const connection = await unlessAborted(this.#connected(), signal)
+      try {
+        return await this.#roundTrip(connection, message, recording)
+      } catch (error) {
+        // What failed at the POST was retried there.
+        if (!(error instanceof TransportError)) throw error
+        const again = { ...this.#ports, signal }
+        if (!(await mayAskAgain(error, message, breaks, this.#config.retryMs, again))) throw error
+      }
+    }
+  }
+
+  async #roundTrip(connection: SseConnection, message: WireMessage, options: Sending): Promise<void> {
+    const { envelope } = message
+    if (envelope.kind !== 'request') return this.#post(connection, message, options)
+    const answered = connection.expect(envelope.id, options.deliver)
+    answered.catch(() => {})
+    // Whichever is first: the response may overtake the 202, and a refused POST brings none.
+    const posting = this.#post(connection, message, options)
+    try {
+      await unlessAborted(Promise.race([answered, posting.then(() => answered)]), options.signal)
+    } finally {
+      connection.waiting.delete(envelope.id)
+    }
+  }
+
+  async #post(connection: SseConnection, message: WireMessage, { signal }: Sending): Promise<void> {
+    const response = await this.#sender.send({
+      method: 'POST',
+      url: connection.endpoint,
+      headers: { 'Content-Type': 'application/json' },
+      body: message.text,
+      signal,
+      repeatable: isRepeatable(message.envelope),
+    })
+    this.#requests.watch(response)
+    if (response.status < 300) return discard(response)
+    const refused = await readRefusedPost(response, message)
+    if (refused.answer === undefined) throw refusedPostError(refused)
+    await connection.take(refused.answer)
+  }
+
+  #connected(): Promise<SseConnection> {
+    if (this.#connecting !== undefined) return this.#connecting
+    const started = this.#start()
+    this.#connecting = started
+    started.catch(() => {
+      if (this.#connecting === started) this.#connecting = undefined
+    })
+    return started
+  }
+
+  /** Opens a stream, and tells it what the client told the one before. */
+  async #start(): Promise<SseConnection> {
+    const connection = await this.#connect()
+    const messages = this.#state.opening()
+    if (messages === undefined) return connection
+    const silent: Sending = { signal: this.#closing.signal, deliver: () => {} }
+    await this.#roundTrip(connection, messages.initialize, silent)
+    await this.#roundTrip(connection, messages.initialized, silent)
+    for (const choice of this.#state.choices())
+      void this.#roundTrip(connection, choice, silent).catch(() => {})
+    return connection
+  }
+
+  async #connect(): Promise<SseConnection> {
+    const response = await this.#sender.send({
+      method: 'GET',
+      url: this.#config.serverUrl,
+      headers: { Accept: 'text/event-stream' },
+      signal: this.#closing.signal,
+      repeatable: true,
+      bodyTimeoutMs: 0,
+    })
+    if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
+    if (!isEventStream(response)) {
+      discard(response)
+      throw new TransportError('no_mcp', 'The server sent no stream of events.', { status: response.status })
+    }
+    this.#stream = response.body
+    const connection = new SseConnection(this.#config.serverUrl, this.#ports)
+    void this.#follow(connection, response)
+    await connection.open
+    return connection
+  }
+
+  /** Reads the stream to its end, whatever that is. */
+  async #follow(connection: SseConnection, response: HttpResponse): Promise<void> {
+    const timer = setTimeout(() => response.body.destroy(), endpointWaitMs)
+    const settled = (): void => clearTimeout(timer)
+    connection.open.then(settled, settled)
+    const isDone = (): boolean => this.#closing.signal.aborted
+    const cause: unknown = await readEventStream(response, {
+      take: (event) => connection.takeEvent(event),
+      isDone,
+    }).then(
+      (end) => end.cause,
+      (error: unknown) => error,
+    )
+    const isLost = connection.end(cause instanceof TransportError ? cause : lostError(cause))
+    if (!isLost) return
+    this.#connecting = undefined
+    this.#ports.note('the stream ended')
+    if (this.#state.opening() !== undefined) void this.#reconnect()
+  }
+
+  /** The server may have something to say before the client asks again. */
+  async #reconnect(): Promise<void> {
+    const { signal } = this.#closing
+    const { runtime } = this.#ports
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      await pause(runtime, backoffMs(runtime, failures, firstWaitMs, maxWaitMs), signal)
+      if (signal.aborted || this.#connecting !== undefined) return
+      const isOpen = await this.#connected().then(
+        () => true,
+        () => false,
+      )
+      if (isOpen) return
+    }
+  }
+}
+
+/** One stream of the server. It is a session too. */
+class SseConnection {
+  endpoint = ''
+  readonly waiting = new Map<JsonRpcId, Waiting>()
+  /** Resolves when the stream has named its endpoint. */
+  readonly open: Promise<void>
+  readonly #serverUrl: string
+  readonly #ports: Pick<TransportPorts, 'unsolicited' | 'note'>
+  #opened: (() => void) | undefined
+  #failed: ((error: unknown) => void) | undefined
+
+  constructor(serverUrl: string, ports: Pick<TransportPorts, 'unsolicited' | 'note'>) {
+    this.#serverUrl = serverUrl
+    this.#ports = ports
+    this.open = new Promise((resolve, reject) => {
+      this.#opened = resolve
+      this.#failed = reject
+    })
+  }
+
+  /** Resolves when the response to that request was delivered. */
+  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { deliver, resolve, reject })
+    })
+  }
+
+  async takeEvent({ type, data }: StreamEvent): Promise<void> {
+    if (type === 'endpoint' && this.endpoint === '') {
+      this.endpoint = readEndpoint(data.toString('utf8'), this.#serverUrl)
+      this.#opened?.()
+    } else if (type === 'message') await this.take(readMessage(data))
+  }
+
+  async take(message: WireMessage): Promise<void> {
+    const { envelope } = message
+    if (envelope.kind === 'batch') {
+      for (const one of splitBatch(message)) await this.take(one)
+      return
+    }
+    if (envelope.kind === 'invalid') return this.#ports.note(`dropped what is no message: ${envelope.reason}`)
+    if (envelope.kind !== 'response') return this.#ports.unsolicited(message)
+    const waiting = this.waiting.get(envelope.id)
+    this.waiting.delete(envelope.id)
+    if (waiting === undefined) return this.#ports.note('dropped a response that nobody waits for')
+    try {
+      await waiting.deliver(message)
+      waiting.resolve()
+    } catch (error) {
+      waiting.reject(error)
+    }
+  }
+
+  /** The stream has ended: what waits is lost. Returns whether it had been open. */
+  end(error: TransportError): boolean {
+    this.#failed?.(error)
+    for (const waiting of this.waiting.values()) waiting.reject(error)
+    this.waiting.clear()
+    return this.endpoint !== ''
+  }
+}
+
+/** A GET carries no message. */
+const noMessage: WireMessage = { text: '', envelope: { kind: 'notification', method: '' } }
+
+/** Only at the same origin: the token is for that one, and the stream could name any other. */
+function readEndpoint(text: string, serverUrl: string): string {
+  const url = URL.canParse(text, serverUrl) ? new URL(text, serverUrl) : undefined
+  if (url?.origin === new URL(serverUrl).origin) return url.href
+  throw new TransportError('refused', 'The server wants its messages sent to another server.')
+}
+
+/** What the work gives, or a rejection as soon as the signal is aborted. */
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(lostError())
+    signal.addEventListener('abort', stop, { once: true })
+    work.finally(() => signal.removeEventListener('abort', stop)).then(resolve, reject)
+  })
+}

@@ -1,0 +1,157 @@
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
+import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { errorCode, supportedVersions } from './revision-detection.ts'
+import { StreamableHttp } from './streamable-http.ts'
+import { ToolList } from './tool-list.ts'
+import { TransportError } from './transport.ts'
+import type { Sending, SendOptions, Transport, TransportConfig, TransportPorts } from './transport.ts'
+
+/** What a transport of 2026-07-28 needs beside the usual. */
+export interface StatelessTransportPorts extends TransportPorts {
+  /** Tools of an earlier connection. */
+  knownTools(): readonly JsonObject[]
+  /** Called once for each tool that is hidden. */
+  warn(text: string): void
+  randomId(): string
+}
+
+/** A list of tools longer than this many pages is a loop. */
+const maxPages = 100
+
+/**
+ * Streamable HTTP in the revision 2026-07-28: each message is a POST of its own, without a session. Headers repeat what the
+ * message says, and those arguments of a call that its tool declares as headers; tools whose declaration is faulty are
+ * hidden; a request that was refused for a header or a version is sent once more (MCP 2026-07-28 transports). Aborting the
+ * signal of a request cancels it at the server, because its stream is closed.
+ */
+export class StatelessTransport implements Transport {
+  readonly #http: StreamableHttp
+  readonly #tools: ToolList
+  readonly #randomId: () => string
+  #listing: Promise<void> | undefined
+
+  constructor(config: TransportConfig, ports: StatelessTransportPorts) {
+    this.#http = new StreamableHttp(config, ports)
+    this.#tools = new ToolList({ known: () => ports.knownTools(), warn: (text) => ports.warn(text) })
+    this.#randomId = () => ports.randomId()
+  }
+
+  send(message: WireMessage, options: SendOptions): Promise<void> {
+    return this.#http.requests.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
+  }
+
+  async close(): Promise<void> {
+    this.#http.requests.close()
+  }
+
+  #send(message: WireMessage, options: Sending): Promise<void> {
+    if (message.envelope.kind !== 'request') return this.#post(message, options)
+    const request = parseWireMessage(message) as JsonRpcRequest
+    const isList = request.method === 'tools/list'
+    return this.#sendCorrected(message, request, isList ? this.#readingPage(request, options) : options)
+  }
+
+  /** Sends a request, and once more if its error says what to change. */
+  async #sendCorrected(message: WireMessage, request: JsonRpcRequest, options: Sending): Promise<void> {
+    let withheld: WireMessage | undefined
+    let failure: unknown
+    try {
+      await this.#post(message, {
+        ...options,
+        deliver(answer) {
+          const { envelope } = answer
+          if (envelope.kind !== 'response' || !envelope.isError) return options.deliver(answer)
+          withheld = answer
+        },
+      })
+    } catch (error) {
+      failure = error
+    }
+    if (withheld === undefined && failure === undefined) return
+    const error = withheld ?? (failure instanceof TransportError ? failure.response : undefined)
+    if (error !== undefined && (await this.#isCorrected(request, error))) return this.#post(message, options)
+    if (failure !== undefined) throw failure
+    if (withheld !== undefined) await options.deliver(withheld)
+  }
+
+  /** Whether another try can do better: the headers of the call are known now, or the server offers our version after all. */
+  async #isCorrected(request: JsonRpcRequest, error: WireMessage): Promise<boolean> {
+    if (request.method !== 'tools/call' || errorCode(error) !== mcpErrorCode.headerMismatch)
+      return supportedVersions(error)?.includes(modernRevision) === true
+    // One listing for all calls that wait for it. What cannot be read stays as it was.
+    this.#listing ??= this.#listTools(request)
+      .catch(() => {})
+      .finally(() => (this.#listing = undefined))
+    await this.#listing
+    return true
+  }
+
+  /** Reads all tools for the sake of their headers, with the claims of the call. */
+  async #listTools(call: JsonRpcRequest): Promise<void> {
+    const { progressToken: _, ...meta } = metaOf(call)
+    const base: JsonObject = Object.keys(meta).length > 0 ? { _meta: meta } : {}
+    let cursor: unknown
+    for (let page = 0; page < maxPages; page += 1) {
+      const params = cursor === undefined ? base : { ...base, cursor }
+      const request: JsonRpcRequest = { jsonrpc: '2.0', id: this.#randomId(), method: 'tools/list', params }
+      cursor = undefined
+      const deliver = (answer: WireMessage): void => {
+        const result = parseJsonObject(answer.text)?.['result']
+        if (isJsonObject(result)) cursor = result['nextCursor']
+      }
+      await this.#http.requests.run(undefined, (signal) =>
+        this.#post(toWireMessage(request), this.#readingPage(request, { deliver, signal })),
+      )
+      if (typeof cursor !== 'string') return
+    }
+  }
+
+  #readingPage(request: JsonRpcRequest, options: Sending): Sending {
+    return {
+      ...options,
+      deliver: (answer) => {
+        const { envelope } = answer
+        const isResult = envelope.kind === 'response' && !envelope.isError
+        return options.deliver(isResult ? this.#tools.readPage(request, answer) : answer)
+      },
+    }
+  }
+
+  #post(message: WireMessage, options: Sending): Promise<void> {
+    const parsed = parseWireMessage(message)
+    const request = 'method' in parsed ? (parsed as JsonRpcRequest) : undefined
+    const isCall = request?.method === 'tools/call'
+    const headers = { ...headersOf(request), ...(isCall && this.#tools.headersFor(request)) }
+    // A subscription may be silent for days.
+    const isListening = request?.method === 'subscriptions/listen'
+    return this.#http.post(message, options, async () => ({
+      headers,
+      ...(isListening && { bodyTimeoutMs: 0 }),
+    }))
+  }
+}
+
+/** MCP 2026-07-28 transports, request headers: they repeat what the body says, for whatever routes by headers. */
+function headersOf(request: JsonRpcRequest | undefined): Record<string, string> {
+  const revision = request && metaOf(request)[mcpMetaKey.protocolVersion]
+  const headers: Record<string, string> = {
+    [mcpHeader.protocolVersion]: typeof revision === 'string' ? revision : modernRevision,
+  }
+  if (request === undefined) return headers
+  const { method, params } = request
+  headers[mcpHeader.method] = encodeMcpHeaderValue(method)
+  const named = method === 'tools/call' || method === 'prompts/get' ? params?.['name'] : undefined
+  const target = method === 'resources/read' ? params?.['uri'] : named
+  if (typeof target === 'string') headers[mcpHeader.name] = encodeMcpHeaderValue(target)
+  return headers
+}
+
+function metaOf({ params }: JsonRpcRequest): JsonObject {
+  const meta = params?.['_meta']
+  return isJsonObject(meta) ? meta : {}
+}

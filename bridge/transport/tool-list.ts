@@ -1,0 +1,70 @@
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { readParameterHeaders } from './parameter-headers.ts'
+import type { ToolHeaders } from './parameter-headers.ts'
+
+/** Of a longer list the earlier pages are forgotten. They are read again when the server misses a header. */
+const maxListLength = 32 * 1024 * 1024
+/** So many warnings are enough. */
+const maxWarnings = 1000
+
+/** The tools of a 2026-07-28 server, as far as their `Mcp-Param-*` headers are concerned (MCP 2026-07-28 transports). */
+export class ToolList {
+  readonly #ports: { known(): readonly JsonObject[]; warn(text: string): void }
+  #tools: readonly JsonObject[] = []
+  #length = 0
+  #headers: ToolHeaders | undefined
+  readonly #warned = new Set<string>()
+
+  /** `known` are tools of an earlier connection. `warn` is called once for each hidden tool. */
+  constructor(ports: { known(): readonly JsonObject[]; warn(text: string): void }) {
+    this.#ports = ports
+  }
+
+  /** The headers that a `tools/call` has to repeat its arguments in. */
+  headersFor(call: JsonRpcRequest): Record<string, string> {
+    const name = call.params?.['name']
+    return typeof name === 'string' ? this.#current().headersFor(name, call.params?.['arguments']) : {}
+  }
+
+  /** Reads a page of `tools/list`. Returns it without the tools whose headers are faulty, which a client has to hide. */
+  readPage(request: JsonRpcRequest, answer: WireMessage): WireMessage {
+    const body = parseJsonObject(answer.text)
+    const result = body?.['result']
+    const page: unknown = isJsonObject(result) ? result['tools'] : undefined
+    if (body === undefined || !isJsonObject(result) || !Array.isArray(page)) return answer
+    const listed = page.filter(isJsonObject)
+    const { offending } = this.#add(listed, answer.text.length, request.params?.['cursor'] === undefined)
+    const isOffending = (tool: unknown): boolean => isJsonObject(tool) && offending.has(String(tool['name']))
+    if (!page.some(isOffending)) return answer
+    for (const tool of listed) if (isOffending(tool)) this.#warn(String(tool['name']), offending)
+    const kept = { ...body, result: { ...result, tools: page.filter((tool) => !isOffending(tool)) } }
+    return { text: JSON.stringify(kept), envelope: answer.envelope }
+  }
+
+  #current(): ToolHeaders {
+    return this.#headers ?? this.#read(this.#ports.known())
+  }
+
+  #read(tools: readonly JsonObject[]): ToolHeaders {
+    this.#tools = tools
+    this.#headers = readParameterHeaders(tools)
+    return this.#headers
+  }
+
+  #add(page: readonly JsonObject[], length: number, isFirst: boolean): ToolHeaders {
+    const isAlone = isFirst || this.#length + length > maxListLength
+    this.#length = isAlone ? length : this.#length + length
+    return this.#read(isAlone ? page : [...this.#tools, ...page])
+  }
+
+  #warn(name: string, offending: ReadonlyMap<string, string>): void {
+    if (this.#warned.has(name) || this.#warned.size >= maxWarnings) return
+    this.#warned.add(name)
+    this.#ports.warn(
+      `The tool ${JSON.stringify(name)} is hidden, its x-mcp-header is faulty: ${offending.get(name)}.`,
+    )
+  }
+}
