@@ -1,5 +1,5 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { AttemptSource } from '../core/access/attempt.ts'
+import type { AttemptSource } from '../core/access/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../core/authorization/authorization-code.ts'
 import type { AuthorizationRequest } from '../core/authorization/authorization-request.ts'
 import type { Client, ClientFinder, ClientStore } from '../core/clients/client.ts'
@@ -7,9 +7,12 @@ import type { DeviceStore, PendingDevice } from '../core/authorization/device-au
 import { isUnusedRegistration } from '../core/clients/client-life.ts'
 import { openKnownAccounts } from '../core/sign-in/device-cookie.ts'
 import type { SignInPorts } from '../core/sign-in/sign-in.ts'
-import type { SignInPurpose } from '../core/sign-in/sign-in-purpose.ts'
-import { type BrowserBinding, createBrowserBinding } from '../core/sign-in/sign-in-transaction.ts'
-import type { SignInVisitor } from '../core/sign-in/sign-in-visitor.ts'
+import {
+  type BrowserBinding,
+  createBrowserBinding,
+  type SignInPurpose,
+} from '../core/sign-in/sign-in-transaction.ts'
+import type { SignInVisitor } from '../core/sign-in/sign-in-limit.ts'
 import type { RequestContext } from './endpoint.ts'
 import type { LoginCookies } from './login-cookies.ts'
 import type { PublicUrls } from './metadata.ts'

@@ -5,7 +5,7 @@ import {
   type RegistrationPolicy,
   type RegistrationRuntime,
 } from '../core/clients/client-registration.ts'
-import type { AttemptStore } from '../core/access/attempt.ts'
+import type { AttemptStore } from '../core/access/attempt-limit.ts'
 import type { ClientStore } from '../core/clients/client.ts'
 import { json } from './answer.ts'
 import { readJson } from './body.ts'

@@ -1,5 +1,5 @@
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { StoreUnavailableError } from '../core/store.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { json, page } from './answer.ts'
 import { type CorsAudience, everyone, preflight, withCors } from './cors.ts'
 import type { Endpoint, EndpointHandler, RequestContext } from './endpoint.ts'

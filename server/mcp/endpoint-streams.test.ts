@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { StoreUnavailableError } from '../core/store.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import {

@@ -2,9 +2,16 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../../store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { addressKey, type AttemptLimit, countWithin, giveBack, limitsOf } from './attempt-limit.ts'
-import type { AttemptSource } from './attempt.ts'
-import { type Store, StoreUnavailableError } from '../store.ts'
+import {
+  addressKey,
+  type AttemptLimit,
+  type AttemptSource,
+  countWithin,
+  giveBack,
+  limitsOf,
+} from './attempt-limit.ts'
+import type { Store } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 const mine: AttemptLimit = { key: 'mine', most: 2, windowSeconds: 60 }
 const all: AttemptLimit = { key: 'all', most: 3, windowSeconds: 600 }

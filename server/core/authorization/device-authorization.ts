@@ -1,15 +1,11 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import {
-  addGrantCode,
-  type AuthorizationCodePorts,
-  type IssuedTokens,
-  redeemGrantCode,
-} from './authorization-code.ts'
+import { addGrantCode, type AuthorizationCodePorts, redeemGrantCode } from './authorization-code.ts'
+import type { IssuedTokens } from '../tokens/token-issue.ts'
 import type { Client } from '../clients/client.ts'
 import type { DevicePoll, DeviceStore, PendingDevice } from './device-authorization-store.ts'
 import { areOurResources } from '../tokens/resource.ts'
-import { requireScopeText } from '../tokens/scope-text.ts'
+import { requireScopeText } from '../tokens/scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SignIn } from '../session/session-provider.ts'
 import { createUserCode, normaliseUserCode } from './user-code.ts'

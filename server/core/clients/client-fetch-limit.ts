@@ -1,7 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks } from '../access/address-block.ts'
-import type { AttemptSource } from '../access/attempt.ts'
-import { knownShare, siteShare } from '../access/attempt-limit.ts'
+import { type AttemptSource, knownShare, siteShare } from '../access/attempt-limit.ts'
 import type { FetchFailure, FetchQuery, GuardedFetch } from './client-fetch.ts'
 
 /** How many fetches there may be: at the same moment, in a minute, and in a minute to one host. */

@@ -1,10 +1,10 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import type { AttemptSource } from '../access/attempt.ts'
+import type { AttemptSource } from '../access/attempt-limit.ts'
 import { fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
-import { publicKeysOf } from './client-key-metadata.ts'
+import { publicKeysOf } from './client-metadata.ts'
 import { ClientUnavailableError } from './client.ts'
 
 const freshSeconds = 600

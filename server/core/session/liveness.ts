@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
-import { spreadOf } from './spread.ts'
+import { spreadOf } from './schedule.ts'
 
 /** After a probe that got no answer the provider is left alone for this long, whatever the session. */
 const pauseSeconds = 30

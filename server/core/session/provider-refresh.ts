@@ -4,7 +4,7 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** Longer than any single call to the provider, so that a slow holder gives up before another starts. */
 const leaseSeconds = 15

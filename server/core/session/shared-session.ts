@@ -4,7 +4,7 @@ import { type GrantStore, type StoredProviderSession, userIdOf } from './grant.t
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type SessionProvider } from './session-provider.ts'
 import { type IssuedSession, openProviderSession, sealProviderSession } from './session-seal.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 const pageSize = 200
 /** A session that is resealed or refreshed at this moment is written again right away. */

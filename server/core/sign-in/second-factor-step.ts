@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
-import type { PendingSecondFactor, SecondFactorStore } from './second-factor.ts'
+import type { PendingSecondFactor, SecondFactorStore } from './pending-sign-in.ts'
 import { openSessionOf, sealProviderSession } from '../session/session-seal.ts'
 import {
   ProviderError,
@@ -11,9 +11,14 @@ import {
   type SignIn,
   type SignInStep,
 } from '../session/session-provider.ts'
-import { countSignInAttempt, judgeSignIn, type SignInLimitPorts } from './sign-in-limit.ts'
+import {
+  attemptAt,
+  countSignInAttempt,
+  judgeSignIn,
+  type SignInLimitPorts,
+  type SignInVisitor,
+} from './sign-in-limit.ts'
 import { keepOrSignOut } from './sign-in-orphan.ts'
-import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
 
 const pendingTtlSeconds = 600
 const mostWrongCodes = 5

@@ -12,6 +12,8 @@ import { addressBlocks } from '../access/address-block.ts'
 import { signInsOfMinute } from '../access/limit-table.ts'
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
+import { type KnownAccounts, markOfAccount } from './device-cookie.ts'
+import type { BrowserBinding } from './sign-in-transaction.ts'
 
 const hourSeconds = 3600
 const ofAccount: Budget = { most: 10, windowSeconds: 900 }
@@ -117,4 +119,29 @@ function accountLimits(account: string, address: string | undefined, trusted: bo
 /** No email address is in the store as such. */
 function keyOf(kind: string, value: string): string {
   return `sign-in ${kind} ${hashSecret(`drawbridge sign-in ${kind} ${value}`)}`
+}
+
+/** Who signs in, as far as that can be known before they have. */
+export interface SignInVisitor {
+  binding: BrowserBinding
+  /** IP address; undefined when nobody said. */
+  address: string | undefined
+  knownAccounts: KnownAccounts
+}
+
+/**
+ * The attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers that know
+ * the account, each sign-in that made them know it is counted apart: whoever fails on purpose where the owner signed in
+ * once, on a shared computer or with a copied cookie, takes nothing from the owner's other browsers.
+ */
+export function attemptAt(
+  account: string | undefined,
+  { address, knownAccounts }: SignInVisitor,
+  issuer: string,
+): SignInAttempt {
+  if (account === undefined) return { address, account, trusted: knownAccounts.length > 0 }
+  const mark = markOfAccount(knownAccounts, account, issuer)
+  return mark === undefined
+    ? { address, account, trusted: false }
+    : { address, account: `${account} ${mark}`, trusted: true }
 }

@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CountedAttempt, countWithin, giveBack } from '../access/attempt-limit.ts'
 import { accountOf } from './device-cookie.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
-import type { SecondFactorStore } from './second-factor.ts'
+import type { PendingSocialSignIn, SecondFactorStore, SocialSignInStore } from './pending-sign-in.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
 import {
   ProviderError,
@@ -11,11 +11,15 @@ import {
   type SessionProvider,
   type SignInStep,
 } from '../session/session-provider.ts'
-import { countSignInAttempt, judgeSignIn, type SignInLimitPorts } from './sign-in-limit.ts'
+import {
+  attemptAt,
+  countSignInAttempt,
+  judgeSignIn,
+  type SignInLimitPorts,
+  type SignInVisitor,
+} from './sign-in-limit.ts'
 import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
-import { readPurpose, type SignInPurpose } from './sign-in-purpose.ts'
-import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
-import type { PendingSocialSignIn, SocialSignInStore } from './social-sign-in.ts'
+import { readPurpose, type SignInPurpose } from './sign-in-transaction.ts'
 
 const socialTtlSeconds = 600
 /** Open tabs of one browser that may be at the social provider at the same time. */

@@ -10,7 +10,7 @@ import type { ScopeCatalogue } from './scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { ProviderError, type SessionProvider } from '../session/session-provider.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 
 /** By which of the three credentials a caller was recognised. */

@@ -1,16 +1,21 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { IssuedTokens } from '../authorization/authorization-code.ts'
-import type { Client } from '../clients/client.ts'
+import {
+  accessTokenTtl,
+  familyOf,
+  type IssuedTokens,
+  mintTokens,
+  tokenKey,
+  type TokenLife,
+  type TokenPair,
+  tokenResponse,
+} from './token-issue.ts'
+import { type Client, requireGrantType } from '../clients/client.ts'
 import type { GrantRecord, GrantStore, RefreshTokenRecord, ReportGrantEnd } from '../session/grant.ts'
-import { requireGrantType } from '../clients/grant-type.ts'
 import { createRateLimit, type RateLimit } from '../access/rate-limit.ts'
 import { areOurResources } from './resource.ts'
-import type { ScopeCatalogue } from './scope.ts'
-import { requireScopeText } from './scope-text.ts'
+import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
-import { familyOf, mintTokens, tokenKey, type TokenPair, tokenResponse } from './token-issue.ts'
-import { accessTokenTtl, type TokenLife } from './token-life.ts'
 
 /**
  * How long a used refresh token is answered with its successor while nobody has used the successor: the answer may have been lost,

@@ -1,5 +1,9 @@
-import type { PendingSecondFactor, SecondFactorStore } from '../../core/sign-in/second-factor.ts'
-import type { PendingSocialSignIn, SocialSignInStore } from '../../core/sign-in/social-sign-in.ts'
+import type {
+  PendingSecondFactor,
+  PendingSocialSignIn,
+  SecondFactorStore,
+  SocialSignInStore,
+} from '../../core/sign-in/pending-sign-in.ts'
 import { collectRows, type MemoryPart } from './part.ts'
 import type { MemorySignOuts } from './sign-outs.ts'
 

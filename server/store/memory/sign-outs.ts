@@ -1,5 +1,5 @@
 import type { StoredProviderSession } from '../../core/session/grant.ts'
-import type { SignOutStore } from '../../core/session/provider-sign-out.ts'
+import type { SignOutStore } from '../../core/session/sign-out-worker.ts'
 
 interface SignOutRow {
   session: StoredProviderSession

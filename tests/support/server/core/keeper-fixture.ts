@@ -7,7 +7,8 @@ import {
   type SessionKeeperPorts,
 } from '../../../../server/core/session/session-keeper.ts'
 import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
-import { type Store, StoreUnavailableError } from '../../../../server/core/store.ts'
+import type { Store } from '../../../../server/core/store.ts'
+import { StoreUnavailableError } from '../../../../server/core/store-unavailable.ts'
 import { createMemoryStore } from '../../../../server/store/memory/memory.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { addGrant, grantSample, start } from './grant-sample.ts'
