@@ -169,7 +169,7 @@ async function countReturn(
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<void> {
-  const first = { key: `social return ${id}`, most: 1, windowSeconds: socialTtlSeconds }
+  const first = { key: `social return ${id}`, max: 1, windowSeconds: socialTtlSeconds }
   if ((await countWithin([first], ports)).waitSeconds === 0) return
   await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
 }
