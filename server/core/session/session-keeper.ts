@@ -2,7 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Sealer } from '../seal.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
 import { createLiveness } from './liveness.ts'
-import { createProviderRefresh, type ProviderRefreshEvent } from './provider-refresh.ts'
+import { ProviderRefresh, type ProviderRefreshEvent } from './provider-refresh.ts'
 import {
   failurePauseSeconds,
   type KeptSession,
@@ -71,13 +71,13 @@ export type SessionKeeperEvent =
  */
 export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
   const { store, providerIssuer, sealer, runtime, report } = ports
-  const { attempt, saveUnsaved } = createProviderRefresh(ports)
+  const provider = new ProviderRefresh(ports)
   const liveness = createLiveness({
     ...ports,
     reportFailure: (error) => report('provider_probe_failed', undefined, error),
   })
   const served = new ServedSessions(ports, liveness)
-  const refreshes = new SessionRefresh(ports, attempt, served)
+  const refreshes = new SessionRefresh(ports, provider, served)
   const inFlight = new Map<string, Promise<KeptSession>>()
 
   function onceAtATime(grantId: string, work: () => Promise<KeptSession>): Promise<KeptSession> {
@@ -125,7 +125,7 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
       return opening.session.accessToken
     },
     async saveUnsaved() {
-      await saveUnsaved()
+      await provider.saveUnsaved()
     },
     async settle() {
       // Polling leaves no timer behind that would keep the process alive.
@@ -133,7 +133,7 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
         await runtime.sleep(50)
       }
       const until = runtime.now() + maxFinalSaveMs / 1000
-      while ((await saveUnsaved()) > 0) {
+      while ((await provider.saveUnsaved()) > 0) {
         if (runtime.now() >= until) return report('provider_sessions_lost', undefined)
         await runtime.sleep(200)
       }

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
-import type { RefreshOutcome } from './provider-refresh.ts'
+import type { ProviderRefresh, RefreshOutcome } from './provider-refresh.ts'
 import { failurePauseSeconds, type KeptSession, type ServedSessions } from './served-session.ts'
 import type { ProviderError } from './session-provider.ts'
 
@@ -30,17 +30,13 @@ interface Progress {
 /** Refreshes the session of a grant until it can be said what its caller gets. */
 export class SessionRefresh {
   readonly #ports: SessionRefreshPorts
-  readonly #attempt: (session: StoredProviderSession) => Promise<RefreshOutcome>
+  readonly #provider: ProviderRefresh
   readonly #served: ServedSessions
   readonly #pausedUntil = createBoundedMap<number>(maxPaused)
 
-  constructor(
-    ports: SessionRefreshPorts,
-    attempt: (session: StoredProviderSession) => Promise<RefreshOutcome>,
-    served: ServedSessions,
-  ) {
+  constructor(ports: SessionRefreshPorts, provider: ProviderRefresh, served: ServedSessions) {
     this.#ports = ports
-    this.#attempt = attempt
+    this.#provider = provider
     this.#served = served
   }
 
@@ -62,7 +58,7 @@ export class SessionRefresh {
       if (!this.#served.mustRefresh(session, now)) return this.#served.serve(session)
       // A token that is due as soon as it is issued: asking for the next one would never end.
       if (progress.refreshed) return this.#served.serveOrRefuse(session, now, failurePauseSeconds)
-      const answer = await this.#follow(await this.#attempt(session), session, progress)
+      const answer = await this.#follow(await this.#provider.attempt(session), session, progress)
       if (answer) return answer
     }
   }
