@@ -22,7 +22,7 @@ const fetchTtlSeconds = 120
 const pollIntervalSeconds = 5
 
 /** Of 25 thousand million codes one that waits is met once in a while only if very many wait; five times never. */
-const mostUserCodeTries = 5
+const maxUserCodeTries = 5
 
 /** What deciding about a device and redeeming its code needs from outside. */
 export interface DevicePorts extends AuthorizationCodePorts {
@@ -103,7 +103,7 @@ async function addWithFreeUserCode(
   device: Omit<PendingDevice, 'userCodeHash'>,
   { devices, runtime }: DevicePorts,
 ): Promise<string> {
-  for (let tries = 0; tries < mostUserCodeTries; tries += 1) {
+  for (let tries = 0; tries < maxUserCodeTries; tries += 1) {
     const userCode = createUserCode(runtime.randomBytes)
     if (await devices.addDevice({ ...device, userCodeHash: userCodeHashOf(userCode) })) return userCode
   }

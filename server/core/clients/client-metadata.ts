@@ -85,9 +85,9 @@ function stringsOf(value: unknown, name: string): string[] | undefined {
   return value
 }
 
-function readRedirectUris(value: unknown, policy: ClientMetadataPolicy, fewest: number): string[] {
+function readRedirectUris(value: unknown, policy: ClientMetadataPolicy, min: number): string[] {
   const uris = stringsOf(value, 'redirect_uris') ?? []
-  if (uris.length < fewest || uris.length > maxRedirectUris) {
+  if (uris.length < min || uris.length > maxRedirectUris) {
     throw new OAuthError('invalid_redirect_uri', `Give between 1 and ${maxRedirectUris} redirect_uris.`)
   }
   for (const [index, uri] of uris.entries()) {

@@ -23,7 +23,7 @@ import { readPurpose, type SignInPurpose } from './sign-in-transaction.ts'
 
 const socialTtlSeconds = 600
 /** Open tabs of one browser that may be at the social provider at the same time. */
-const mostSocialSignIns = 5
+const maxSocialSignIns = 5
 
 const maxEmailLength = 320
 const maxPasswordLength = 1024
@@ -100,7 +100,7 @@ export async function startSocialSignIn(
     sealed: sealer.seal(JSON.stringify({ purpose, secret, counted } satisfies SocialPayload), contextOf(row)),
     expiresAt: runtime.now() + socialTtlSeconds,
   }
-  await store.addSocialSignIn(pending, mostSocialSignIns)
+  await store.addSocialSignIn(pending, maxSocialSignIns)
   return url
 }
 
