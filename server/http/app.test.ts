@@ -1,6 +1,6 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailableError } from '../core/store.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { everyone } from './middleware/cors.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createHttpApp } from './app.ts'

@@ -1,6 +1,6 @@
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono'
-import { StoreUnavailableError } from '../core/store.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Endpoint, EndpointHandler, FetchHandler, HttpEnv, Peer, RequestContext } from './endpoint.ts'
 import { httpError, type HttpErrorCode, httpErrors } from './http-error.ts'
 import { audienceOf, cors, preflight } from './middleware/cors.ts'

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { StoreUnavailableError } from '../core/store.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import {
-  exchange,
+  sendMessage,
   type MessageReader,
-  modernMessage,
+  message2026,
   readMessages,
-} from '../../tests/support/server/mcp/mcp-exchange.ts'
+} from '../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createPlainEndpoint } from './plain-endpoint.ts'
@@ -86,8 +86,8 @@ describe.each<[string, () => McpEndpoint]>([
       signal,
     }: { caller?: Caller; capabilities?: object; signal?: AbortSignal } = {},
   ): Promise<Response> {
-    const { message, headers } = modernMessage(method, params, capabilities as Record<string, unknown>)
-    return exchange(endpoint, caller, message, { headers, ...(signal && { signal }) })
+    const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
+    return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
   }
 
   const everything = { toolsListChanged: true }
@@ -274,19 +274,22 @@ describe.each<[string, () => McpEndpoint]>([
       expect(calls[0]?.aborted).toBe(true)
     })
 
-    it.each(['modern', 'legacy'])('ends, and the tool too, when the grant has ended (%s)', async (era) => {
-      const legacy = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
-      const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
-      const stream =
-        era === 'modern'
-          ? await startCall()
-          : readMessages(await exchange(endpoint, ada(), { ...legacy, params }))
-      await settled()
-      live = false
-      await vi.advanceTimersByTimeAsync(checkMs)
-      expect(await methodsOf(stream)).toEqual(['notifications/progress'])
-      await settled()
-      expect(calls[0]?.aborted).toBe(true)
-    })
+    it.each(['2026-07-28', '2025-11-25'])(
+      'ends, and the tool too, when the grant has ended (%s)',
+      async (revision) => {
+        const earlier = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+        const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
+        const stream =
+          revision === '2026-07-28'
+            ? await startCall()
+            : readMessages(await sendMessage(endpoint, ada(), { ...earlier, params }))
+        await settled()
+        live = false
+        await vi.advanceTimersByTimeAsync(checkMs)
+        expect(await methodsOf(stream)).toEqual(['notifications/progress'])
+        await settled()
+        expect(calls[0]?.aborted).toBe(true)
+      },
+    )
   })
 })

@@ -4,7 +4,7 @@ import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import { type EventStream, openEventStream } from './event-stream.ts'
-import type { Exchange } from './tools/tool-context.ts'
+import type { ClientChannel } from './tools/tool-context.ts'
 
 /** An error of JSON-RPC. */
 export interface PlainError {
@@ -23,7 +23,7 @@ export type PlainCallAnswer = PlainAnswer<CallToolResult>
 export interface PlainRequest {
   message: JSONRPCRequest
   caller: Caller
-  exchange: Exchange
+  channel: ClientChannel
 }
 
 /** Answers one method. Never rejects. */
@@ -36,7 +36,7 @@ export async function answerSilently(
   request: Request,
   caller: Caller,
 ): Promise<string> {
-  const exchange: Exchange = {
+  const channel: ClientChannel = {
     // Read on demand: the HTTP adapter creates the signal at its first use.
     get signal() {
       return request.signal
@@ -44,7 +44,7 @@ export async function answerSilently(
     progress() {},
     log() {},
   }
-  return toJson(await method({ message, caller, exchange }), message.id)
+  return toJson(await method({ message, caller, channel }), message.id)
 }
 
 /**
@@ -65,7 +65,7 @@ export async function answerRequest(
   }
   const call = new StreamedCall(request.signal)
   if (isStream) call.open()
-  const exchange: Exchange = {
+  const channel: ClientChannel = {
     signal: call.signal,
     progress(progress, total, text) {
       if (progressToken === undefined) return
@@ -75,7 +75,7 @@ export async function answerRequest(
       if (isLogged(level, logLevel)) call.send('notifications/message', { level, data })
     },
   }
-  return call.run(async () => toJson(await method({ message, caller, exchange }), message.id))
+  return call.run(async () => toJson(await method({ message, caller, channel }), message.id))
 }
 
 /** One call whose response may become a stream while it runs. */

@@ -53,8 +53,8 @@ const pv = 'io.modelcontextprotocol/protocolVersion'
 const capabilities = 'io.modelcontextprotocol/clientCapabilities'
 const clientInfo = 'io.modelcontextprotocol/clientInfo'
 const logLevel = 'io.modelcontextprotocol/logLevel'
-const modernMeta = { [pv]: '2026-07-28', [capabilities]: {} }
-const meta = { ...modernMeta, [clientInfo]: { name: 'c', version: '1' } }
+const meta2026 = { [pv]: '2026-07-28', [capabilities]: {} }
+const meta = { ...meta2026, [clientInfo]: { name: 'c', version: '1' } }
 const both = 'application/json, text/event-stream'
 
 interface Sent {
@@ -86,8 +86,8 @@ for (const method of [
     _meta: { 'io.modelcontextprotocol/a': 1 },
   })
   message(`${method} with metadata that is a list`, method, { _meta: [] })
-  message(`${method} with the modern envelope`, method, { _meta: meta })
-  message(`${method} with the smallest envelope`, method, { _meta: modernMeta })
+  message(`${method} with the envelope of 2026-07-28`, method, { _meta: meta })
+  message(`${method} with the smallest envelope`, method, { _meta: meta2026 })
   message(`${method} with an unknown revision`, method, { _meta: { ...meta, [pv]: '2031-01-01' } })
   message(`${method} with an earlier revision in its envelope`, method, {
     _meta: { ...meta, [pv]: '2025-11-25' },
@@ -135,8 +135,8 @@ const calls: [string, unknown][] = [
 for (const [name, input] of calls) {
   for (const [what, more] of Object.entries({
     earlier: {},
-    modern: { _meta: meta },
-    'modern, retried': { _meta: meta, inputResponses: {}, requestState: 's' },
+    '2026-07-28': { _meta: meta },
+    '2026-07-28, retried': { _meta: meta, inputResponses: {}, requestState: 's' },
     'with a task': { task: { ttl: 1 } },
     'with plain metadata': { _meta: { a: 1 } },
   })) {
@@ -268,7 +268,7 @@ bodies.push(
 )
 
 /** Headers of a well-behaved client of 2026-07-28 for `body`, as far as it has them. */
-function modernHeaders(body: unknown): Record<string, string> {
+function headers2026(body: unknown): Record<string, string> {
   const { method, params } = body as { method?: unknown; params?: { name?: unknown; arguments?: unknown } }
   const { region, deep, flag } = (params?.arguments ?? {}) as {
     region?: string | null
@@ -297,25 +297,25 @@ const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['as a client of 2025-11-25', () => ({ accept: both, 'mcp-protocol-version': '2025-11-25' })],
   ['as a hosted assistant', () => ({ accept: both, 'mcp-protocol-version': '2026-07-28' })],
   ['as curl', () => ({ accept: '*/*' })],
-  ['as a client of 2026-07-28', modernHeaders],
+  ['as a client of 2026-07-28', headers2026],
   ['by hand', () => ({})],
   ['as a browser', () => ({ accept: 'text/html' })],
   ['for a stream only', () => ({ accept: 'text/event-stream' })],
   ['with an unknown version', () => ({ accept: both, 'mcp-protocol-version': '2030-01-01' })],
   ['with a session that nobody has', () => ({ accept: both, 'mcp-session-id': 'x' })],
-  ['as one that accepts JSON only', (body) => ({ ...modernHeaders(body), accept: 'application/json' })],
-  ['without the version', (body) => without(modernHeaders(body), 'mcp-protocol-version')],
-  ['without the method', (body) => without(modernHeaders(body), 'mcp-method')],
-  ['without the name', (body) => without(modernHeaders(body), 'mcp-name')],
-  ['without a parameter', (body) => without(modernHeaders(body), 'mcp-param-region')],
-  ['with another version', (body) => ({ ...modernHeaders(body), 'mcp-protocol-version': '2025-11-25' })],
-  ['with another method', (body) => ({ ...modernHeaders(body), 'mcp-method': 'tools/other' })],
-  ['with another name', (body) => ({ ...modernHeaders(body), 'mcp-name': 'other' })],
-  ['with a broken name', (body) => ({ ...modernHeaders(body), 'mcp-name': '=?base64?%%?=' })],
-  ['with an encoded name', (body) => ({ ...modernHeaders(body), 'mcp-name': '=?base64?aGVsbG8=?=' })],
-  ['with another parameter', (body) => ({ ...modernHeaders(body), 'mcp-param-region': 'us' })],
-  ['with another size', (body) => ({ ...modernHeaders(body), 'mcp-param-size': '43' })],
-  ['with a broken parameter', (body) => ({ ...modernHeaders(body), 'mcp-param-region': '=?base64?_?=' })],
+  ['as one that accepts JSON only', (body) => ({ ...headers2026(body), accept: 'application/json' })],
+  ['without the version', (body) => without(headers2026(body), 'mcp-protocol-version')],
+  ['without the method', (body) => without(headers2026(body), 'mcp-method')],
+  ['without the name', (body) => without(headers2026(body), 'mcp-name')],
+  ['without a parameter', (body) => without(headers2026(body), 'mcp-param-region')],
+  ['with another version', (body) => ({ ...headers2026(body), 'mcp-protocol-version': '2025-11-25' })],
+  ['with another method', (body) => ({ ...headers2026(body), 'mcp-method': 'tools/other' })],
+  ['with another name', (body) => ({ ...headers2026(body), 'mcp-name': 'other' })],
+  ['with a broken name', (body) => ({ ...headers2026(body), 'mcp-name': '=?base64?%%?=' })],
+  ['with an encoded name', (body) => ({ ...headers2026(body), 'mcp-name': '=?base64?aGVsbG8=?=' })],
+  ['with another parameter', (body) => ({ ...headers2026(body), 'mcp-param-region': 'us' })],
+  ['with another size', (body) => ({ ...headers2026(body), 'mcp-param-size': '43' })],
+  ['with a broken parameter', (body) => ({ ...headers2026(body), 'mcp-param-region': '=?base64?_?=' })],
 ]
 
 const requests: [string, Sent[]][] = bodies.map(([what, body]) => [
@@ -363,7 +363,7 @@ describe('the plain endpoint answers as the endpoint of the SDK does', () => {
     }
   })
 
-  it('MCP transport Base-Protocol: and that were requests good and bad, of both eras', () => {
+  it('MCP transport Base-Protocol: and that were requests good and bad, of all revisions', () => {
     const many = [200, 202, 400, 404].map((status) => [status, (statuses.get(status) ?? 0) > 50])
     expect(many).toEqual([
       [200, true],

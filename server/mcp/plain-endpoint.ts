@@ -70,7 +70,7 @@ export function createPlainEndpoint(
     isStream: boolean,
   ): Promise<Response> {
     const response = await answerRequest(method, message, request, caller, isStream)
-    return isEventStream(response) ? streams.keep(response, { caller, kind: 'call' }) : response
+    return isEventStream(response) ? streams.track(response, { caller, kind: 'call' }) : response
   }
 
   return {

@@ -35,7 +35,7 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
     return { result: { protocolVersion, capabilities: capabilities(false), serverInfo, ...instructions } }
   }
 
-  const call = async ({ message, caller, exchange }: PlainRequest): Promise<PlainCallAnswer> => {
+  const call = async ({ message, caller, channel }: PlainRequest): Promise<PlainCallAnswer> => {
     const fault = paramsFault('CallToolRequest', message)
     if (fault !== undefined) {
       return failed(jsonRpcCode.invalidParams, `Invalid tools/call request: ${fault}`)
@@ -45,7 +45,7 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
     const { name, arguments: input } = message.params as { name: string; arguments?: unknown }
     const tool = tools.get(name)
     if (!tool) return failed(jsonRpcCode.invalidParams, unknownTool(name))
-    return { result: await tool.call(input, contexts.ofCall(caller, exchange)) }
+    return { result: await tool.call(input, contexts.ofCall(caller, channel)) }
   }
 
   const callOf2026: PlainMethod = async (request) => {

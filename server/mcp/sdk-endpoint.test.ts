@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod/v4'
 import type { Caller } from '../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { exchange, modernMessage, readMessages } from '../../tests/support/server/mcp/mcp-exchange.ts'
+import { sendMessage, message2026, readMessages } from '../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
@@ -71,8 +71,8 @@ async function send(
     signal,
   }: { caller?: Caller; capabilities?: object; signal?: AbortSignal } = {},
 ): Promise<Response> {
-  const { message, headers } = modernMessage(method, params, capabilities as Record<string, unknown>)
-  return exchange(endpoint, caller, message, { headers, ...(signal && { signal }) })
+  const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
+  return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
 }
 
 const everything = {
@@ -118,7 +118,7 @@ describe('a call of an earlier revision without a session', () => {
 
   it('ends with its client, and leaves nothing waiting', async () => {
     const client = new AbortController()
-    const answer = exchange(endpoint, ada(), call, { signal: client.signal })
+    const answer = sendMessage(endpoint, ada(), call, { signal: client.signal })
     await expect.poll(() => calls.length, { interval: 2 }).toBe(1)
     client.abort()
     expect((await answer).status).toBe(499)
@@ -127,7 +127,7 @@ describe('a call of an earlier revision without a session', () => {
   })
 
   it('of a client that is gone already is not waited for', async () => {
-    const answer = await exchange(endpoint, ada(), call, { signal: AbortSignal.abort() })
+    const answer = await sendMessage(endpoint, ada(), call, { signal: AbortSignal.abort() })
     expect(answer.status).toBe(499)
   })
 })
@@ -148,8 +148,8 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
     const config = { ...endpointConfigSample(module), runtime }
     const other = createSdkEndpoint(config)
     const params = { name: 'rounds', arguments: { for: 'a' }, ...answers, requestState }
-    const { message, headers } = modernMessage('tools/call', params, capabilities)
-    const response = await exchange(other, ada(), message, { headers })
+    const { message, headers } = message2026('tools/call', params, capabilities)
+    const response = await sendMessage(other, ada(), message, { headers })
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'sealed' }] } })
     await other.close()
   })
@@ -187,7 +187,7 @@ describe('what is announced', () => {
   }
 
   it('MCP transport Discovery: is made good: without sessions there are no notices and no logs up to 2025-11-25', async () => {
-    const { result } = (await (await exchange(endpoint, ada(), initialize)).json()) as {
+    const { result } = (await (await sendMessage(endpoint, ada(), initialize)).json()) as {
       result: { capabilities: object }
     }
     expect(result.capabilities).toEqual({
@@ -207,8 +207,8 @@ describe('what is announced', () => {
     })
     const { start: _start, ...silent } = module
     const quiet = createSdkEndpoint({ ...endpointConfigSample(silent), runtime })
-    const { message, headers } = modernMessage('server/discover')
-    expect(await (await exchange(quiet, ada(), message, { headers })).json()).toMatchObject({
+    const { message, headers } = message2026('server/discover')
+    expect(await (await sendMessage(quiet, ada(), message, { headers })).json()).toMatchObject({
       result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
     })
     await quiet.close()

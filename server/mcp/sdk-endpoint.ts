@@ -2,7 +2,7 @@ import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from '@mode
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
 import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from './incoming.ts'
-import { createModernLeg } from './transport-2026-07-28.ts'
+import { createTransport2026 } from './transport-2026-07-28.ts'
 import {
   createOpenStreams,
   isEventStream,
@@ -11,7 +11,7 @@ import {
   repeatChecks,
 } from './open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
-import { createSessionLeg, type SessionLeg } from './sessions/session-transport.ts'
+import { createSessionTransport, type SessionTransport } from './sessions/session-transport.ts'
 import { type SubscriptionLimits, subscriptionLimits } from './subscriptions.ts'
 import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
@@ -27,7 +27,7 @@ const standardLimits: EndpointLimits = {
 }
 
 /**
- * Creates the endpoint for both protocol eras by the MCP SDK.
+ * Creates the endpoint for all revisions on the MCP SDK.
  *
  * 2026-07-28 goes through the SDK's handler. Messages of earlier revisions stand alone too: they get a plain JSON answer,
  * unless the caller asked for progress and so for a stream, and need no preceding `initialize`. A module that asks the
@@ -39,10 +39,10 @@ export function createSdkEndpoint(
 ): McpEndpoint {
   const streams = createOpenStreams(config.runtime)
   const createServer = createServerFactory(config)
-  const modern = createModernLeg({ config, limits: limits.subscriptions, createServer, streams })
-  const stateless = createStatelessLeg(config, createServer, streams)
-  const sessions: SessionLeg | undefined = config.module.asksClient
-    ? createSessionLeg({ config, limits: limits.sessions, createServer, streams })
+  const transport2026 = createTransport2026({ config, limits: limits.subscriptions, createServer, streams })
+  const serveAlone = createStatelessTransport(config, createServer, streams)
+  const sessions: SessionTransport | undefined = config.module.asksClient
+    ? createSessionTransport({ config, limits: limits.sessions, createServer, streams })
     : undefined
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
@@ -53,41 +53,41 @@ export function createSdkEndpoint(
     methods: sessions ? ['POST', 'GET', 'DELETE'] : ['POST'],
     notify: {
       toolsChanged: () => {
-        modern.notify.toolsChanged()
+        transport2026.notify.toolsChanged()
         sessions?.notify.toolsChanged()
       },
       promptsChanged: () => {
-        modern.notify.promptsChanged()
+        transport2026.notify.promptsChanged()
         sessions?.notify.promptsChanged()
       },
       resourcesChanged: () => {
-        modern.notify.resourcesChanged()
+        transport2026.notify.resourcesChanged()
         sessions?.notify.resourcesChanged()
       },
       resourceUpdated: (uri) => {
-        modern.notify.resourceUpdated(uri)
+        transport2026.notify.resourceUpdated(uri)
         sessions?.notify.resourceUpdated(uri)
       },
     },
     async handle(given, body, caller) {
       const request = withLenientHeaders(given, body)
       const incoming = { caller, body }
-      if (!(await isLegacyRequest(request, body))) return modern.handle(request, incoming)
-      if (sessions?.takes(request, body)) return sessions.handle(request, incoming)
-      return request.method === 'POST' ? stateless(request, incoming, given.signal) : methodNotAllowed()
+      if (!(await isLegacyRequest(request, body))) return transport2026.handle(request, incoming)
+      if (sessions?.accepts(request, body)) return sessions.handle(request, incoming)
+      return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()
     },
     endStreams: () => streams.endNotices(),
     async close() {
       stopChecks()
       streams.close()
-      await modern.close()
+      await transport2026.close()
       await sessions?.close()
     },
   }
 }
 
 /** Serves a message of an earlier revision by itself. */
-function createStatelessLeg(
+function createStatelessTransport(
   { resourceMetadata }: McpEndpointConfig,
   createServer: ServerFactory,
   streams: OpenStreams,
@@ -115,7 +115,7 @@ function createStatelessLeg(
     })
     const response = await Promise.race([answered, left])
     if (!isEventStream(response)) return response
-    return streams.keep(response, {
+    return streams.track(response, {
       caller,
       kind: 'call',
       ended: (how) => {

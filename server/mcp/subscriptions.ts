@@ -109,7 +109,7 @@ export function createSubscribe(
       slot.release()
       return response
     }
-    return streams.keep(response, {
+    return streams.track(response, {
       caller,
       kind: 'notices',
       until: slot.evicted,

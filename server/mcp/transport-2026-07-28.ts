@@ -7,12 +7,12 @@ import type { ServerFactory } from './sdk-server.ts'
 import { createSubscribe, type SubscriptionLimits } from './subscriptions.ts'
 
 /** Serves revision 2026-07-28, where nothing outlasts a request. */
-export interface ModernLeg extends Pick<McpEndpoint, 'notify' | 'close'> {
+export interface Transport2026 extends Pick<McpEndpoint, 'notify' | 'close'> {
   handle(request: Request, incoming: Incoming): Promise<Response>
 }
 
-/** What {@link createModernLeg} needs. */
-export interface ModernLegPorts {
+/** What {@link createTransport2026} needs. */
+export interface Transport2026Ports {
   config: Pick<McpEndpointConfig, 'serverInfo' | 'resourceMetadata' | 'report'>
   limits: SubscriptionLimits
   createServer: ServerFactory
@@ -21,13 +21,18 @@ export interface ModernLegPorts {
 
 type Id = string | number
 
-/** Creates the {@link ModernLeg}, by the SDK's handler. */
-export function createModernLeg({ config, limits, createServer, streams }: ModernLegPorts): ModernLeg {
+/** Creates the {@link Transport2026}, by the SDK's handler. */
+export function createTransport2026({
+  config,
+  limits,
+  createServer,
+  streams,
+}: Transport2026Ports): Transport2026 {
   const { resourceMetadata } = config
   const subscribe = createSubscribe(config, limits, streams)
   // The handler makes the server of a request while it is handed over, so that nothing is between the two.
   const handler = createMcpHandler(
-    ({ authInfo }) => createServer({ kind: 'modern', incoming: () => incomingOf(authInfo?.extra) }),
+    ({ authInfo }) => createServer({ kind: '2026-07-28', incoming: () => incomingOf(authInfo?.extra) }),
     {
       legacy: 'reject',
       onerror: (error) => config.report('mcp_rejected', error),
@@ -53,7 +58,7 @@ export function createModernLeg({ config, limits, createServer, streams }: Moder
       if (listenId !== undefined) return subscribe(listenId, incoming, () => serve(request, incoming))
       const response = await serve(request, incoming)
       return isEventStream(response)
-        ? streams.keep(response, { caller: incoming.caller, kind: 'call' })
+        ? streams.track(response, { caller: incoming.caller, kind: 'call' })
         : response
     },
   }

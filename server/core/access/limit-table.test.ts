@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { type AttemptRule, countWithin, limitsOf } from './attempt-limit.ts'
-import { deviceStarts, signInsOfMinute, userCodes } from './limit-table.ts'
+import { countWithin, limitsOf } from './attempt-limit.ts'
+import { type AttemptRule, deviceStarts, signInsOfMinute, userCodes } from './limit-table.ts'
 
 /** How many of 4000 attempts get through when the first comes from `address(0)`, and so on. */
 async function letIn(rule: AttemptRule, address: (index: number) => string, known: boolean): Promise<number> {

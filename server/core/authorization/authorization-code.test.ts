@@ -17,9 +17,8 @@ import {
   redeemAuthorizationCode,
 } from './authorization-code.ts'
 import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
-import { tokenKey } from '../tokens/token-issue.ts'
+import { tokenKey, type TokenResponse } from '../tokens/token-issue.ts'
 import type { Store } from '../store.ts'
-import type { TokenResponse } from '../tokens/token-issue.ts'
 
 let runtime: FakeRuntime
 let store: Store

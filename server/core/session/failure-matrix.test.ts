@@ -15,7 +15,7 @@ import {
 import { failing, lostReply } from '../../../tests/support/server/core/rotating-provider.ts'
 import type { StoredProviderSession } from './grant.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
-import type { KeptSession } from './session-keeper.ts'
+import type { KeptSession } from './served-session.ts'
 import type { SessionProvider } from './session-provider.ts'
 import type { Store } from '../store.ts'
 

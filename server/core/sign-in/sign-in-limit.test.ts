@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import type { AttemptStore } from '../access/attempt.ts'
+import type { AttemptStore } from '../access/attempt-limit.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import {
   countSignInAttempt,

@@ -13,7 +13,7 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { type CallerPorts, type CallerReader, createCallerReader } from './caller.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
 import { hashSecret } from '../seal.ts'
-import type { KeptSession } from '../session/session-keeper.ts'
+import type { KeptSession } from '../session/served-session.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import type { Store } from '../store.ts'
 

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type AddressBlock, addressBlocks } from '../../core/access/address-block.ts'
-import { knownShare } from '../../core/access/attempt-limit.ts'
+import { knownShare, refusals, tokenRefusals } from '../../core/access/limit-table.ts'
 import { createBoundedMap } from '../../core/bounded-map.ts'
 import { createRateLimit, type Rate, type RateLimit } from '../../core/access/rate-limit.ts'
 import { hashSecret } from '../../core/seal.ts'
@@ -8,14 +8,6 @@ import type { AddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
 import { httpErrors } from '../http-error.ts'
 import { type RawAnswer, rawRefusal } from './raw-response.ts'
-
-// Generous: the users of a hosted assistant, or of an office, share an address, and a client that has lost its way
-// probes for a while.
-const perAddress: Rate = { burst: 200, perSecond: 50 }
-const perAddressAtToken: Rate = { burst: 500, perSecond: 250 }
-// What refusing costs, a fifth of a processor or so, whoever is refused.
-const forEveryone: Rate = { burst: 2000, perSecond: 1000 }
-const forEveryoneAtToken: Rate = { burst: 2000, perSecond: 1000 }
 
 const mostAddresses = 10_000
 const mostCredentials = 20_000
@@ -59,8 +51,8 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   const shedding = createReporter(ports)
   const budgets = {
     // Clients come to the token endpoint, not browsers.
-    token: createBudget(perAddressAtToken, forEveryoneAtToken, 0),
-    other: createBudget(perAddress, forEveryone, 1 / knownShare),
+    token: createBudget(tokenRefusals, 0),
+    other: createBudget(refusals, 1 / knownShare),
   }
   const credentials = createCredentialMemory()
   const budgetFor = (request: RawRequest): RefusalBudget =>
@@ -98,7 +90,10 @@ interface RefusalBudget {
 }
 
 /** `kept` is the part of what everybody may cause that strangers do not get. */
-function createBudget(ofAddress: Rate, ofEveryone: Rate, kept: number): RefusalBudget {
+function createBudget(
+  { perAddress: ofAddress, everyone: ofEveryone }: { perAddress: Rate; everyone: Rate },
+  kept: number,
+): RefusalBudget {
   const limits = new Map<number, RateLimit>()
   /** The limit of blocks that may cause `factor` times as much as an address, and no more than half of what there is. */
   const limitOf = ({ factor }: AddressBlock): RateLimit => {
@@ -143,7 +138,7 @@ interface CredentialMemory {
 
 function createCredentialMemory(): CredentialMemory {
   const good = createBoundedMap<true>(mostCredentials)
-  const limit: RateLimit = createRateLimit(perAddress, mostAddresses)
+  const limit: RateLimit = createRateLimit(refusals.perAddress, mostAddresses)
   return {
     mayPass(authorization, now) {
       if (authorization === undefined) return false

@@ -1,6 +1,6 @@
 import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Client, deviceGrantType } from '../../core/clients/client.ts'
-import { documentHost } from '../../core/session/connection.ts'
+import { documentHost } from '../../core/clients/client-id-metadata-document.ts'
 import { clientDisplayName } from './authorization-response.ts'
 import type { ClientView } from '../pages/client-facts.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'

@@ -1,15 +1,18 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { AttemptSource } from '../../core/access/attempt.ts'
+import type { AttemptSource } from '../../core/access/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
-import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
 import type { DeviceStore, PendingDevice } from '../../core/authorization/device-authorization-store.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
+import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
 import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
+import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
+import {
+  type BrowserBinding,
+  type SignInPurpose,
+  createBrowserBinding,
+} from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/sign-in.ts'
-import type { SignInPurpose } from '../../core/sign-in/sign-in-purpose.ts'
-import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
-import type { SignInVisitor } from '../../core/sign-in/sign-in-visitor.ts'
 import type { RequestContext } from '../endpoint.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'

@@ -5,7 +5,7 @@ import {
   type ProviderFailure,
   type SessionProvider,
 } from '../../core/session/session-provider.ts'
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {

@@ -1,12 +1,10 @@
-import type { AttemptStore } from '../../core/access/attempt.ts'
-import { countWithin, limitsOf } from '../../core/access/attempt-limit.ts'
+import { type AttemptStore, countWithin, limitsOf } from '../../core/access/attempt-limit.ts'
 import { isInUse } from '../../core/clients/client-life.ts'
-import { deviceGrantType } from '../../core/clients/client.ts'
+import { deviceGrantType, requireGrantType } from '../../core/clients/client.ts'
 import {
   type DeviceAuthorizationPorts,
   startDeviceAuthorization,
 } from '../../core/authorization/device-authorization.ts'
-import { requireGrantType } from '../../core/clients/grant-type.ts'
 import { deviceStarts } from '../../core/access/limit-table.ts'
 import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'

@@ -1,10 +1,15 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isSameSource } from '../../core/access/address-block.ts'
 import { redeemAuthorizationCode } from '../../core/authorization/authorization-code.ts'
-import { type Client, deviceGrantType, type GrantType, grantTypes } from '../../core/clients/client.ts'
+import {
+  type Client,
+  deviceGrantType,
+  type GrantType,
+  grantTypes,
+  requireGrantType,
+} from '../../core/clients/client.ts'
 import type { KeepClient } from '../../core/clients/client-life.ts'
 import { type DevicePorts, redeemDeviceCode } from '../../core/authorization/device-authorization.ts'
-import { requireGrantType } from '../../core/clients/grant-type.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import type { GrantUses } from '../../core/session/grant-use.ts'
 import {

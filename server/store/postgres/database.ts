@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type PostgresFailure, readPostgresFailure } from './error.ts'
 import { migratePostgres } from './schema.ts'
 import { decodeText, encodeText } from './text.ts'

@@ -1,6 +1,6 @@
-import type { AttemptStore } from '../../core/access/attempt.ts'
+import type { AttemptStore } from '../../core/access/attempt-limit.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
-import type { SocialSignInStore } from '../../core/sign-in/social-sign-in.ts'
+import type { SocialSignInStore } from '../../core/sign-in/pending-sign-in.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
 const insertSocial: Statement = {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { AttemptStore } from '../../core/access/attempt.ts'
+import type { AttemptStore } from '../../core/access/attempt-limit.ts'
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { commitFailure, isBusy, sqliteFailure } from './error.ts'
 
 /** An error as node:sqlite throws it. */

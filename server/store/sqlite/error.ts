@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 
 const corrupt = 11
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PendingSecondFactor, SecondFactorStore } from '../../core/sign-in/second-factor.ts'
+import type { PendingSecondFactor, SecondFactorStore } from '../../core/sign-in/pending-sign-in.ts'
 import type { SqlitePart } from './part.ts'
 import type { SqliteSignOuts } from './sign-outs.ts'
 import type { SqliteWork } from './work.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoredProviderSession } from '../../core/session/grant.ts'
-import type { SignOutStore } from '../../core/session/provider-sign-out.ts'
+import type { SignOutStore } from '../../core/session/sign-out-worker.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 import type { SqliteWork } from './work.ts'
 

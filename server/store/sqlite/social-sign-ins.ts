@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PendingSocialSignIn, SocialSignInStore } from '../../core/sign-in/social-sign-in.ts'
+import type { PendingSocialSignIn, SocialSignInStore } from '../../core/sign-in/pending-sign-in.ts'
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 

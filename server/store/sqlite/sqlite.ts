@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { resealOwnerPrefix } from '../../core/session/sealed-session.ts'
+import { resealOwnerPrefix } from '../../core/session/reseal.ts'
 import type { Store } from '../../core/store.ts'
 import { createPrivateFile, makeDataFolder } from '../data-folder.ts'
 import { createSqliteAttempts } from './attempts.ts'

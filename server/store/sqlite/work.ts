@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { commitFailure, isBusy, sqliteFailure } from './error.ts'
 
 /** So that one commit does not keep the event loop for longer than a few milliseconds. */

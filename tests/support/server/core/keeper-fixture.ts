@@ -2,12 +2,13 @@ import type { StoredProviderSession } from '../../../../server/core/session/gran
 import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core/seal.ts'
 import {
   createSessionKeeper,
-  type KeptSession,
   type SessionKeeper,
   type SessionKeeperPorts,
 } from '../../../../server/core/session/session-keeper.ts'
+import type { KeptSession } from '../../../../server/core/session/served-session.ts'
 import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
-import { type Store, StoreUnavailableError } from '../../../../server/core/store.ts'
+import { StoreUnavailableError } from '../../../../server/core/store-unavailable.ts'
+import type { Store } from '../../../../server/core/store.ts'
 import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { addGrant, grantSample, start } from './grant-sample.ts'

@@ -60,7 +60,7 @@ function field(lines: string[], name: string): string | undefined {
 }
 
 /** Sends a message, or with `undefined` a request without a body, to `endpoint` as the gate does. */
-export function exchange(
+export function sendMessage(
   endpoint: McpEndpoint,
   caller: Caller,
   message: unknown,
@@ -79,7 +79,7 @@ export function exchange(
 }
 
 /** A message of revision 2026-07-28 and the headers that go with it. */
-export function modernMessage(
+export function message2026(
   method: string,
   params: Record<string, unknown> = {},
   capabilities: Record<string, unknown> = {},
