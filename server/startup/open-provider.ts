@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { SessionProvider } from '../core/session-provider.ts'
-import { createGotrueProvider } from '../providers/supabase/gotrue.ts'
-import { createOidcProvider } from '../providers/openid-connect/oidc.ts'
+import { createGotrueProvider } from '../providers/supabase/supabase.ts'
+import { createOidcProvider } from '../providers/openid-connect/openid-connect.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import type { FetchHandler } from '../http/router.ts'
 

@@ -1,5 +1,5 @@
 import { ProviderError, type ProviderFailure, type SignInStep } from '../../server/core/session-provider.ts'
-import { createGotrueProvider } from '../../server/providers/supabase/gotrue.ts'
+import { createGotrueProvider } from '../../server/providers/supabase/supabase.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import type { ContractServer } from './contract-server.ts'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'

@@ -22,10 +22,10 @@ export function createSqliteSocialSignIns(
   const remove = database.prepare('DELETE FROM social_sign_in WHERE id = ?')
   return {
     operations: {
-      addSocialSignIn: ({ id, bindingHash, sealed, expiresAt }, most) =>
+      addSocialSignIn: ({ id, bindingHash, sealed, expiresAt }, max) =>
         write(() => {
           insert.run(id, bindingHash, sealed, expiresAt)
-          trim.run(bindingHash, bindingHash, most)
+          trim.run(bindingHash, bindingHash, max)
         }),
       listSocialSignIns: (bindingHash, now) =>
         read(() =>

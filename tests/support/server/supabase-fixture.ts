@@ -3,7 +3,7 @@ import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { start } from './grant-sample.ts'
 import { type ControlledProvider, createControlledProvider } from '../sandbox/controlled-provider.ts'
 import { walkGoogle } from '../sandbox/provider-fixture.ts'
-import { createGotrueProvider, type GotrueConfig } from '../../../server/providers/supabase/gotrue.ts'
+import { createGotrueProvider, type GotrueConfig } from '../../../server/providers/supabase/supabase.ts'
 
 const siteUrl = 'http://localhost:8788'
 
