@@ -8,7 +8,7 @@ import { type AuthServices, createAuthServices } from './auth-services.ts'
 import { validateEmbeddedConfig, type EmbeddedProviderConfig } from './embedded-config.ts'
 import { createFactorApi } from './factor-api.ts'
 import { createSocialApi } from './social-api.ts'
-import { createStandInGoogle } from './stand-in-google.ts'
+import { createStandInGoogle } from './google.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 

@@ -4,7 +4,7 @@ import { AuthError } from './auth-error.ts'
 import { type AuthServices, socialProviders } from './auth-services.ts'
 import { chooseRedirectTarget } from './redirect-target.ts'
 import type { SocialFlow } from './social-flow.ts'
-import type { StandInGoogle } from './stand-in-google.ts'
+import type { StandInGoogle } from './google.ts'
 
 /** Parameters of `/authorize` that are not passed on to the social provider. */
 const OWN_PARAMETERS = new Set([
