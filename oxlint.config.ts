@@ -15,7 +15,7 @@ const folders: Record<'server' | 'bridge', Record<string, readonly string[]>> = 
     config: ['core', 'providers', 'store'],
     observability: ['core', 'http', 'config'],
     sandbox: ['core', 'http', 'config'],
-    startup: ['core', 'http', 'mcp', 'providers', 'store', 'fetch', 'config', 'observability'],
+    startup: ['core', 'http', 'mcp', 'providers', 'store', 'fetch', 'config', 'observability', 'sandbox'],
   },
   bridge: {
     http: [],

@@ -9,7 +9,6 @@ import { createSessionKeeper } from './core/session/session-keeper.ts'
 import { shareSessions } from './core/session/shared-session.ts'
 import { createSignOutWorker } from './core/session/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
-import { createEmbedded, type Embedded } from './sandbox/sandbox.ts'
 import { createEndpoints } from './startup/endpoint-table.ts'
 import { createAddressChain, createClientAddress } from './http/listener/client-address.ts'
 import { publicUrls, tokenPaths } from './http/public-urls.ts'
@@ -23,9 +22,8 @@ import { type Log, nameTokenRefusals, type Report, reportTo } from './observabil
 import { observeFetch, observeStore } from './observability/metrics-observer.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { openClients } from './startup/open-clients.ts'
-import { openKeyRing } from './startup/open-key-ring.ts'
-import { openProvider } from './startup/open-provider.ts'
-import { openStore } from './startup/open-store.ts'
+import { type LoadSandbox, openProvider, type OpenSandbox, openSandbox } from './startup/open-provider.ts'
+import { openKeyRing, openStore } from './startup/open-store.ts'
 import { defaultToolModule, openTools } from './startup/open-tools.ts'
 import { startUpkeep } from './startup/upkeep.ts'
 
@@ -35,8 +33,8 @@ export interface App {
   fetch: FetchHandler
   /** Stands before {@link fetch}: sheds load that is only refused, for the sake of good clients. */
   gate: RequestGate
-  /** What lives at APP_URL, while the embedded provider is in use. */
-  embedded: Embedded | undefined
+  /** Serves APP_URL when the embedded provider is configured. */
+  sandbox: OpenSandbox | undefined
   store: Store
   /** Rejects when the store cannot be used. Requests find that out by themselves; a start should not succeed first. */
   prepare(): Promise<void>
@@ -56,10 +54,11 @@ export function createApp(
   runtime: Runtime,
   log: Log,
   module: ToolModule = defaultToolModule(config),
+  loadSandbox?: LoadSandbox,
 ): App {
   const store = observeStore(openStore(config.store), log.metrics)
   try {
-    return compose(store, config, runtime, log, module)
+    return compose({ store, config, runtime, log, module, loadSandbox })
   } catch (error) {
     // Nothing runs on it yet, and a faulty file should not keep the database locked.
     store.close().catch(() => {})
@@ -67,17 +66,26 @@ export function createApp(
   }
 }
 
-function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log, module: ToolModule): App {
+interface Parts {
+  store: Store
+  config: ServerConfig
+  runtime: Runtime
+  log: Log
+  module: ToolModule
+  loadSandbox: LoadSandbox | undefined
+}
+
+function compose({ store, config, runtime, log, module, loadSandbox }: Parts): App {
   const report = reportTo(log)
   const ring = openKeyRing(config, runtime, report)
   const sealer = createSealer(ring, runtime.randomBytes)
-  const embedded = config.provider === 'embedded' ? createEmbedded(config, runtime) : undefined
+  const sandbox = openSandbox(config, runtime, loadSandbox)
   const targets = {
     [new URL(config.appUrl).origin]: 'app',
     [new URL(config.providerUrl).origin]: 'provider',
   }
   const outward = observeFetch(runtime, targets, log.metrics)
-  const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : outward
+  const inward = sandbox ? withSandbox(runtime, sandbox, config.appUrl) : outward
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
   const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
   const { provider } = sessions
@@ -148,9 +156,10 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
   return {
     fetch,
     gate: createGate(config, { cookies, sealer, runtime, report }),
-    embedded,
+    sandbox,
     store,
     async prepare() {
+      await sandbox?.ready
       await store.prepare()
       await tools.started
     },
@@ -162,7 +171,7 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
       await tools.close()
       // The provider may still be answering, and what it says has to be stored.
       await keeper.settle()
-      embedded?.close()
+      await sandbox?.close()
       await store.close()
     },
   }
@@ -234,13 +243,13 @@ function warnWithoutAddress(
   }
 }
 
-/** What is served in this process is called in this process: no socket needs to be open for it. */
-function withEmbedded(runtime: Runtime, embedded: Embedded, appUrl: string): Runtime {
+/** Calls of APP_URL stay in this process: they need no open socket. */
+function withSandbox(runtime: Runtime, sandbox: OpenSandbox, appUrl: string): Runtime {
   const { origin } = new URL(appUrl)
   return {
     ...runtime,
     fetch: (request, options) =>
-      new URL(request.url).origin === origin ? embedded.fetch(request) : runtime.fetch(request, options),
+      new URL(request.url).origin === origin ? sandbox.fetch(request) : runtime.fetch(request, options),
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createMcpEndpoint } from './open-tools.ts'
-import { loadToolModule } from './tool-module-file.ts'
+import { loadToolModule } from './tool-module.ts'
 import { openToolModule } from './tool-module.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'drawbridge-document-'))

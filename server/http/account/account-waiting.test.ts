@@ -123,7 +123,7 @@ describe('what was allowed and has not been fetched', () => {
 
   it('signed out everywhere at the provider meanwhile, a device gets no tokens', async () => {
     const { poll } = await allowDevice()
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     const user = admin?.findUser(account.email)
     for (const { id } of admin?.listSessions(user?.id ?? '') ?? []) admin?.endSession(id)
     drawbridge.runtime.advance(3)
@@ -132,7 +132,7 @@ describe('what was allowed and has not been fetched', () => {
 
   it('of somebody else it is neither listed nor ended', async () => {
     const { poll } = await allowDevice()
-    await drawbridge.app.embedded?.provider.admin.createUser({
+    await drawbridge.admin.createUser({
       email: 'eve@example.com',
       password: 'correct horse battery',
     })

@@ -406,7 +406,7 @@ it('as a whole: a connected client is listed, ended, and its token is refused at
   expect(after.html).toContain('No app is connected')
   await expect(drawbridge.callTool(tokens.access_token, 'whoami')).rejects.toThrow('401')
   expect(drawbridge.logged()).toContain('connection_revoked')
-  const admin = drawbridge.app.embedded?.provider.admin
+  const admin = drawbridge.admin
   const sessions = admin?.listSessions(admin.findUser(account.email)?.id ?? '')
   // The one of the client, which waits for its sign-out; that of the page is over.
   expect(sessions).toHaveLength(1)

@@ -87,7 +87,7 @@ describe('social sign-in', () => {
   it('an account with a second factor goes on from its code, with no other click', async () => {
     const other = await startDrawbridge()
     const { client_id: id } = await other.register()
-    const admin = other.app.embedded?.provider.admin
+    const admin = other.admin
     const browser = other.browser()
     const signIn = async (): Promise<Visit> => {
       const login = await browser.visit(other.authorizeUrl(id))

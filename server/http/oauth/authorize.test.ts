@@ -151,7 +151,7 @@ describe('GET /oauth/authorize', () => {
   it('says so when the provider cannot be asked, and works again afterwards', async () => {
     const other = await startDrawbridge()
     const { client_id: id } = await other.register()
-    other.app.embedded?.provider.admin.setFaults({ failNext: { status: 503, count: 1 } })
+    other.admin.setFaults({ failNext: { status: 503, count: 1 } })
     const { response, html } = await other.browser().visit(other.authorizeUrl(id))
     expect(response?.status).toBe(503)
     expect(response?.headers.get('retry-after')).toBe('5')
@@ -163,7 +163,7 @@ describe('GET /oauth/authorize', () => {
 
 describe('POST /oauth/authorize', () => {
   it('OAuth 2.1 7.7: a wrong password, an unknown and a banned account look the same, and keep what was typed', async () => {
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     await admin?.createUser({ email: 'banned@example.com', password: account.password, banned: true })
     const browser = drawbridge.browser()
     const login = await browser.visit(drawbridge.authorizeUrl(clientId))
@@ -276,7 +276,7 @@ describe('POST /oauth/authorize', () => {
   })
 
   it('an unconfirmed account is told to confirm', async () => {
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     await admin?.createUser({ email: 'new@example.com', password: account.password, confirmed: false })
     const browser = drawbridge.browser()
     const login = await browser.visit(drawbridge.authorizeUrl(clientId))
@@ -285,7 +285,7 @@ describe('POST /oauth/authorize', () => {
   })
 
   it('an account with a second factor is signed in by its password and its code', async () => {
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     const email = 'factor@example.com'
     const user = await admin?.createUser({ email, password: account.password })
     const { secret } = admin?.enrollTotp(user?.id ?? '') ?? { secret: '' }
@@ -312,7 +312,7 @@ describe('POST /oauth/authorize', () => {
   ])('%s', async (_case, settings, token, text) => {
     const other = await startDrawbridge(settings)
     const { client_id: id } = await other.register()
-    other.app.embedded?.provider.admin.setCaptcha({ secret: 'right' })
+    other.admin.setCaptcha({ secret: 'right' })
     const browser = other.browser()
     const login = await browser.visit(other.authorizeUrl(id))
     const { html, url } = await browser.submit(login, 'password', {

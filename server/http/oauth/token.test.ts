@@ -312,7 +312,7 @@ describe('grant_type=refresh_token', () => {
 
   it('does not call the provider', async () => {
     const { clientId, tokens } = await drawbridge.connect()
-    drawbridge.app.embedded?.provider.admin.setFaults({ failNext: { status: 503, count: 1000 } })
+    drawbridge.admin.setFaults({ failNext: { status: 503, count: 1000 } })
     drawbridge.runtime.advance(7200)
     expect((await drawbridge.refresh(clientId, tokens.refresh_token)).status).toBe(200)
   })

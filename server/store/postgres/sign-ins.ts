@@ -43,9 +43,9 @@ const returnAttempt: Statement = {
 /** What the Postgres store remembers about sign-ins on their way, and how many attempts there were. */
 export function createPostgresSignIns(database: PostgresDatabase): SocialSignInStore & AttemptStore {
   return {
-    async addSocialSignIn({ id, bindingHash, sealed, expiresAt }, most) {
+    async addSocialSignIn({ id, bindingHash, sealed, expiresAt }, max) {
       await database.write(insertSocial, [id, bindingHash, sealingKeyOf(sealed), sealed, expiresAt])
-      await database.write(trimSocial, [bindingHash, most])
+      await database.write(trimSocial, [bindingHash, max])
     },
     async listSocialSignIns(bindingHash, now) {
       const rows = await database.read<SocialRow>(selectSocial, [bindingHash, now])

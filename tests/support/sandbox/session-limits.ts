@@ -12,6 +12,7 @@ export interface SessionLimits {
 export interface SessionTimes {
   created_at: number
   refreshed_at: number
+  /** Grows with every sign-in and refresh of anyone: orders those within one second. */
   activity: number
 }
 

@@ -1,29 +1,45 @@
 import { Hono } from 'hono'
-import type { Account } from './account.ts'
-import { AuthError } from './auth-error.ts'
-import { describeUser, type AuthServices } from './auth-services.ts'
-import { requireAdmin } from './bearer.ts'
+import { type Account, normalizeEmail } from '../../../server/sandbox/provider/account.ts'
+import { AuthError, renderAuthError } from '../../../server/sandbox/provider/auth-error.ts'
+import { describeUser, type AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
+import { isUuid, readClaims } from '../../../server/sandbox/provider/bearer.ts'
 import { parseGoDuration } from './go-duration.ts'
-import { readJsonBody, type JsonBody } from './json-body.ts'
-import { hashPassword, validatePassword } from './password.ts'
-import { isUuid } from './uuid.ts'
+import { readJsonBody, type JsonBody } from '../../../server/sandbox/provider/json-body.ts'
+import { hashPassword, validatePassword } from '../../../server/sandbox/provider/password.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 
-/** The routes of the auth API with which an operator manages accounts, relative to `/admin/users`. */
-export function createAdminApi(services: AuthServices): Hono {
-  const { accounts, database } = services
-  const api = new Hono()
+const ADMIN_ROLES: ReadonlySet<unknown> = new Set(['service_role', 'supabase_admin'])
 
+/** Whether an operator signed the request. */
+export function isAdmin(services: AuthServices, request: Request): Promise<boolean> {
+  return readClaims(services, request).then(
+    (claims) => ADMIN_ROLES.has(claims['role']),
+    () => false,
+  )
+}
+
+/** The routes of the auth API with which an operator manages accounts, below `path`. */
+export function createAdminApi(services: AuthServices, path: string): Hono {
+  const { accounts, database } = services
+  const api = new Hono().basePath(path)
+
+  api.onError((error, c) => {
+    if (error instanceof AuthError) return renderAuthError(error, c.req.raw)
+    throw error
+  })
   api.use(async (c, next) => {
-    await requireAdmin(services, c.req.raw)
+    const claims = await readClaims(services, c.req.raw)
+    // The token of a user or the `anon` key.
+    if (!ADMIN_ROLES.has(claims['role'])) throw new AuthError(403, 'not_admin', 'User not allowed')
     await next()
   })
 
   api.get('/', (c) => {
     const page = pageNumber(c.req.query('page'), 1)
     const size = pageNumber(c.req.query('per_page'), DEFAULT_PAGE_SIZE)
-    const all = accounts.list()
+    const sql = 'SELECT id FROM account ORDER BY created_at DESC, rowid DESC'
+    const all = database.all<{ id: string }>(sql)
     const users = all.slice((page - 1) * size, page * size).map(({ id }) => describeUser(services, id))
     return c.json({ users, aud: 'authenticated' }, 200, { 'x-total-count': String(all.length) })
   })
@@ -100,7 +116,13 @@ export function createAdminApi(services: AuthServices): Hono {
   function changeEmail(account: Account, email: string): void {
     if (email === '' || email.trim().toLowerCase() === account.email) return
     refuseTaken(email)
-    accounts.setEmail(account.id, email)
+    const normal = normalizeEmail(email)
+    database.run('UPDATE account SET email = ? WHERE id = ?', normal, account.id)
+    database.run(
+      `UPDATE identity SET data = json_set(data, '$.email', ?) WHERE account_id = ? AND provider = 'email'`,
+      normal,
+      account.id,
+    )
   }
 
   /** The seconds of a ban, 0 to lift it; undefined when nothing is said about it. */

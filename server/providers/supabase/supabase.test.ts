@@ -6,7 +6,7 @@ import {
 } from '../../core/session/session-provider.ts'
 import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import type { EmbeddedProvider } from '../../sandbox/provider/embedded-provider.ts'
+import type { ControlledProvider } from '../../../tests/support/sandbox/controlled-provider.ts'
 import { computeTotp } from '../../sandbox/provider/totp.ts'
 import {
   ada,
@@ -22,7 +22,7 @@ const { url } = gotrueConfig
 
 let fixture: GotrueFixture
 let runtime: FakeRuntime
-let embedded: EmbeddedProvider
+let embedded: ControlledProvider
 let provider: GotrueFixture['provider']
 
 beforeEach(() => {

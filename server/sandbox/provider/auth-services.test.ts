@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Account } from './account.ts'
-import { appMetadata, userDocument } from './user-document.ts'
+import { appMetadata, userDocument } from './auth-services.ts'
 
 const ACCOUNT: Account = {
   id: 'a0000000-0000-4000-8000-000000000000',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CLEARED_FLASH, readFlash, writeFlash } from './flash.ts'
+import { CLEARED_FLASH, readFlash, writeFlash } from './page-frame.ts'
 
 const withCookie = (cookie: string): Request => new Request('http://localhost/', { headers: { cookie } })
 

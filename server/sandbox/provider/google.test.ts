@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fakeRuntime, type NotedRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
-import { createStandInGoogle, type StandInGoogle } from './stand-in-google.ts'
+import { createStandInGoogle, type StandInGoogle } from './google.ts'
 
 const URLS = { url: 'http://localhost:8788/google', callbackUrl: 'http://localhost:8788/auth/v1/callback' }
 

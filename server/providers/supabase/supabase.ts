@@ -15,15 +15,14 @@ import {
   probeFailure,
   type ReadRefusal,
   refreshFailure,
+  returnFailure,
   secondFactorFailure,
   settingsFailure,
   socialFailure,
   unclearFailure,
 } from './failure.ts'
-import { readLife } from './life.ts'
-import { returnFailure } from './return.ts'
+import { readLife, readSession } from './session.ts'
 import { factorsToAsk, isFactorId, type SecondFactorPolicy } from './second-factor.ts'
-import { readSession } from './session.ts'
 import { createTokenVerifier } from './token-verifier.ts'
 
 export type { SecondFactorPolicy } from './second-factor.ts'

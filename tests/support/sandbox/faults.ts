@@ -1,8 +1,8 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { AuthError } from './auth-error.ts'
+import { AuthError } from '../../../server/sandbox/provider/auth-error.ts'
 
 /** Production trouble to play; each call of `setFaults` replaces all of it. */
-export interface EmbeddedFaults {
+export interface ProviderFaults {
   /** Delay before every answer. */
   latencyMs?: number
   /** The next `count` requests (whose path ends in `path`, when given) get this status and an HTML body. */
@@ -15,7 +15,7 @@ export interface EmbeddedFaults {
 
 /** The faults in force. */
 export interface Faults {
-  set(faults: EmbeddedFaults): void
+  set(faults: ProviderFaults): void
   /** Waits, and returns the answer to give instead of the real one, if any. */
   before(path: string): Promise<Response | undefined>
   /** Throws what a broken connection throws. */
@@ -26,7 +26,7 @@ export interface Faults {
 
 /** A fresh set of faults: none. */
 export function createFaults(runtime: Runtime): Faults {
-  let faults: EmbeddedFaults = {}
+  let faults: ProviderFaults = {}
   let failuresLeft = 0
   let dropsLeft = 0
   let recent: number[] = []
@@ -53,7 +53,7 @@ export function createFaults(runtime: Runtime): Faults {
     afterRotation() {
       if (dropsLeft === 0) return
       dropsLeft--
-      throw new TypeError('fetch failed', { cause: new Error('connection dropped by the embedded provider') })
+      throw new TypeError('fetch failed', { cause: new Error('connection dropped by the test') })
     },
     checkRate() {
       const { rateLimit } = faults

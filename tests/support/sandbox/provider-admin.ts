@@ -1,10 +1,20 @@
-import { normalizeEmail, type Account } from './account.ts'
-import { createCounters, type AuthServices, type EmbeddedCounters } from './auth-services.ts'
-import type { EmbeddedFaults } from './fault.ts'
-import { hashPassword } from './password.ts'
-import type { SessionLimits } from './session-limit.ts'
-import type { Session } from './session.ts'
-import type { SigningAlgorithm } from './signing-keys.ts'
+import { normalizeEmail, type Account } from '../../../server/sandbox/provider/account.ts'
+import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
+import { hashPassword } from '../../../server/sandbox/provider/password.ts'
+import type { Session } from '../../../server/sandbox/provider/session.ts'
+import type { SigningAlgorithm } from '../../../server/sandbox/provider/signing-keys.ts'
+import type { Faults, ProviderFaults } from './faults.ts'
+import { createProviderCounters, type ProviderCounters } from './provider-counters.ts'
+import type { SessionLimits } from './session-limits.ts'
+
+/** What the admin of a `ControlledProvider` changes. */
+export interface ProviderControls {
+  faults: Faults
+  counters: ProviderCounters
+  limits: SessionLimits
+  /** The one captcha token that is good; undefined: none is asked for. */
+  captchaToken: string | undefined
+}
 
 /** A user to create without going through the sign-up page. */
 export interface NewUser {
@@ -18,16 +28,16 @@ export interface NewUser {
 }
 
 /** The part of a user that tests ask for. */
-export interface EmbeddedUser {
+export interface ProviderUser {
   id: string
   email: string
 }
 
-/** What tests and the demo use to provoke what production does; nothing of it is reachable over HTTP. */
-export interface EmbeddedAdmin {
+/** How tests provoke what happens in production; none of it is reachable over HTTP. */
+export interface ProviderAdmin {
   /** Rejects with `user_already_exists` when the address is taken. */
-  createUser(user: NewUser): Promise<EmbeddedUser>
-  findUser(email: string): EmbeddedUser | undefined
+  createUser(user: NewUser): Promise<ProviderUser>
+  findUser(email: string): ProviderUser | undefined
   confirmUser(userId: string): void
   /** A banned user keeps sessions and tokens, but every call of the API refuses them. */
   banUser(userId: string): void
@@ -59,15 +69,15 @@ export interface EmbeddedAdmin {
   /** Signs any claims with the current key: wrong audiences, service roles, tokens of the past. */
   signClaims(claims: Record<string, unknown>): Promise<string>
   /** Replaces the faults in force; `{}` ends them. */
-  setFaults(faults: EmbeddedFaults): void
+  setFaults(faults: ProviderFaults): void
   /** A live view. */
-  readonly counters: Readonly<EmbeddedCounters>
+  readonly counters: Readonly<ProviderCounters>
   resetCounters(): void
 }
 
 /** The admin of one provider. */
-export function createEmbeddedAdmin(services: AuthServices): EmbeddedAdmin {
-  const { accounts, counters, factors, faults, identities, keys, runtime, sessions } = services
+export function createProviderAdmin(services: AuthServices, controls: ProviderControls): ProviderAdmin {
+  const { accounts, database, factors, identities, keys, runtime, sessions } = services
 
   return {
     async createUser({ email, password, confirmed = true, banned = false }) {
@@ -95,13 +105,22 @@ export function createEmbeddedAdmin(services: AuthServices): EmbeddedAdmin {
       return { factorId: factor.id, secret: factor.secret }
     },
     listSessions: (userId) =>
-      sessions.list(userId).map(({ id, aal, refreshCounter }) => ({ id, aal, refreshCounter })),
+      database.all(
+        `SELECT id, aal, refresh_counter AS refreshCounter FROM session
+         WHERE account_id = ? ORDER BY created_at, rowid`,
+        userId,
+      ),
     endSession: (id) => sessions.end(id),
-    rewindSession: (id) => sessions.rewind(id),
-    setReuseInterval: (seconds) => sessions.setReuseInterval(seconds),
-    setSessionLimits: (limits) => sessions.setLimits(limits),
+    rewindSession: (id) =>
+      void database.run('UPDATE session SET refresh_counter = max(refresh_counter - 1, 0) WHERE id = ?', id),
+    setReuseInterval(seconds) {
+      sessions.reuseIntervalSeconds = seconds
+    },
+    setSessionLimits(limits) {
+      controls.limits = limits
+    },
     setCaptcha({ secret }) {
-      services.captchaToken = secret
+      controls.captchaToken = secret
     },
     setAutoconfirm(on) {
       services.autoconfirm = on
@@ -119,9 +138,9 @@ export function createEmbeddedAdmin(services: AuthServices): EmbeddedAdmin {
       })
     },
     signClaims: (claims) => keys.sign(claims),
-    setFaults: (next) => faults.set(next),
-    counters,
-    resetCounters: () => void Object.assign(counters, createCounters()),
+    setFaults: (next) => controls.faults.set(next),
+    counters: controls.counters,
+    resetCounters: () => void Object.assign(controls.counters, createProviderCounters()),
   }
 }
 
@@ -130,6 +149,6 @@ const TEN_YEARS = 315_360_000
 /** Year 3000: the real API's bans have an end too. */
 const FOREVER = 32_503_680_000
 
-function toUser({ id, email }: Account): EmbeddedUser {
+function toUser({ id, email }: Account): ProviderUser {
   return { id, email }
 }
