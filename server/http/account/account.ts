@@ -19,20 +19,20 @@ import {
 } from './connections.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, loginPaths, visitorOf } from '../login/login-subject.ts'
+import { accountPath, bindingOf, visitorOf } from '../login/login-subject.ts'
 import { readOwnForm, takeLoginForm } from '../login/decide.ts'
 import { renderLogin } from '../login/draw.ts'
 import { connectionsPage, type ConnectionsView } from '../pages/connections-page.ts'
 import { messagePage } from '../pages/finished-page.ts'
 import { signInErrorPage, withClientErrorPages } from '../login/error-page.ts'
 
-/** More than anybody reads; the ones used last are shown. */
-const mostShown = 100
-const mostEndedShown = 10
+/** More than anyone reads; the most recently used ones are shown. */
+const maxShown = 100
+const maxEndedShown = 10
 
 const noticeTexts: Readonly<Record<AccountNotice, ConnectionsView['notice']>> = {
-  ended: { text: 'The connection was ended.', isFailure: false },
-  all_ended: { text: 'All connections were ended.', isFailure: false },
+  ended: { text: 'Connection ended.', isFailure: false },
+  all_ended: { text: 'All connections ended.', isFailure: false },
   already_ended: { text: 'The connection had already ended.', isFailure: false },
   form_refused: {
     text: 'Nothing was changed, because that page was out of date. Try again here.',
@@ -41,15 +41,15 @@ const noticeTexts: Readonly<Record<AccountNotice, ConnectionsView['notice']>> = 
 }
 
 /**
- * `/account/connections`: GET shows the clients that may use the account of whoever signed in here, or asks them to sign in;
- * POST ends one connection or all of them, or takes the forms of the login page.
+ * `/account/connections`: GET shows the clients that can use the account of the person who signed in here, or asks them to sign
+ * in; POST ends one connection or all of them, or takes the forms of the login page.
  *
- * The page shows what this server granted. The provider is not asked anything: a connection whose sign-in has ended there in the
- * meantime is listed until this server notices.
+ * The page shows what this server granted, without asking the provider: a connection whose sign-in has ended there is listed
+ * until this server notices.
  */
 export function createAccountEndpoint(ports: AccountPorts): Endpoint {
   return {
-    path: pagePath(ports),
+    path: accountPath(ports.login),
     cors: 'none',
     methods: {
       GET: (request, context) => showConnections(request, context, ports),
@@ -58,7 +58,7 @@ export function createAccountEndpoint(ports: AccountPorts): Endpoint {
   }
 }
 
-/** Somebody who is signed in here, in a browser that proves it. */
+/** A person who is signed in here, with the matching CSRF cookie. */
 interface Visit {
   session: AccountSession
   binding: BrowserBinding
@@ -85,14 +85,14 @@ async function showConnections(
 async function renderConnections({ session, binding }: Visit, ports: AccountPorts): Promise<Response> {
   const { login } = ports
   const now = login.signIn.runtime.now()
-  // In this order: what is fetched in between is in both, not in neither.
+  // In this order, a connection that is redeemed in between appears in both lists, not in neither.
   const waiting = await listWaiting(session.userId, ports)
   const overview = overviewOf(await listRecords(session.userId, ports), now)
-  const shown = overview.live.slice(0, mostShown)
-  const ended = overview.ended.slice(0, mostEndedShown)
+  const shown = overview.live.slice(0, maxShown)
+  const ended = overview.ended.slice(0, maxEndedShown)
   const clients = await createClientNames([...shown, ...ended, ...waiting], ports)
   const html = connectionsPage({
-    action: pagePath(ports),
+    action: accountPath(ports.login),
     form: sealAccountForm(session, binding, login.signIn),
     email: session.email,
     notice: session.notice && noticeTexts[session.notice],
@@ -122,7 +122,7 @@ async function renderConnections({ session, binding }: Visit, ports: AccountPort
     appUrl: login.appUrl,
   })
   const answer = page(html, 200, { 'set-cookie': login.cookies.csrf.write(binding) })
-  // Said once.
+  // Shown once.
   if (session.notice)
     answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
   return answer
@@ -134,8 +134,8 @@ async function takeForm(request: Request, context: RequestContext, ports: Accoun
   if (typeof fields === 'string') return signInErrorPage(fields, context, login)
   if (fields.has('transaction')) return takeLoginForm(request, fields, context, login)
   const visit = findVisit(request, ports)
-  // Signed out in the meantime, or an hour is over: the page asks to sign in.
-  if (!visit) return redirect(pagePath(ports))
+  // Signed out meanwhile, or after an hour: the page asks to sign in.
+  if (!visit) return redirect(accountPath(ports.login))
   const { session, binding } = visit
   if (!isAccountForm(fields.get('form') ?? '', session, binding, login.signIn)) {
     return backWith('form_refused', visit, ports)
@@ -155,9 +155,14 @@ async function takeForm(request: Request, context: RequestContext, ports: Accoun
   }
 }
 
-/** Back to the list, which says `notice` once. It travels in the sealed session, so no link can make the page say it. */
+/**
+ * Redirects to the list, which shows `notice` once. The notice travels in the sealed session, so a link cannot make the page
+ * show it.
+ */
 function backWith(notice: AccountNotice, { session, binding }: Visit, ports: AccountPorts): Response {
-  return redirect(pagePath(ports), { 'set-cookie': sessionCookie({ ...session, notice }, binding, ports) })
+  return redirect(accountPath(ports.login), {
+    'set-cookie': sessionCookie({ ...session, notice }, binding, ports),
+  })
 }
 
 function signOut(ports: AccountPorts): Response {
@@ -167,16 +172,11 @@ function signOut(ports: AccountPorts): Response {
     bridge: 'raised',
     message: `This browser can no longer see or end your connections. The connections themselves stay active.`,
     nextStep: 'You can close this page.',
-    link: { url: pagePath(ports), label: 'Sign in again' },
+    link: { url: accountPath(ports.login), label: 'Sign in again' },
   } as const
   return page(messagePage(view), 200, { 'set-cookie': login.cookies.account.clear() })
 }
 
 function sessionCookie(session: AccountSession, binding: BrowserBinding, { login }: AccountPorts): string {
   return login.cookies.account.write(sealAccountSession(session, binding, login.signIn))
-}
-
-// Without the origin: on loopback the browser may know this server by another name, and its cookies are of that one.
-function pagePath({ login }: AccountPorts): string {
-  return `${login.urls.basePath}${loginPaths.account}`
 }

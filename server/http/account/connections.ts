@@ -6,12 +6,12 @@ import { connectedClient, returnHosts } from '../login/client-view.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
-/** How many grants are read, or ended, at once. */
+/** How many grants are read or ended at once. */
 const pageSize = 200
-/** Of a user with more grants than this, most of them ended, the rest is not looked at. */
-const mostRead = 10_000
+/** Of a user with more grants than this, most of them ended, the rest is ignored. */
+const maxRecords = 10_000
 
-/** What the page of a person's connections needs: the login flow, the grants, and the clients as they are stored. */
+/** What the connections page needs: the login flow, the grants, and the clients as stored. */
 export interface AccountPorts {
   login: LoginPorts
   grants: Pick<
@@ -21,10 +21,10 @@ export interface AccountPorts {
   storedClients: Pick<ClientStore, 'findClient'>
 }
 
-/** Every grant of a user that is not collected yet, live or not. */
+/** Every grant of a user that was not deleted yet, live or not. */
 export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
-  while (records.length < mostRead) {
+  while (records.length < maxRecords) {
     const after = records.at(-1)?.grant.id ?? ''
     const read = await grants.listGrants({ userId }, { after, limit: pageSize })
     records.push(...read)
@@ -33,7 +33,7 @@ export async function listRecords(userId: string, { grants }: AccountPorts): Pro
   return records
 }
 
-/** What a user allowed and no client or device has fetched yet; those that expire first come first. */
+/** What a user allowed and no client or device has redeemed yet, earliest expiry first. */
 export function listWaiting(
   userId: string,
   { grants, login }: AccountPorts,
@@ -42,8 +42,8 @@ export function listWaiting(
 }
 
 /**
- * Ends one connection, its tokens at once, or what was allowed and has not been fetched. False when it had ended before, or is not one of whoever is signed in: the two look
- * the same.
+ * Ends one connection with its tokens, or an approval that was not redeemed. False when it had already ended or belongs to
+ * another user: the two look the same.
  */
 export async function endConnection(
   grantId: string,
@@ -57,7 +57,7 @@ export async function endConnection(
     reportRevoked(waiting.grant, context)
     return true
   }
-  // Also when it was fetched a moment ago.
+  // Also when it was redeemed a moment ago.
   const now = login.signIn.runtime.now()
   const record = await grants.findGrant(grantId)
   if (!record || record.grant.user.id !== userId) return false
@@ -67,7 +67,10 @@ export async function endConnection(
   return true
 }
 
-/** Ends every connection of whoever is signed in, and what they allowed and nobody has fetched. Rejected half-way, it can be asked for again. */
+/**
+ * Ends every connection of the signed-in user, and every approval that was not redeemed. If it rejects half-way, it can be
+ * called again.
+ */
 export async function endAllConnections(
   { userId }: AccountSession,
   context: RequestContext,
@@ -85,16 +88,16 @@ function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: Re
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
 }
 
-/** What the list of connections says about their clients. */
+/** What the list of connections shows about their clients. */
 export interface ClientNames {
   nameOf(clientId: string): ConnectedClient
-  /** Empty for a client of devices only, and for one that is not there any more. */
+  /** Empty for a client of devices only, and for a removed one. */
   returnsToOf(clientId: string): readonly string[]
 }
 
 /**
- * Looks up the clients of some grants, each once. Of a client whose id is the address of its document only what is stored is
- * looked at: a list must not make this server fetch a hundred documents of other people's choice. Its host is in its id anyway.
+ * Looks up the clients of some grants, each once. A client whose id is the URL of its document is only looked up in the store:
+ * a list must not make this server fetch a hundred documents that others chose. Its host is in its id anyway.
  */
 export async function createClientNames(
   of: readonly { grant: Grant }[],

@@ -5,7 +5,7 @@ import type { EndpointHandler, RequestContext } from '../endpoint.ts'
 import type { AppView } from '../pages/layout.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
 
-/** Why the browser stays here with an error page instead of going back to the client. */
+/** Why the browser gets an error page instead of going back to the client. */
 export type SignInErrorReason =
   | UnsafeRequestReason
   | 'transaction_invalid'

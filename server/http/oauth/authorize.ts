@@ -13,8 +13,8 @@ import { renderLogin } from '../login/draw.ts'
 import { signInErrorPage, withClientErrorPages } from '../login/error-page.ts'
 
 /**
- * `/oauth/authorize`: GET shows the login page, POST takes its forms. Nothing reaches the session provider before a
- * form is posted, and no client gets a code without that click.
+ * `/oauth/authorize`: GET shows the login page, POST takes its forms. The session provider is not involved before a form is
+ * posted, and no client gets a code without that click.
  */
 export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
   return {
@@ -43,7 +43,7 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
     }
     case 'refused': {
       context.report('authorization_refused', { error: parsed.error })
-      // Nobody has been asked yet: where a stranger registered an address, the person decides whether to go there.
+      // The person was not asked yet: if a stranger registered the address, the person decides whether to go there.
       return isUnusedRegistration(parsed.client) && isForeignSite(parsed.redirectUri)
         ? refusedPage(parsed, context, ports)
         : answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
@@ -61,13 +61,13 @@ async function showLogin(request: Request, context: RequestContext, ports: Login
   }
 }
 
-/** Whether a redirect URI leads to another computer: neither to a program on this one nor to an app by its own scheme. */
+/** Whether a redirect URI leads to another computer, not to a program on this one or to an app by its own scheme. */
 function isForeignSite(redirectUri: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return /^https?:$/.test(protocol) && !isLoopbackHostname(hostname)
 }
 
-/** Says what is wrong with a request, and leaves going back to the app to the person (RFC 9700 section 4.11.2). */
+/** Says what is wrong with a request, and lets the person decide whether to go back to the app (RFC 9700 section 4.11.2). */
 function refusedPage(
   refused: Extract<AuthorizationRequestResult, { kind: 'refused' }>,
   context: RequestContext,
@@ -82,7 +82,7 @@ function refusedPage(
 }
 
 /**
- * What the email field is filled with. The page asks for an account and for consent every time, so `login` and `consent` of
+ * What the email field is filled with. The page always asks for an account and for consent, so `login` and `consent` of
  * `prompt` change nothing; `select_account` asks for a free choice (OpenID Connect Core 1.0 section 3.1.2.1).
  */
 function shownEmail(parameters: URLSearchParams, loginHint: string | undefined): string | undefined {

@@ -76,7 +76,12 @@ describe('what is offered', () => {
       ['class="button secondary deliberate"\n          name="provider"'],
       [],
     ],
-    ['no method', { password: false, social: [] }, ['No sign-in method is turned on'], [...password, ...google]],
+    [
+      'no method',
+      { password: false, social: [] },
+      ['No sign-in method is turned on'],
+      [...password, ...google],
+    ],
     ['verified client', {}, ['Verified address', 'Requested by'], [...unchecked, ...warning]],
     [
       'RFC 7591 5: unverified client',
