@@ -3,7 +3,7 @@ import { type Client, type ClientStore, ClientUnavailableError } from '../../cor
 import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/grant.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { connectedClient, returnHosts } from '../login/client-view.ts'
-import type { LoginPorts } from '../login/login-subject.ts'
+import type { Login, LoginPorts } from '../login/login-subject.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
 /** How many grants are read or ended at once. */
@@ -12,14 +12,16 @@ const pageSize = 200
 const maxRecords = 10_000
 
 /** What the connections page needs: the login flow, the grants, and the clients as stored. */
-export interface AccountPorts {
-  login: LoginPorts
+export interface AccountPorts extends LoginPorts {
   grants: Pick<
     GrantStore,
     'listGrants' | 'findGrant' | 'endGrant' | 'endGrants' | 'listUnredeemedCodes' | 'expireCode'
   >
   storedClients: Pick<ClientStore, 'findClient'>
 }
+
+/** One request to the connections page. */
+export type AccountRequest = AccountPorts & Login
 
 /** Every grant of a user that was not deleted yet, live or not. */
 export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
@@ -36,9 +38,9 @@ export async function listRecords(userId: string, { grants }: AccountPorts): Pro
 /** What a user allowed and no client or device has redeemed yet, earliest expiry first. */
 export function listWaiting(
   userId: string,
-  { grants, login }: AccountPorts,
+  { grants, signIn }: AccountPorts,
 ): Promise<AuthorizationCodeRecord[]> {
-  return grants.listUnredeemedCodes({ userId }, { now: login.signIn.runtime.now(), limit: pageSize })
+  return grants.listUnredeemedCodes({ userId }, { now: signIn.runtime.now(), limit: pageSize })
 }
 
 /**
@@ -48,17 +50,16 @@ export function listWaiting(
 export async function endConnection(
   grantId: string,
   { userId }: AccountSession,
-  context: RequestContext,
-  ports: AccountPorts,
+  account: AccountRequest,
 ): Promise<boolean> {
-  const { grants, login } = ports
-  const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
-  if (waiting && (await grants.expireCode(waiting.codeHash, login.signIn.runtime.now()))) {
+  const { grants, signIn, context } = account
+  const waiting = (await listWaiting(userId, account)).find(({ grant }) => grant.id === grantId)
+  if (waiting && (await grants.expireCode(waiting.codeHash, signIn.runtime.now()))) {
     reportRevoked(waiting.grant, context)
     return true
   }
   // Also when it was redeemed a moment ago.
-  const now = login.signIn.runtime.now()
+  const now = signIn.runtime.now()
   const record = await grants.findGrant(grantId)
   if (!record || record.grant.user.id !== userId) return false
   if (record.end || record.grant.expiresAt <= now) return false
@@ -73,12 +74,11 @@ export async function endConnection(
  */
 export async function endAllConnections(
   { userId }: AccountSession,
-  context: RequestContext,
-  { grants, login }: AccountPorts,
+  { grants, signIn, context }: AccountRequest,
 ): Promise<void> {
   let ended
   do {
-    const page = { now: login.signIn.runtime.now(), limit: pageSize }
+    const page = { now: signIn.runtime.now(), limit: pageSize }
     ended = await grants.endGrants({ userId }, 'revoked_by_user', page)
     for (const grant of ended) reportRevoked(grant, context)
   } while (ended.length >= pageSize)
@@ -101,11 +101,11 @@ export interface ClientNames {
  */
 export async function createClientNames(
   of: readonly { grant: Grant }[],
-  { login, storedClients }: AccountPorts,
+  { clients: finder, storedClients }: AccountPorts,
 ): Promise<ClientNames> {
   const ids = [...new Set(of.map(({ grant }) => grant.clientId))]
   const found = await Promise.all(
-    ids.map((id) => (isUrl(id) ? storedClients : login.clients).findClient(id).catch(noneWhenUnavailable)),
+    ids.map((id) => (isUrl(id) ? storedClients : finder).findClient(id).catch(noneWhenUnavailable)),
   )
   const clients = new Map(ids.map((id, index) => [id, found[index]]))
   return {
