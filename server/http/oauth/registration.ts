@@ -30,7 +30,7 @@ export interface RegisterPorts {
 }
 
 /** Absolute path below which each registration is managed; the client id follows as one segment. */
-export function managementPath(basePath: string): string {
+function managementPath(basePath: string): string {
   return `${basePath}/oauth/register/`
 }
 

@@ -79,7 +79,7 @@ export interface RequestView {
  * How an authorization request is shown to the person who allows it: proven facts large, in the order verified host, return
  * address; then the client's own name, small and quoted; then what signing in allows.
  */
-export function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
+function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access</h1>
     <p class="ask">An app wants to use your account at <bdi>${appName}</bdi>.</p>
     <dl class="facts">
@@ -120,7 +120,7 @@ export interface DeviceView {
  * How a device is shown to the person who allows it (RFC 8628 section 3.3). Only that person sees the device, so what they can
  * compare comes first, and the warning against remote phishing (section 5.4) comes before what is allowed.
  */
-export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
+function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access for a device</h1>
     <p class="ask">A device or program elsewhere wants to use your account at <bdi>${appName}</bdi>.</p>
     <dl class="facts">
@@ -148,7 +148,7 @@ export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml 
 }
 
 /** What signing in allows, one sentence each; nothing if the list is empty. */
-export function permissionList(permissions: readonly string[]): SafeHtml | false {
+function permissionList(permissions: readonly string[]): SafeHtml | false {
   if (permissions.length === 0) return false
   return html`<h2 class="allows">What signing in allows</h2>
     <ul class="permissions">
