@@ -1,6 +1,6 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** URLs that metadata, challenges and tokens share. Each is built once, so that they are the same string everywhere. */
+/** URLs that metadata, challenges and tokens share. Each is built once, so that it is the same string everywhere. */
 export interface PublicUrls {
   /** Base URL without trailing slash: the issuer. */
   issuer: string
@@ -26,7 +26,7 @@ export function publicUrls(baseUrl: string): PublicUrls {
   }
 }
 
-/** Where clients of MCP 2025-03-26 look for an authorization server without metadata, and what is served there. */
+/** Where clients of MCP 2025-03-26 look for an authorization server without metadata, and which endpoint is served there. */
 const defaultPaths: Readonly<Record<string, string>> = {
   '/authorize': '/oauth/authorize',
   '/token': '/oauth/token',
@@ -34,9 +34,9 @@ const defaultPaths: Readonly<Record<string, string>> = {
 }
 
 /**
- * `endpoints`, with those of the authorization server once more at the default paths of MCP 2025-03-26, which are at the root
- * of the origin. The Python SDK refreshes there whenever it starts with tokens that it has stored, because it does not store
- * where the token endpoint is. Nothing is added below a `basePath`: the root of the origin belongs to somebody else then.
+ * `endpoints`, with those of the authorization server also at the default paths of MCP 2025-03-26, at the root of the origin.
+ * The Python SDK refreshes there whenever it starts with stored tokens, because it does not store the token endpoint. Nothing
+ * is added when there is a `basePath`: the root of the origin belongs to another app then.
  */
 export function withDefaultPaths(endpoints: readonly Endpoint[], basePath: string): Endpoint[] {
   if (basePath !== '') return [...endpoints]
@@ -48,7 +48,7 @@ export function withDefaultPaths(endpoints: readonly Endpoint[], basePath: strin
   return [...endpoints, ...additional]
 }
 
-/** Every path that the token endpoint answers at; the first one is in the metadata. */
+/** Every path of the token endpoint; the first one is in the metadata. */
 export function tokenPaths(basePath: string): readonly string[] {
   const named = `${basePath}/oauth/token`
   return basePath === '' ? [named, '/token'] : [named]

@@ -4,8 +4,8 @@ export const maxHeaderBytes: number = 144 * 1024
 /** Header lines of one request. A browser behind two proxies sends forty. */
 export const maxHeaders = 200
 
-/** RFC 9110 section 4.1 asks for 8000 at least; an authorization request carries its state in the URL. */
-export const maxTargetLength: number = 16 * 1024
+/** RFC 9110 section 4.1 asks for at least 8000; an authorization request carries its state in the URL. */
+const maxTargetLength: number = 16 * 1024
 
 /** Enough for any form or registration that a client sends. */
 export const maxFormBytes: number = 64 * 1024
@@ -64,7 +64,7 @@ export const requestFaults: Readonly<Record<RequestFaultName, RequestFault>> = {
   version: { status: 505, description: 'The supported versions are HTTP/1.1 and HTTP/1.0.' },
 }
 
-/** The head of a request as Node parsed it, before anything is made of it. */
+/** The head of a request as Node parsed it. */
 export interface RequestHead {
   method?: string | undefined
   url?: string | undefined
@@ -75,29 +75,29 @@ export interface RequestHead {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** What a path consists of (RFC 3986 section 3.3). */
+/** Characters of a path (RFC 3986 section 3.3). */
 const pathPattern = /^[\w\-.~!$&'()*+,;=:@%/]*$/
-/** A target in absolute form, of a host that a URL parser takes as it is written: it drops line breaks, for instance. */
+/** A target in absolute form whose host a URL parser takes unchanged: parsers drop line breaks, for instance. */
 const absolutePattern = /^https?:\/\/[\w\-.:[\]]+(\/.*)?$/i
-/** A dot segment, or a slash, backslash or NUL that is encoded: another program may take the path for another one. */
+/** A dot segment, or an encoded slash, backslash or NUL: another program may read the path differently. */
 const ambiguousPattern = /\/(?:\.|%2e){1,2}(?:\/|$)|%(?:2f|5c|00)/i
-// The fragment never leaves a client, and the rest is no part of a query either (RFC 3986 section 3.4); some clients
-// leave out the encoding of brackets and bars, which does no harm.
+// Fragments are never sent, and other characters do not belong in a query (RFC 3986 section 3.4). Some clients do not encode
+// brackets and bars, which is harmless.
 const queryPattern = /^[!$-~]*$/
 
 /**
- * What is wrong with the form of a request, beyond what Node refuses by itself; undefined when nothing is. A server that
- * reads a request otherwise than the proxy before it would answer what the proxy never let through (RFC 9112 section 11.2).
+ * What is wrong with a request beyond what Node refuses; undefined when nothing is. A server that reads a request differently
+ * from the proxy in front of it would serve what the proxy never let through (RFC 9112 section 11.2).
  */
 export function formFaultOf(head: RequestHead): RequestFault | undefined {
-  // RFC 9110 section 9.1: TRACE, and whatever else only Node knows, is not implemented here.
+  // RFC 9110 section 9.1: TRACE and other methods that only Node knows are not implemented here.
   if (!methods.has(head.method ?? '')) return requestFaults.method_unknown
   return targetFaultOf(head.url ?? '') ?? headerFaultOf(head)
 }
 
 function targetFaultOf(target: string): RequestFault | undefined {
   if (target.length > maxTargetLength) return requestFaults.target_too_long
-  // RFC 9112 section 3.2.2: a server takes the absolute form too. Whether its host is ours is seen later.
+  // RFC 9112 section 3.2.2: a server accepts the absolute form too. Whether the host is ours is checked later.
   const local = target.startsWith('/') ? target : absolutePattern.exec(target)?.[1]
   const [path = '', ...queries] = (local ?? '').split('?')
   const sound =
@@ -110,11 +110,11 @@ function targetFaultOf(target: string): RequestFault | undefined {
 
 function headerFaultOf({ rawHeaders, headers, httpVersionMinor }: RequestHead): RequestFault | undefined {
   if (rawHeaders.length > 2 * maxHeaders) return requestFaults.headers_too_many
-  // RFC 9112 section 3.2: none or two of them are 400, in HTTP/1.0 too as far as we are concerned.
+  // RFC 9112 section 3.2: none or two of them are 400; here in HTTP/1.0 too.
   if (countOf('host', rawHeaders) !== 1) return requestFaults.host_not_once
   const coding = headers['transfer-encoding']
   if (coding !== undefined && (String(coding).toLowerCase() !== 'chunked' || httpVersionMinor === 0)) {
-    // RFC 9112 section 6.1: where such a body ends is anybody's guess.
+    // RFC 9112 section 6.1: the end of such a body is ambiguous.
     return requestFaults.transfer_coding
   }
   const content = headers['content-encoding'] ?? 'identity'

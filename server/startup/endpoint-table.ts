@@ -65,7 +65,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createAuthorizeEndpoint(login),
     createCallbackEndpoint(login),
     createDevicePageEndpoint(login),
-    createAccountEndpoint({ login, grants: store, storedClients: store }),
+    createAccountEndpoint({ ...login, grants: store, storedClients: store }),
     createTokenEndpoint(urls.basePath, token),
     createRevokeEndpoint(urls.basePath, token),
     createIntrospectEndpoint(urls.basePath, { ...token, issuer: urls.issuer }),

@@ -93,11 +93,11 @@ describe.skipIf(executable === undefined).each(phoneCases)(
     it('ends one connection: its tokens are of no use from the next request on', async () => {
       await phone.tabTo('button[value=end]')
       await phone.enter()
-      expect(await phone.text()).toContain('The connection was ended.')
+      expect(await phone.text()).toContain('Connection ended.')
       expect(await phone.text()).toContain('No app is connected')
       await expectEnded(used)
       await phone.open(phone.page.url())
-      expect(await phone.text()).not.toContain('The connection was ended.')
+      expect(await phone.text()).not.toContain('Connection ended.')
     })
 
     it('ends all connections, and nobody else’s', async () => {
@@ -110,7 +110,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await phone.type(' ')
       await phone.tabTo('button[value=end_all]')
       await phone.enter()
-      expect(await phone.text()).toContain('All connections were ended.')
+      expect(await phone.text()).toContain('All connections ended.')
       for (const connection of mine) await expectEnded(connection)
       expect(await callTool(server, theirs.access_token, 'whoami')).toBe(`You are ${other.email}.`)
     })

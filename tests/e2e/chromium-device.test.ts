@@ -95,7 +95,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await phone.text()).toContain('Allowed, not connected yet')
       await phone.tabTo('button[aria-describedby=waiting-0]')
       await phone.enter()
-      expect(await phone.text()).toContain('The connection was ended')
+      expect(await phone.text()).toContain('Connection ended')
       expect(await phone.text()).not.toContain('Allowed, not connected yet')
       expect(await client.pollResult(device)).toBe('expired_token')
     })

@@ -284,13 +284,13 @@ describe('ending a connection', () => {
     await connect('two')
     const list = await end(await signIn(), 'grant one')
     expect(list.url.href).toBe(page)
-    expect(list.html).toContain('The connection was ended')
+    expect(list.html).toContain('Connection ended')
     expect(await isLive('grant one')).toBe(false)
     expect(await isLive('grant two')).toBe(true)
     expect(login.logged()).toContain(
       '{"event":"connection_revoked","grant_id":"grant one","client_id":"mcpc_public","sub":"sub ada"}',
     )
-    expect((await browser.visit(page)).html).not.toContain('The connection was ended')
+    expect((await browser.visit(page)).html).not.toContain('Connection ended')
   })
 
   it.each<[what: string, grantId: string]>([
@@ -314,7 +314,7 @@ describe('ending a connection', () => {
     for (let index = 0; index < 201; index += 1) await connect(`${index}`)
     await addGrant(login.shared.store, grantSample('eve'))
     const list = await browser.submit(await signIn(), 'action', { action: 'end_all', connection: '' })
-    expect(list.html).toContain('All connections were ended')
+    expect(list.html).toContain('All connections ended')
     expect(list.html).toContain('No app is connected')
     expect(await isLive('grant eve')).toBe(true)
     expect(login.logged().match(/connection_revoked/g)).toHaveLength(201)

@@ -3,19 +3,19 @@ import ipaddr from 'ipaddr.js'
 import { createBoundedMap } from '../../core/bounded-map.ts'
 import type { Peer } from '../endpoint.ts'
 
-// A chain of proxies is short. What lies further left than this was not written by them.
-const longestHeader = 2048
-const mostHops = 32
-// Reading an address takes longer than all else that is done with it, and most come again and again.
-const mostRemembered = 10_000
-const longestRemembered = 64
-// IPv6 with eight groups of which the last two are IPv4, and a zone.
-const longestAddress = 64
+// A chain of proxies is short. Entries further left were not written by them.
+const maxHeaderLength = 2048
+const maxHops = 32
+// Parsing an address is the most expensive step, and most addresses come again and again.
+const maxRemembered = 10_000
+const maxRememberedLength = 64
+// IPv6 with eight groups, the last two as IPv4, and a zone.
+const maxAddressLength = 64
 
-/** Where a request comes from: an IP address in its shortest form, undefined when nobody knows. */
+/** Where a request comes from: an IP address in its shortest form, undefined if unknown. */
 export type ClientAddress = (request: Request, peer: Peer | undefined) => string | undefined
 
-/** What a {@link ClientAddress} goes by, for whoever has no `Request` yet. */
+/** The input of a {@link ClientAddress}, for callers without a `Request`. */
 export type AddressChain = (
   forwardedFor: string | null | undefined,
   peerAddress: string | undefined,
@@ -24,8 +24,8 @@ export type AddressChain = (
 /** How the server is reached. */
 export interface Reach {
   /**
-   * Only proxies connect, as with an https base URL while requests come by http: TLS ends before this server. The address of one that is not trusted
-   * says nothing about the client then, and is better not known than taken for everybody's.
+   * Only proxies connect: the base URL is https while requests come by http, because TLS ends before this server. An untrusted
+   * proxy's address says nothing about the client then, and is treated as unknown.
    */
   onlyByProxy?: boolean
 }
@@ -34,18 +34,17 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
 /**
- * The {@link ClientAddress} behind `trustedProxies`, addresses and CIDR ranges that were checked before (throws for
- * others). It is the peer's own, unless that is a trusted proxy: then `X-Forwarded-For` is read from the right, where
- * the nearest proxy writes, to the first address that is no trusted proxy itself. An entry that is no address ends the
- * reading at the last good one. So what a client writes into the header never counts, as long as each trusted proxy
- * appends or replaces it.
+ * The {@link ClientAddress} behind `trustedProxies`, addresses and CIDR ranges that were validated before (throws for others).
+ * It is the peer's own address, unless the peer is a trusted proxy: then `X-Forwarded-For` is read from the right, where the
+ * nearest proxy writes, to the first address that is not a trusted proxy. An invalid entry ends the reading at the last good
+ * one. So what a client writes into the header never counts, as long as each trusted proxy appends to it or replaces it.
  *
- * `Forwarded` (RFC 7239) is not read: hardly any proxy writes it, so it would mostly be what the client sent. Host and
- * scheme are never taken from a header.
+ * `Forwarded` (RFC 7239) is not read: hardly any proxy writes it, so it would mostly be what the client sent. Host and scheme
+ * are never taken from a header.
  */
 export function createClientAddress(trustedProxies: readonly string[], reach: Reach = {}): ClientAddress {
   const chain = createAddressChain(trustedProxies, reach)
-  // A server of somebody else's may end TLS itself, and then clients connect to it.
+  // A host server that mounts this one may end TLS itself; clients connect to it directly then.
   const direct = createAddressChain(trustedProxies)
   return (request, peer) => {
     const read = request.url.startsWith('https:') ? direct : chain
@@ -53,7 +52,7 @@ export function createClientAddress(trustedProxies: readonly string[], reach: Re
   }
 }
 
-/** {@link createClientAddress} over the header and the peer's address themselves. */
+/** {@link createClientAddress} for the header and the peer's address. */
 export function createAddressChain(trustedProxies: readonly string[], reach: Reach = {}): AddressChain {
   const ranges = trustedProxies.map(parseRange)
   const isTrusted = (address: Address): boolean => ranges.some((range) => contains(range, address))
@@ -63,11 +62,11 @@ export function createAddressChain(trustedProxies: readonly string[], reach: Rea
     if (!isTrusted(peer)) return reach.onlyByProxy ? undefined : peer.toString()
     return farthestTrusted(peer, hopsOf(header), isTrusted).toString()
   }
-  const known = createBoundedMap<string | null>(mostRemembered)
+  const known = createBoundedMap<string | null>(maxRemembered)
   return (forwardedFor, peerAddress) => {
     if (peerAddress === undefined) return undefined
     const header = ranges.length === 0 ? '' : (forwardedFor ?? '')
-    if (header.length > longestRemembered) return read(header, peerAddress)
+    if (header.length > maxRememberedLength) return read(header, peerAddress)
     const key = `${peerAddress} ${header}`
     const found = known.get(key)
     if (found !== undefined) return found ?? undefined
@@ -92,14 +91,14 @@ function farthestTrusted(
   return last
 }
 
-/** The entries of the header from the right, at most so many. */
+/** The entries of the header from the right, up to a maximum. */
 function hopsOf(header: string): string[] {
   const hops: string[] = []
-  let rest: string | undefined = header.slice(-longestHeader)
+  let rest: string | undefined = header.slice(-maxHeaderLength)
   const isCut = rest.length < header.length
-  while (rest !== undefined && hops.length < mostHops) {
+  while (rest !== undefined && hops.length < maxHops) {
     const comma: number = rest.lastIndexOf(',')
-    // The first entry of a header that was cut is cut itself.
+    // The first entry of a truncated header is truncated itself.
     if (comma === -1 && isCut) break
     hops.push(rest.slice(comma + 1))
     rest = comma === -1 ? undefined : rest.slice(0, comma)
@@ -107,7 +106,7 @@ function hopsOf(header: string): string[] {
   return hops
 }
 
-/** An entry, with the port that some proxies add. */
+/** An entry, possibly with the port that some proxies add. */
 function parseHop(entry: string): Address | undefined {
   const text = entry.trim()
   const bracketed = /^\[([0-9a-f:.%]{2,64})\](?::\d{1,5})?$/i.exec(text)?.[1]
@@ -115,10 +114,10 @@ function parseHop(entry: string): Address | undefined {
   return parseAddress(bracketed ?? withPort ?? text)
 }
 
-/** IPv4 as four decimal parts only, IPv6 without its zone; IPv4 that is mapped into IPv6 as what it is. */
+/** IPv4 in four decimal parts only; IPv6 without its zone; IPv4-mapped IPv6 as IPv4. */
 function parseAddress(text: string): Address | undefined {
-  if (text.length > longestAddress) return undefined
-  // Asked first, as ipaddr.js also takes forms that other programs read otherwise, and is slow to refuse.
+  if (text.length > maxAddressLength) return undefined
+  // Checked first, because ipaddr.js also accepts forms that other programs read differently, and is slow to refuse.
   switch (isIP(text)) {
     case 4:
       return ipaddr.IPv4.parse(text)
@@ -139,7 +138,7 @@ function parseRange(text: string): Range {
     return [address, address.kind() === 'ipv4' ? 32 : 128]
   }
   const [address, bits] = ipaddr.parseCIDR(text)
-  // A range of mapped addresses is a range of what they stand for.
+  // A range of mapped addresses becomes the range of the IPv4 addresses.
   const mapped = address.kind() === 'ipv6' && bits >= 96 && (address as ipaddr.IPv6).isIPv4MappedAddress()
   return mapped ? [(address as ipaddr.IPv6).toIPv4Address(), bits - 96] : [address, bits]
 }

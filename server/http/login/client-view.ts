@@ -27,7 +27,7 @@ export function clientView(client: Client, redirectUri: string | undefined): Cli
   }
 }
 
-/** Whether a redirect URI leads back to this computer, where any program may listen. */
+/** Whether a redirect URI leads to this computer, where any program may listen. */
 export function isLoopbackUri(uri: string): boolean {
   return URL.canParse(uri) && isLoopbackHostname(new URL(uri).hostname)
 }
@@ -61,7 +61,7 @@ function isProvenAlways(client: Client, host: string): boolean {
   return !client.grantTypes.includes(deviceGrantType) && client.redirectUris.every(returnsToWeb)
 }
 
-/** Hosts or schemes that browsers return to for a client, each once; none for a client of devices only. */
+/** Hosts or schemes that browsers return to for a client, without duplicates; none for a client of devices only. */
 export function returnHosts({ redirectUris }: Pick<Client, 'redirectUris'>): string[] {
   return [...new Set(redirectUris.map((uri) => redirectHost(uri).replace(/:$/, '')))]
 }

@@ -6,10 +6,9 @@ import type { SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
-import type { RequestContext } from '../endpoint.ts'
 import { messagePage } from '../pages/finished-page.ts'
 import { signInErrorPage } from './error-page.ts'
-import { accountPath, type LoginPorts, type LoginSubject } from './login-subject.ts'
+import { accountPath, type Login, type LoginSubject } from './login-subject.ts'
 
 type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind: Kind }>
 
@@ -21,66 +20,58 @@ type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind
 export async function completeLogin(
   subject: LoginSubject,
   { signIn, account }: { signIn: SignIn; account?: string },
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const answer = await complete(subject, signIn, context, ports)
+  const answer = await complete(subject, signIn, login)
   const { email } = signIn.identity
   const names = [account, email === undefined ? undefined : accountOf(email)]
   const accounts = new Set(names.filter((name) => name !== undefined))
   if (accounts.size === 0) return answer
-  const { provider, sealer, runtime } = ports.signIn
+  const { provider, sealer, runtime } = login.signIn
   const known = [...accounts].reduce(
     (all, name) => rememberAccount(all, name, provider.issuer, runtime),
     subject.visitor.knownAccounts,
   )
-  answer.headers.append('set-cookie', ports.cookies.device.write(sealKnownAccounts(known, sealer)))
+  answer.headers.append('set-cookie', login.cookies.device.write(sealKnownAccounts(known, sealer)))
   return answer
 }
 
-function complete(
-  subject: LoginSubject,
-  signIn: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
+function complete(subject: LoginSubject, signIn: SignIn, login: Login): Promise<Response> {
   switch (subject.kind) {
     case 'authorization':
-      return answerWithCode(subject, signIn, context, ports)
+      return answerWithCode(subject, signIn, login)
     case 'device':
-      return allowDevice(subject, signIn, context, ports)
+      return allowDevice(subject, signIn, login)
     case 'account':
-      return openAccount(subject, signIn, context, ports)
+      return openAccount(subject, signIn, login)
   }
 }
 
 async function answerWithCode(
   { request, client }: SubjectOf<'authorization'>,
   signIn: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const code = await keepOrSignOut(signIn.session, ports.signIn.provider, () =>
-    issueAuthorizationCode(request, signIn, ports.codes),
+  const code = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
+    issueAuthorizationCode(request, signIn, login.codes),
   )
-  context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
-  return answerClient(request, { code }, client, ports.urls.issuer)
+  login.context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
+  return answerClient(request, { code }, client, login.urls.issuer)
 }
 
 async function allowDevice(
   { device, client }: SubjectOf<'device'>,
   signIn: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const allowed = await keepOrSignOut(signIn.session, ports.signIn.provider, () =>
-    approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }),
+  const allowed = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
+    approveDevice(device, signIn, { ...login.codes, devices: login.devices }),
   )
   if (!allowed) {
-    await endUnusedSession(signIn.session, ports.signIn)
-    return signInErrorPage('device_gone', context, ports)
+    await endUnusedSession(signIn.session, login.signIn)
+    return signInErrorPage('device_gone', login)
   }
-  context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
+  login.context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
   return page(
     messagePage({
       title: 'Your device can connect now',
@@ -88,7 +79,7 @@ async function allowDevice(
       message:
         'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
       nextStep: 'Go back to your device. You can close this page.',
-      link: { url: accountPath(ports), label: 'See or end your connections' },
+      link: { url: accountPath(login), label: 'See or end your connections' },
     }),
   )
 }
@@ -97,36 +88,31 @@ async function allowDevice(
 async function openAccount(
   { visitor }: SubjectOf<'account'>,
   { identity, session }: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const { signIn, cookies, codes } = ports
+  const { signIn, cookies, codes } = login
   await endUnusedSession(session, signIn)
   const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
-  context.report('account_signed_in', { sub: account.sub })
-  return redirect(accountPath(ports), {
+  login.context.report('account_signed_in', { sub: account.sub })
+  return redirect(accountPath(login), {
     'set-cookie': cookies.account.write(sealAccountSession(account, visitor.binding, signIn)),
   })
 }
 
 /** Reports the person's refusal to the client or the device. */
-export async function refuseLogin(
-  subject: LoginSubject,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
+export async function refuseLogin(subject: LoginSubject, login: Login): Promise<Response> {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
       const outcome = { error: 'access_denied', description: 'The user refused.' }
-      context.report('authorization_denied', { client_id: client.id })
-      return answerClient(request, outcome, client, ports.urls.issuer)
+      login.context.report('authorization_denied', { client_id: client.id })
+      return answerClient(request, outcome, client, login.urls.issuer)
     }
     case 'device': {
       const { device, client } = subject
-      const denied = await denyDevice(device, { ...ports.codes, devices: ports.devices })
-      if (!denied) return signInErrorPage('device_gone', context, ports)
-      context.report('device_denied', { client_id: client.id })
+      const denied = await denyDevice(device, { ...login.codes, devices: login.devices })
+      if (!denied) return signInErrorPage('device_gone', login)
+      login.context.report('device_denied', { client_id: client.id })
       return page(
         messagePage({
           title: 'Access denied',
@@ -137,6 +123,6 @@ export async function refuseLogin(
       )
     }
     case 'account':
-      return redirect(accountPath(ports))
+      return redirect(accountPath(login))
   }
 }

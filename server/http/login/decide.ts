@@ -9,7 +9,6 @@ import {
 import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn } from '../../core/sign-in/sign-in.ts'
 import { openTransaction } from '../../core/sign-in/sign-in-transaction.ts'
-import type { RequestContext } from '../endpoint.ts'
 import { readForm } from '../middleware/body.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
 import { captchaFields } from '../pages/captcha.ts'
@@ -17,7 +16,7 @@ import { redirect } from '../response.ts'
 import { completeLogin, refuseLogin } from './complete.ts'
 import { renderLogin, renderSecondFactor } from './draw.ts'
 import { type SignInErrorReason, signInErrorPage } from './error-page.ts'
-import { findSubject, type LoginPorts, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
+import { findSubject, type Login, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
 import { provenAccountFailure, type SignInFailure, signInFailure } from './sign-in-message.ts'
 
 const maxShownEmailLength = 320
@@ -33,10 +32,7 @@ export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browse
 }
 
 /** The fields of a form that a page of ours posted, or why it is refused. Not checked: which page, and in which browser. */
-export async function readOwnForm(
-  request: Request,
-  { urls }: Pick<LoginPorts, 'urls'>,
-): Promise<URLSearchParams | SignInErrorReason> {
+export async function readOwnForm({ request, urls }: Login): Promise<URLSearchParams | SignInErrorReason> {
   if (!isOwnFormPost(request, urls.issuer)) return 'foreign_form'
   try {
     return await readForm(request)
@@ -50,60 +46,52 @@ export async function readOwnForm(
  * Takes a form of a page of the login flow: a first step, a code of the second factor, or a refusal. Its purpose comes from the
  * sealed transaction in it, regardless of the endpoint it was posted to.
  */
-export async function takeLoginForm(
-  request: Request,
-  fields: URLSearchParams,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
-  const opened = await openForm(request, fields, context, ports)
-  if (typeof opened === 'string') return signInErrorPage(opened, context, ports)
+export async function takeLoginForm(fields: URLSearchParams, login: Login): Promise<Response> {
+  const opened = await openForm(fields, login)
+  if (typeof opened === 'string') return signInErrorPage(opened, login)
   const { subject, secondFactorId } = opened
   if (fields.get('action') === 'deny') {
-    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, ports.signIn)
-    return refuseLogin(subject, context, ports)
+    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, login.signIn)
+    return refuseLogin(subject, login)
   }
   return secondFactorId === undefined
-    ? takeFirstStep(fields, subject, context, ports)
-    : takeSecondFactor(secondFactorId, fields, subject, context, ports)
+    ? takeFirstStep(fields, subject, login)
+    : takeSecondFactor(secondFactorId, fields, subject, login)
 }
 
 /** What the form is about, or why it is refused. */
 async function openForm(
-  request: Request,
   fields: URLSearchParams,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<{ subject: LoginSubject; secondFactorId: string | undefined } | SignInErrorReason> {
-  const given = ports.cookies.csrf.read(request)
-  const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
+  const given = login.cookies.csrf.read(login.request)
+  const opened = openTransaction(fields.get('transaction') ?? '', given, login.signIn)
   if (opened.kind !== 'open') return sealErrors[opened.kind]
   const { purpose, secondFactorId, binding } = opened
-  const visitor = visitorOf(request, binding, context, ports)
-  const subject = await findSubject(purpose, visitor, ports)
+  const visitor = visitorOf(binding, login)
+  const subject = await findSubject(purpose, visitor, login)
   return subject ? { subject, secondFactorId } : 'client_unknown'
 }
 
 async function takeFirstStep(
   fields: URLSearchParams,
   subject: LoginSubject,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
   const method = fields.get('provider')
-  const refusalDue = startRefusalDelay(ports.signIn.runtime)
+  const refusalDue = startRefusalDelay(login.signIn.runtime)
   try {
     if (method !== null) {
-      return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, ports.signIn))
+      return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, login.signIn))
     }
-    const step = await signInWithPassword(postedPassword(fields), subject.visitor, ports.signIn)
-    return await continueLogin(step, subject, context, ports)
+    const step = await signInWithPassword(postedPassword(fields), subject.visitor, login.signIn)
+    return await continueLogin(step, subject, login)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    context.report('sign_in_failed', { failure: error.failure, message: error.message })
+    login.context.report('sign_in_failed', { failure: error.failure, message: error.message })
     if (method === null) await refusalDue()
     const email = fields.get('email')?.slice(0, maxShownEmailLength)
-    return renderLogin(subject, { email, failure: signInFailure(error) }, context, ports)
+    return renderLogin(subject, { email, failure: signInFailure(error) }, login)
   }
 }
 
@@ -132,15 +120,10 @@ export function startRefusalDelay(
 }
 
 /** Goes on from a successful first step: completes the sign-in, or asks for a code. */
-export async function continueLogin(
-  step: FirstStep,
-  subject: LoginSubject,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
-  if (step.kind === 'signed_in') return completeLogin(subject, step, context, ports)
-  context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
-  return renderSecondFactor(subject, step.prompt, undefined, ports)
+export async function continueLogin(step: FirstStep, subject: LoginSubject, login: Login): Promise<Response> {
+  if (step.kind === 'signed_in') return completeLogin(subject, step, login)
+  login.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
+  return renderSecondFactor(subject, step.prompt, undefined, login)
 }
 
 /** Takes the form of the second-factor page; `id` is the sign-in that waits, taken from the seal. */
@@ -148,24 +131,23 @@ async function takeSecondFactor(
   id: string,
   fields: URLSearchParams,
   subject: LoginSubject,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
   const attempt = { id, factorId: fields.get('factor') ?? undefined, code: fields.get('code') ?? '' }
-  const result = await trySecondFactor(attempt, subject.visitor, ports.signIn)
+  const result = await trySecondFactor(attempt, subject.visitor, login.signIn)
   switch (result.kind) {
     case 'signed_in':
-      return completeLogin(subject, result, context, ports)
+      return completeLogin(subject, result, login)
     case 'again': {
       const { failure, message } = result.failure
-      context.report('second_factor_failed', { failure, message })
-      return renderSecondFactor(subject, result.prompt, result, ports)
+      login.context.report('second_factor_failed', { failure, message })
+      return renderSecondFactor(subject, result.prompt, result, login)
     }
     case 'over': {
       const failure = overFailure(result)
       const message = result.reason === 'refused' ? result.failure.message : undefined
-      context.report('second_factor_over', { reason: failure.reason, message })
-      return renderLogin(subject, { failure }, context, ports)
+      login.context.report('second_factor_over', { reason: failure.reason, message })
+      return renderLogin(subject, { failure }, login)
     }
   }
 }

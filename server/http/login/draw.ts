@@ -2,7 +2,6 @@ import type { AuthorizationCodePorts } from '../../core/authorization/authorizat
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
 import { type ProviderCapabilities, ProviderError } from '../../core/session/session-provider.ts'
 import { sealTransaction } from '../../core/sign-in/sign-in-transaction.ts'
-import type { RequestContext } from '../endpoint.ts'
 import { captchaPolicy } from '../pages/captcha.ts'
 import { type AppView, contentSecurityPolicy } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
@@ -13,7 +12,7 @@ import { page } from '../response.ts'
 import { returnAddress } from './authorization-response.ts'
 import { clientView, isLoopbackUri } from './client-view.ts'
 import { signInErrorPage } from './error-page.ts'
-import { type LoginPorts, loginPaths, type LoginSubject, notePageOpen, purposeOf } from './login-subject.ts'
+import { type Login, loginPaths, type LoginSubject, notePageOpen, purposeOf } from './login-subject.ts'
 import {
   failureText,
   retryHeaders,
@@ -34,28 +33,27 @@ export interface LoginState {
 export async function renderLogin(
   subject: LoginSubject,
   { email, failure: given }: LoginState,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const capabilities = await ports.signIn.provider.capabilities().catch((error: unknown) => {
+  const capabilities = await login.signIn.provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
-    context.report('provider_failed', { failure: error.failure, message: error.message })
+    login.context.report('provider_failed', { failure: error.failure, message: error.message })
     return undefined
   })
-  if (!capabilities) return signInErrorPage('sign_in_unavailable', context, ports)
-  await notePageOpen(subject, ports)
-  const password = capabilities.password && ports.signIn.provider.passwordSignIn !== undefined
+  if (!capabilities) return signInErrorPage('sign_in_unavailable', login)
+  await notePageOpen(subject, login)
+  const password = capabilities.password && login.signIn.provider.passwordSignIn !== undefined
   const captcha = password ? capabilities.captcha : undefined
   const failure = given && withCaptchaKnown(given, capabilities)
   const html = loginPage({
-    ...subjectPageView(subject, undefined, ports),
+    ...subjectPageView(subject, undefined, login),
     password,
     social: capabilities.social,
     ...(captcha && { captcha }),
     ...(email !== undefined && { email }),
     ...(failure && { error: failureText(failure) }),
   })
-  return loginResponse(html, subject, failure, ports, {
+  return loginResponse(html, subject, failure, login, {
     ...(captcha && { 'content-security-policy': contentSecurityPolicy(captchaPolicy(captcha)) }),
   })
 }
@@ -70,17 +68,17 @@ export async function renderSecondFactor(
   subject: LoginSubject,
   { id, factors }: SecondFactorPrompt,
   retry: SecondFactorRetry | undefined,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  await notePageOpen(subject, ports)
+  await notePageOpen(subject, login)
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
-    ...subjectPageView(subject, id, ports),
+    ...subjectPageView(subject, id, login),
     factors,
     ...(retry && { chosen: retry.factorId }),
     ...(failure && { error: `${failureText(failure)}${attemptsLeft(retry)}` }),
   })
-  return loginResponse(html, subject, failure, ports)
+  return loginResponse(html, subject, failure, login)
 }
 
 function attemptsLeft({ codesLeft: left }: SecondFactorRetry): string {
@@ -92,7 +90,7 @@ function loginResponse(
   html: string,
   { visitor }: LoginSubject,
   failure: SignInFailure | undefined,
-  { cookies }: LoginPorts,
+  { cookies }: Login,
   headers: Record<string, string> = {},
 ): Response {
   return page(html, failure ? signInMessages[failure.reason].status : 200, {
@@ -109,19 +107,19 @@ function loginResponse(
 function subjectPageView(
   subject: LoginSubject,
   secondFactorId: string | undefined,
-  ports: LoginPorts,
+  login: Login,
 ): AppView & { action: string; transaction: string; subject: SubjectView } {
   const transaction = { purpose: purposeOf(subject), secondFactorId }
   return {
-    action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
-    transaction: sealTransaction(transaction, subject.visitor.binding, ports.signIn),
-    subject: subjectView(subject, ports),
-    appName: ports.appName,
-    appUrl: ports.appUrl,
+    action: `${login.urls.basePath}${loginPaths[subject.kind]}`,
+    transaction: sealTransaction(transaction, subject.visitor.binding, login.signIn),
+    subject: subjectView(subject, login),
+    appName: login.appName,
+    appUrl: login.appUrl,
   }
 }
 
-function subjectView(subject: LoginSubject, { codes, signIn }: LoginPorts): SubjectView {
+function subjectView(subject: LoginSubject, { codes, signIn }: Login): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject

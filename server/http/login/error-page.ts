@@ -1,11 +1,11 @@
 import type { UnsafeRequestReason } from '../../core/authorization/authorization-request.ts'
 import { ClientUnavailableError } from '../../core/clients/client.ts'
 import { page } from '../response.ts'
-import type { EndpointHandler, RequestContext } from '../endpoint.ts'
-import type { AppView } from '../pages/layout.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
+import type { Login, LoginPorts } from './login-subject.ts'
 
-/** Why the browser stays here with an error page instead of going back to the client. */
+/** Why the browser gets an error page instead of going back to the client. */
 export type SignInErrorReason =
   | UnsafeRequestReason
   | 'transaction_invalid'
@@ -163,8 +163,7 @@ const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5
 /** The error page for `reason`, with the request id that leads to the details in the log. */
 export function signInErrorPage(
   reason: SignInErrorReason,
-  context: RequestContext,
-  { appUrl, appName }: AppView,
+  { context, appUrl, appName }: Login,
   detail?: string,
   back?: ErrorView['back'],
 ): Response {
@@ -181,16 +180,20 @@ export function signInErrorPage(
   return page(errorPage(view), status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 }
 
-/** `handler`, answering with an error page when the document of its client cannot be fetched right now or is faulty. */
-export function withClientErrorPages(handler: EndpointHandler, app: AppView): EndpointHandler {
+/** A handler of the login flow; an error page when the document of the client cannot be fetched right now or is faulty. */
+export function loginHandler<Ports extends LoginPorts>(
+  ports: Ports,
+  handle: (login: Ports & Login) => Promise<Response> | Response,
+): EndpointHandler {
   return async (request, context) => {
+    const login = { ...ports, request, context }
     try {
-      return await handler(request, context)
+      return await handle(login)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
-      if (error.limited) return signInErrorPage('client_limited', context, app)
+      if (error.limited) return signInErrorPage('client_limited', login)
       const reason = error.faulty ? 'client_document_faulty' : 'client_unavailable'
-      return signInErrorPage(reason, context, app, error.message)
+      return signInErrorPage(reason, login, error.message)
     }
   }
 }

@@ -31,6 +31,12 @@ export interface LoginPorts {
   cookies: LoginCookies
 }
 
+/** One request to the login flow. */
+export interface Login extends LoginPorts {
+  request: Request
+  context: RequestContext
+}
+
 /** What a sign-in is for, with the client that asks, and who signs in. */
 export type LoginSubject = { visitor: SignInVisitor } & (
   | { kind: 'authorization'; request: AuthorizationRequest; client: Client }
@@ -97,20 +103,15 @@ export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSour
   return { address, known: knownAccounts.length > 0 }
 }
 
-/** The CSRF value of the browser that sends `request`, or a new one for it. */
-export function bindingOf(
-  request: Request,
-  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
-): BrowserBinding {
+/** The CSRF value of the browser that sends the request, or a new one for it. */
+export function bindingOf({ request, cookies, signIn }: Login): BrowserBinding {
   return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
-/** Who sends `request`, in the browser with the CSRF value `binding`. */
+/** Who sends the request, in the browser with the CSRF value `binding`. */
 export function visitorOf(
-  request: Request,
   binding: BrowserBinding,
-  context: RequestContext,
-  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
+  { request, context, cookies, signIn }: Login,
 ): SignInVisitor {
   const knownAccounts = openKnownAccounts(cookies.device.read(request), signIn)
   return { binding, address: context.address, knownAccounts }

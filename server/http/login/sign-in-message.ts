@@ -1,6 +1,6 @@
 import type { ProviderError, ProviderFailure } from '../../core/session/session-provider.ts'
 
-/** Why a sign-in did not go on: the provider's failure, or a reason that only this server has. */
+/** Why a sign-in did not go on: the provider's failure, or a reason of this server. */
 export type SignInReason =
   | ProviderFailure
   | 'captcha_not_configured'
@@ -14,7 +14,7 @@ export interface SignInMessage {
 }
 
 /**
- * What the page says, by reason. Wrong password, unknown and banned account share one text: anything else would tell
+ * What the page says, by reason. A wrong password, an unknown and a banned account share one text: anything else would reveal
  * which accounts exist.
  */
 export const signInMessages: Readonly<Record<SignInReason, SignInMessage>> = {
@@ -64,7 +64,7 @@ export const signInMessages: Readonly<Record<SignInReason, SignInMessage>> = {
   protocol: { status: 502, text: 'The sign-in service sent an unexpected response. Try again later.' },
 }
 
-/** A failed sign-in as a page needs it. The error's own message never reaches one. */
+/** A failed sign-in as a page needs it. The error's own message is never shown. */
 export interface SignInFailure {
   reason: SignInReason
   retryAfterSeconds?: number | undefined
@@ -76,23 +76,23 @@ export function signInFailure(error: ProviderError): SignInFailure {
 }
 
 /**
- * The same once the person has proven whose account it is, by a social sign-in or a password. What stands for a wrong
- * password then is an account that may not sign in, and saying so gives nothing away.
+ * The same once the person has proven which account is theirs, by a social sign-in or a password. What otherwise counts as a
+ * wrong password is then an account that may not sign in, and saying so reveals nothing.
  */
 export function provenAccountFailure(error: ProviderError): SignInFailure {
   return error.failure === 'invalid_credentials' ? { reason: 'terminal' } : signInFailure(error)
 }
 
-/** What the page says about a failed sign-in: the text of its reason, and how long to wait where that is over a minute. */
+/** What the page says about a failed sign-in: the text of its reason, and how long to wait if that is over a minute. */
 export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure): string {
   if (reason !== 'rate_limited' || retryAfterSeconds <= 60) return signInMessages[reason].text
   return `Too many attempts. Wait ${Math.ceil(retryAfterSeconds / 60)} minutes, then try again.`
 }
 
-const usualWaitSeconds: Readonly<Record<number, number>> = { 429: 60, 503: 5 }
+const defaultWaitSeconds: Readonly<Record<number, number>> = { 429: 60, 503: 5 }
 
-/** `Retry-After` where trying again later helps: what the failure asks for, else a minute (429) or five seconds (503). */
+/** `Retry-After` where trying again later helps: what the failure asks for, otherwise a minute (429) or five seconds (503). */
 export function retryHeaders({ reason, retryAfterSeconds }: SignInFailure): Record<string, string> {
-  const usual = usualWaitSeconds[signInMessages[reason].status]
-  return usual === undefined ? {} : { 'retry-after': String(retryAfterSeconds ?? usual) }
+  const seconds = defaultWaitSeconds[signInMessages[reason].status]
+  return seconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds ?? seconds) }
 }

@@ -54,15 +54,6 @@ describe('GET /oauth/authorize', () => {
     ['unknown client', { client_id: 'nobody' }, 'not registered'],
     ['client id missing', { client_id: '' }, 'incomplete'],
     ['another host', { redirect_uri: 'https://evil.example/callback' }, 'unregistered return address'],
-    ['another path', { redirect_uri: 'http://127.0.0.1:4711/other' }, 'unregistered return address'],
-    [
-      'localhost for 127.0.0.1',
-      { redirect_uri: 'http://localhost:4711/callback' },
-      'unregistered return address',
-    ],
-    ['a query more', { redirect_uri: `${redirectUri}?x=1` }, 'unregistered return address'],
-    ['user info', { redirect_uri: 'http://user@127.0.0.1:4711/callback' }, 'unregistered return address'],
-    ['a script', { redirect_uri: 'javascript:alert(1)' }, 'unregistered return address'],
   ])('RFC 6749 4.1.2.1, OAuth 2.1 2.3.5: %s is a page, never a redirect', async (_rule, parameters, text) => {
     const response = await drawbridge.app.fetch(
       new Request(drawbridge.authorizeUrl(clientId, parameters), { redirect: 'manual' }),
@@ -74,41 +65,10 @@ describe('GET /oauth/authorize', () => {
     expect(html).toContain(response.headers.get('x-request-id') ?? 'no request id')
   })
 
-  it.each([
-    'https://app.example.com/cb/x',
-    'https://app.example.com/cb2',
-    'https://app.example.com/cb?next=https://evil.example/',
-    'https://app.example.com/cb/../../evil',
-    'https://app.example.com/cb%2fx',
-    'https://app.example.com/cb;x',
-    'https://app.example.com:8443/cb',
-    'https://app.example.com.evil.example/cb',
-    'https://app.example.com@evil.example/cb',
-  ])('RFC 9700 4.1.3: %s only begins like what was registered: a page, never a redirect', async (uri) => {
-    const { client_id: web } = await drawbridge.register({ redirect_uris: ['https://app.example.com/cb'] })
-    const url = drawbridge.authorizeUrl(web, { redirect_uri: uri })
-    const response = await drawbridge.app.fetch(new Request(url, { redirect: 'manual' }))
-    expect(response.status).toBe(400)
-    expect(response.headers.get('location')).toBeNull()
-    expect(await response.text()).toContain('unregistered return address')
-  })
-
-  it.each(['client_id', 'redirect_uri'])('a repeated %s is a page', async (name) => {
-    const url = drawbridge.authorizeUrl(clientId)
-    url.searchParams.append(name, url.searchParams.get(name) ?? '')
-    expect((await drawbridge.app.fetch(new Request(url))).status).toBe(400)
-  })
-
   it.each<[rule: string, parameters: Record<string, string>, error: string]>([
     ['RFC 7636 4.4.1: no challenge', { code_challenge: '' }, 'invalid_request'],
-    ['OAuth 2.1: plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['a challenge that is no SHA-256', { code_challenge: 'short' }, 'invalid_request'],
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
-    ['no response type', { response_type: '' }, 'invalid_request'],
-    ['another response mode', { response_mode: 'fragment' }, 'invalid_request'],
     ['RFC 8707: foreign resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
-    ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
-    ['a request URI', { request_uri: 'https://a.example/r' }, 'request_uri_not_supported'],
     ['silent sign-in', { prompt: 'none' }, 'login_required'],
   ])(
     'MCP auth Authorization-Response-Validation, OAuth 2.1 7.13.1, RFC 9207 2: %s goes back to the client with state and iss (RFC 9207)',
@@ -119,14 +79,6 @@ describe('GET /oauth/authorize', () => {
       expect(url.searchParams.get('error_description')).not.toBe('')
     },
   )
-
-  it('a repeated parameter goes back to the client, and a repeated state is not echoed', async () => {
-    const url = drawbridge.authorizeUrl(clientId)
-    url.searchParams.append('state', 'another')
-    const { url: returned } = await drawbridge.browser().visit(url)
-    expect(returned.searchParams.get('error')).toBe('invalid_request')
-    expect(returned.searchParams.has('state')).toBe(false)
-  })
 
   it('RFC 8252 7.3, RFC 9700 2.1: a loopback redirect may name any port, at the address that was asked for', async () => {
     const { url } = await drawbridge.signIn(clientId, drawbridge.browser(), {

@@ -13,12 +13,11 @@ import { optionalParameter } from '../middleware/body.ts'
 export type { ClientAuthenticationPorts } from '../../core/clients/client-authentication.ts'
 
 /**
- * The client that a request to the token endpoint and its siblings comes from, proven by exactly one method: Basic header,
- * `client_secret` or `client_assertion` in the form, or none at all for a public client (RFC 6749 section 2.3, RFC 7521
- * section 4.2).
+ * The client of a request to the token endpoint and its siblings, authenticated with exactly one method: Basic header,
+ * `client_secret` or `client_assertion` in the form, or none for a public client (RFC 6749 section 2.3, RFC 7521 section 4.2).
  *
- * Throws `invalid_request` when it uses two methods, `invalid_client` (401) when it is unknown or not proven, and
- * `temporarily_unavailable` (503) when nobody can say right now: that must not make a client throw its tokens away.
+ * Throws `invalid_request` for two methods, `invalid_client` (401) for an unknown or unauthenticated client, and
+ * `temporarily_unavailable` (503) when it cannot be checked right now: a client must not discard its tokens because of that.
  */
 export async function readClient(
   request: Request,
@@ -35,7 +34,7 @@ export async function readClient(
   }
 }
 
-/** What the request says about its client. Throws as {@link readClient} does; nothing is looked up yet. */
+/** What the request says about its client. Throws like {@link readClient}; nothing is looked up yet. */
 export function readClientCredentials(header: string | null, form: URLSearchParams): ClientCredentials {
   const id = optionalParameter(form, 'client_id')
   const inForm = readFormProof(form)

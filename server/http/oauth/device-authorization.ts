@@ -18,7 +18,7 @@ export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPor
   attempts: AttemptStore
 }
 
-/** `POST /oauth/device_authorization` (RFC 8628 section 3.1). A page may start it, as it may ask for tokens. */
+/** `POST /oauth/device_authorization` (RFC 8628 section 3.1). Web pages may call it, like the token endpoint. */
 export function createDeviceAuthorizationEndpoint(
   basePath: string,
   ports: DeviceAuthorizationEndpointPorts,

@@ -10,7 +10,7 @@ import { everyone } from '../middleware/cors.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
 
-/** What the documents say about this very server. */
+/** What the documents say about this server. */
 export interface MetadataOptions {
   scopes: ScopeCatalogue
   resourceName: string
@@ -20,7 +20,7 @@ export interface MetadataOptions {
   clientDocuments: boolean
 }
 
-/** Both discovery documents under every path that clients in the field ask for; any other well-known path is 404. */
+/** Both discovery documents, at every path that clients in the field request; any other well-known path is 404. */
 export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptions): Endpoint[] {
   const { scopes } = options
   const protectedResource: ProtectedResourceMetadata = {
@@ -39,7 +39,7 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
   ]
 }
 
-/** RFC 8414 section 2. Clients of documents are found only where `none` is a method, too. */
+/** RFC 8414 section 2. Clients with metadata documents use `none`, which is therefore always listed. */
 function authorizationServerMetadata(
   urls: PublicUrls,
   { scopes, registration, clientDocuments }: MetadataOptions,
@@ -94,7 +94,7 @@ function documentEndpoints(name: string, basePath: string, document: object): En
   return [...paths].map((path) => ({ path, methods: { GET: get }, cors: everyone }))
 }
 
-/** Whether one of the tags of If-None-Match is ours, also after a proxy has compressed it into a weak one (RFC 9110 section 13.1.2). */
+/** Whether If-None-Match contains our tag, also after a proxy has weakened it by compressing (RFC 9110 section 13.1.2). */
 function isUnchanged(header: string | null, etag: string): boolean {
   return header !== null && header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }

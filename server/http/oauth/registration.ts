@@ -24,19 +24,19 @@ export interface RegisterPorts {
   store: Pick<ClientStore, 'addClient'> & AttemptStore
   runtime: RegistrationRuntime
   policy: RegistrationPolicy
-  /** Where the server seems to be, without a slash at its end. */
+  /** The base URL, without a trailing slash. */
   issuer: string
   limitPerHour: number
 }
 
-/** Absolute path under which each registration is managed; its id is the one segment behind. */
-export function managementPath(basePath: string): string {
+/** Absolute path below which each registration is managed; the client id follows as one segment. */
+function managementPath(basePath: string): string {
   return `${basePath}/oauth/register/`
 }
 
 /**
- * `POST /oauth/register` (RFC 7591 section 3): open to all, answers 201 with the client's id, once its secret, and the token by
- * which it is managed (RFC 7592). Over the limit the answer is 429.
+ * `POST /oauth/register` (RFC 7591 section 3): open to everyone. Responds 201 with the client id, its secret (shown only once),
+ * and the token that manages the registration (RFC 7592). Over the limit the response is 429.
  */
 export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): Endpoint {
   const managementUrl = (clientId: string): string => `${ports.issuer}/oauth/register/${clientId}`
@@ -72,18 +72,18 @@ export interface RegisterManagementPorts {
   issuer: string
 }
 
-/** A registration and the token that was presented for it, which is the only place where the server sees it again. */
+/** A registration and the token that was presented for it; the server stores only the hash of the token. */
 interface Managed {
   client: Client
   token: string
 }
 
 /**
- * `/oauth/register/{id}` (RFC 7592 section 2): GET reads a registration, PUT replaces all of it, DELETE removes it with
- * everything people allowed to it. The registration access token goes with it and is never changed.
+ * `/oauth/register/{id}` (RFC 7592 section 2): GET reads a registration, PUT replaces all of it, DELETE removes it together
+ * with all its grants. The registration access token belongs to it and never changes.
  *
- * Without that token the answer is 401, whether there is such a client or not. The secret of a client is not shown again:
- * only its hash is kept.
+ * Without that token the response is 401, whether the client exists or not. The client secret is not shown again: only its hash
+ * is stored.
  */
 export function createRegisterManagementEndpoint(basePath: string, ports: RegisterManagementPorts): Endpoint {
   const answer = ({ client, token }: Managed, response: object = {}): Response =>
@@ -134,13 +134,14 @@ async function findManaged(
   const token = /^Bearer +([\x21-\x7E]{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token === undefined) return undefined
   const id = new URL(request.url).pathname.split('/').at(-1) ?? ''
-  // As everybody else finds it: what the operator configured under the id is not managed by who once registered it.
+  // Found like everywhere else: a client that the operator configured under this id is not managed by the one who once
+  // registered it.
   const client = await clients.findClient(id)
   if (client?.kind !== 'registered' || client.managementHash === undefined) return undefined
   return constantTimeEqual(hashSecret(token), client.managementHash) ? { client, token } : undefined
 }
 
-/** RFC 7592 section 2.1 and RFC 6750 section 3.1: one answer for a wrong token and for a client that does not exist. */
+/** RFC 7592 section 2.1 and RFC 6750 section 3.1: the same response for a wrong token and for an unknown client. */
 function unauthorized(): Response {
   return json(
     {

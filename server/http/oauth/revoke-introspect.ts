@@ -8,8 +8,8 @@ import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoin
 import { requiredParameter } from '../middleware/body.ts'
 
 /**
- * `POST /oauth/revoke` (RFC 7009): 200 without content, also for a token that is of no use already. `token_type_hint` is
- * not needed, so a wrong one does no harm.
+ * `POST /oauth/revoke` (RFC 7009): 200 without content, also for a token that is already invalid. `token_type_hint` is ignored,
+ * so a wrong one does no harm.
  */
 export function createRevokeEndpoint(
   basePath: string,
@@ -23,8 +23,8 @@ export function createRevokeEndpoint(
 }
 
 /**
- * `POST /oauth/introspect` (RFC 7662) for clients that prove themselves: anybody can name a public client, and so scan for
- * tokens (section 4). No page may read the answers: resource servers ask, not browsers.
+ * `POST /oauth/introspect` (RFC 7662) for authenticated clients only: anyone can name a public client, and could scan for
+ * tokens (section 4). Web pages may not read the responses: resource servers call it, not browsers.
  */
 export function createIntrospectEndpoint(
   basePath: string,

@@ -3,8 +3,8 @@ import { claimedName, hostName } from './names.ts'
 import { agoText, machineTime } from './when.ts'
 
 /**
- * A client as the list names it: what it calls itself, and the host of its metadata document: as `host` when that proves whose
- * it is, as `describedBy` when any program or device can name it.
+ * A client in the list: its own name, and the host of its metadata document: as `host` if that is proven, as `describedBy` if
+ * any program or device can name it.
  */
 export interface ConnectedClient {
   name: string
@@ -12,13 +12,13 @@ export interface ConnectedClient {
   describedBy?: string
 }
 
-/** Where the forms of the list post to, and what ties them to the sign-in and the browser. */
+/** Where the forms of the list post to, and the value that ties them to the sign-in and the browser. */
 export interface ConnectionForm {
   action: string
   form: string
 }
 
-/** The client of one entry of the list and the button that ends it; `headingId` is unique on the page. */
+/** The client of one entry and the button that ends the connection; `headingId` is unique on the page. */
 export function connectionHead(
   { id, client }: { id: string; client: ConnectedClient },
   headingId: string,
@@ -43,7 +43,7 @@ export function formInput({ form }: Pick<ConnectionForm, 'form'>): SafeHtml {
   return html`<input type="hidden" name="form" value="${form}" />`
 }
 
-/** What a person allowed, and the app or device has not fetched yet. Times are epoch seconds. */
+/** What a person allowed and the app or device has not redeemed yet. Times are epoch seconds. */
 export interface WaitingConnectionView {
   id: string
   client: ConnectedClient
@@ -51,7 +51,7 @@ export interface WaitingConnectionView {
   allowedAt: number
 }
 
-/** The part of the list that shows what was allowed a moment ago and is not connected yet; undefined when there is nothing. */
+/** The part of the list for approvals that are not connected yet; undefined without any. */
 export function waitingList(
   waiting: readonly WaitingConnectionView[],
   view: ConnectionForm & { now: number },

@@ -20,7 +20,7 @@ export interface ConnectionView {
   returnsTo: readonly string[]
   createdAt: number
   lastUse: { at: number; address: string | undefined } | undefined
-  /** How often a used key was presented again; from where, when these were two addresses. */
+  /** How often a used key was presented again, and the two addresses it came from, if they differ. */
   replays: { count: number; lastAt: number; addresses: readonly [string, string] | undefined } | undefined
   expiresAt: number
 }
@@ -38,12 +38,12 @@ export interface ConnectionsView extends AppView {
   action: string
   /** Opaque sealed value that ties the forms to this sign-in and browser; travels in hidden inputs. */
   form: string
-  /** What the account is called; undefined when the provider did not say. */
+  /** Name of the account; undefined if the provider did not say. */
   email: string | undefined
-  /** What the last form did, as a sentence. */
+  /** The result of the last form, as a sentence. */
   notice: { text: string; isFailure: boolean } | undefined
   connections: readonly ConnectionView[]
-  /** What was allowed and has not been fetched. */
+  /** Approvals that were not redeemed yet. */
   waiting: readonly WaitingConnectionView[]
   /** Live connections that the list leaves out. */
   more: number
@@ -52,8 +52,8 @@ export interface ConnectionsView extends AppView {
 }
 
 /**
- * Decides how a person looks over the clients that may use their account: each with what is proven about it, when and from
- * where it was used last, and one button to end it; before them, what ended by itself and may need their attention.
+ * The page where a person reviews the clients that can use their account: each with its proven facts, its last use with the
+ * address, and a button to end it. Connections that ended by themselves come first, because they may need attention.
  */
 export function connectionsPage(view: ConnectionsView): string {
   const { connections, waiting } = view
@@ -214,7 +214,7 @@ function returnText(hosts: readonly string[]): SafeHtml | string {
   return html`${hosts.map((host, index) => html`${index > 0 && ', '}<span class="address">${host}</span>`)}`
 }
 
-/** Two steps without a script: the button that ends everything is not there before one asks for it. */
+/** Two steps without a script: the button that ends everything is hidden until it is asked for. */
 function endAllForm(view: ConnectionsView): SafeHtml {
   return html`<details class="end-all">
     <summary class="button secondary">End all connections…</summary>

@@ -2,24 +2,24 @@ import { html } from '@drawbridge/shared/html.ts'
 import { type AppView, layout } from './layout.ts'
 import { alertGlyph } from './drawings.ts'
 
-/** What the page that takes a device's code shows and where it posts. Every text is escaped. */
+/** What the page for a device's code shows, and where it posts. Every text is escaped. */
 export interface DeviceEntryView extends AppView {
   /** Absolute path that the form posts to. */
   action: string
   /** Opaque sealed value that ties the form to its browser; travels in a hidden input. */
   form: string
-  /** What was typed before, or the code that a link brought along. */
+  /** What was typed before, or the code from a link. */
   userCode?: string
-  /** The code came with the link: nobody has typed it, so it has to be compared. */
+  /** The code came with the link, not from the person, so it has to be compared. */
   fromLink?: boolean
   /** Why the last code was not accepted, as a sentence. */
   error?: string
 }
 
 /**
- * Decides how a person enters the code that a device shows (RFC 8628 section 3.3): one large field, which a phone opens with
- * capitals and without corrections. A code that a link brought along is only filled in; the person compares it with the
- * device and presses the button (section 3.3.1).
+ * How a person enters the code that a device shows (RFC 8628 section 3.3): one large field, which a phone opens with capitals
+ * and without corrections. A code from a link is only filled in; the person compares it with the device and presses the button
+ * (section 3.3.1).
  */
 export function deviceEntryPage(view: DeviceEntryView): string {
   const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'

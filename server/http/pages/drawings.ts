@@ -1,15 +1,15 @@
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 
-/** How a drawbridge stands. */
+/** The position of the drawbridge. */
 export type BridgePosition = 'raised' | 'lowering' | 'lowered'
 
-// A gate tower with three merlons, the deck at its foot, the chain that holds the deck.
+// A gate tower with three merlons, the deck at its foot, and the chain that holds the deck.
 const markShapes =
   '<path d="M3 5h3v3h2.5V5h3v3H14V5h3v22h-4v-6a3 3 0 0 0-6 0v6H3z" fill="currentColor"/>' +
   '<path d="M17 25.5 29 20" stroke="currentColor" stroke-width="3" fill="none"/>' +
   '<path d="m17 9 11 10.5" stroke="currentColor" stroke-width="1.5" fill="none"/>'
 
-/** The mark beside the name: a tower, its deck on the way down. Decoration, so hidden from assistive technology. */
+/** The mark beside the name: a tower with its deck half-way down. Decorative, so hidden from assistive technology. */
 export const bridgeMark: SafeHtml = html`<svg
   class="mark"
   viewBox="0 0 32 32"
@@ -21,7 +21,7 @@ export const bridgeMark: SafeHtml = html`<svg
   ${rawHtml(markShapes)}
 </svg>`
 
-/** The mark as an icon for the tab, in the accent colour that holds on light and dark tabs. */
+/** The mark as an icon for the tab, in an accent colour that works on light and dark tabs. */
 export const iconUrl: string = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" color="#1f8f7b">${markShapes}</svg>`,
 )}`
@@ -37,7 +37,7 @@ const wall = `M-1975 216V124${'h20v-12h16v12'.repeat(62)}V216z`
 const tower =
   'M252 216V68h-8V34h14v14h12V34h14v14h12V34h14v14h12V34h14v34h-8v108h14v12h-14v28zM274 88v28h6V88zM300 88v28h6V88z'
 
-/** The drawing at the foot of the gate side. Decoration, so hidden from assistive technology. */
+/** The drawing at the foot of the gate side. Decorative, so hidden from assistive technology. */
 export function bridgeScene(position: BridgePosition): SafeHtml {
   const angle = (degreesUp[position] * Math.PI) / 180
   const along = (part: number): string =>
@@ -57,7 +57,7 @@ export function bridgeScene(position: BridgePosition): SafeHtml {
   </svg>`
 }
 
-/** A tick before a fact that was proven. Decoration: the words beside it say the same. */
+/** A tick before a proven fact. Decorative: the words beside it say the same. */
 export const checkGlyph: SafeHtml = html`<svg
   class="glyph"
   viewBox="0 0 16 16"
@@ -76,7 +76,7 @@ export const checkGlyph: SafeHtml = html`<svg
   />
 </svg>`
 
-/** A warning triangle before a sentence. Decoration: the sentence says it all. */
+/** A warning triangle before a sentence. Decorative: the sentence says it all. */
 export const alertGlyph: SafeHtml = html`<svg
   class="glyph"
   viewBox="0 0 16 16"

@@ -3,22 +3,22 @@ import type { BridgePosition } from './drawings.ts'
 import { claimedName, hostName } from './names.ts'
 import { layout } from './layout.ts'
 
-/** What the page after sign-in, or after cancelling it, shows. */
+/** What the page after signing in or cancelling shows. */
 export interface FinishedView {
-  /** What the client calls itself: untrusted. */
+  /** The client's own name: untrusted. */
   clientName: string
   /** The client's redirect URI with the authorization response; holds the code, so it appears in links only. */
   continueUrl: string
   /** Host or scheme that the browser goes to. */
   redirectHost: string
-  /** The person cancelled: the client hears `access_denied`, and the page says that nothing was allowed. */
+  /** The person cancelled: the client gets `access_denied`, and the page says that access was denied. */
   denied?: boolean
 }
 
 /**
- * Decides how the browser leaves for a client that a plain redirect does not reach (a private-use scheme): at once by
- * meta refresh, and by a button for browsers that ask for a click first.
- * Not checked: `continueUrl`, which is a redirect URI that registration accepted and the request matched.
+ * How the browser leaves for a client with a private-use scheme, which a plain redirect does not reach: at once by meta
+ * refresh, and by a button for browsers that ask for a click first. Not checked: `continueUrl`, a redirect URI that
+ * registration accepted and the request matched.
  */
 export function finishedPage(view: FinishedView): string {
   const denied = view.denied === true
@@ -39,18 +39,18 @@ export function finishedPage(view: FinishedView): string {
   })
 }
 
-/** What a page shows that only tells how something ended. Every text is escaped. */
+/** What a page shows that only reports how something ended. Every text is escaped. */
 export interface MessageView {
   title: string
   bridge: BridgePosition
   message: string
-  /** What the reader does now. */
+  /** What the reader should do now. */
   nextStep: string
-  /** A way on, where there is one. */
+  /** A link to go on with, if there is one. */
   link?: { url: string; label: string }
 }
 
-/** Decides how an end that is no failure reads: what is so now, then what to do. */
+/** How an end without a failure is shown: the result, then what to do. */
 export function messagePage(view: MessageView): string {
   return layout({
     title: view.title,

@@ -4,25 +4,25 @@ import { type AppView, layout } from './layout.ts'
 import { alertGlyph } from './drawings.ts'
 import { subjectSummary, type SubjectView, subjectWords } from './sign-in-subject.ts'
 
-/** What the second-factor page shows and where it posts. Every text is escaped. */
+/** What the second-factor page shows, and where it posts. Every text is escaped. */
 export interface SecondFactorView extends AppView {
   /** What signing in is for. */
   subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
-  /** Opaque sealed purpose of the sign-in, and which one waits; travels in a hidden input. */
+  /** Opaque sealed purpose and id of the sign-in; travels in a hidden input. */
   transaction: string
-  /** The factors of the account, never none. `label` is what the user called it, and may be empty. */
+  /** The factors of the account, at least one. `label` is the user's own name for it, and may be empty. */
   factors: readonly { id: string; label: string }[]
-  /** The factor that was tried last; else the first one is chosen. */
+  /** The factor that was tried last; by default the first one is chosen. */
   chosen?: string
   /** Why the last code was not accepted, as a sentence. */
   error?: string
 }
 
 /**
- * Decides how a person is asked for a code of their authenticator app: beside the same facts about what it is for
- * as on the login page, because confirming is what allows. No script. Which factor is only asked when there are several.
+ * How a person is asked for a code from their authenticator app: with the same facts as on the login page, because confirming
+ * allows access. No script. The factor is only asked for when there are several.
  */
 export function secondFactorPage(view: SecondFactorView): string {
   const words = subjectWords(view.subject)
@@ -72,7 +72,7 @@ function factorChoice({ factors, chosen }: SecondFactorView): SafeHtml | false {
 }
 
 function codeField({ error }: SecondFactorView): SafeHtml {
-  // Blanks are what apps and people put between the digits.
+  // Apps and people put spaces between the digits.
   return html`<div class="field">
     <label for="code">Code</label>
     <input

@@ -7,15 +7,15 @@ import { hostName } from './names.ts'
 /** What a sign-in is for: a client that sent the browser here, a device whose code was typed, or one's own connections. */
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
 
-/** The words in which the pages of a sign-in differ by what it is for. Every button that allows says so. */
+/** The words that differ between the purposes of a sign-in. Every button that allows access says so. */
 export interface SubjectWords {
-  /** Title of the page that takes the password, and of the one that takes the code. */
+  /** Titles of the page that takes the password and of the one that takes the code. */
   signInTitle: string
   codeTitle: string
   signIn: string
   continueWith: (label: string) => string
   confirm: string
-  /** Undefined: there is nobody to refuse, and leaving the page does no less. */
+  /** Undefined without a client to refuse: leaving the page has the same effect. */
   cancel: string | undefined
 }
 
@@ -42,7 +42,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
   }
 }
 
-/** What stands on the gate side of every page of a sign-in: what it is for. */
+/** The gate side of every page of a sign-in: its purpose. */
 export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
   switch (subject.kind) {
     case 'authorization':
@@ -53,17 +53,17 @@ export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
       return html`<h1>Sign in to manage your connections</h1>
         <p class="ask">
           See and end the connections of every app that can use your account at <bdi>${app.appName}</bdi>.
-          Signing in here gives no app access.
+          Signing in here does not give any app access.
         </p>`
   }
 }
 
-/** A link to the page of the client that asks, where one can be given. */
+/** A link to the page of the client that asks, if there is one. */
 export function aboutSubject(subject: SubjectView): SafeHtml | false {
   return subject.kind !== 'account' && aboutClient(subject.client)
 }
 
-/** Who asks for access, where the browser returns to, and what is asked for. */
+/** Who asks for access, where the browser returns to, and what is requested. */
 export interface RequestView {
   kind: 'authorization'
   client: ClientView
@@ -76,10 +76,10 @@ export interface RequestView {
 }
 
 /**
- * Decides how an authorization request reads to the person who is to allow it: proven facts large, in the order
- * verified host, return address; then what the client calls itself, small and quoted; then what signing in allows.
+ * How an authorization request is shown to the person who allows it: proven facts large, in the order verified host, return
+ * address; then the client's own name, small and quoted; then what signing in allows.
  */
-export function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
+function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access</h1>
     <p class="ask">An app wants to use your account at <bdi>${appName}</bdi>.</p>
     <dl class="facts">
@@ -102,25 +102,25 @@ export function requestSummary(view: RequestView, { appName }: AppView): SafeHtm
     ${permissionList(view.permissions)}`
 }
 
-/** A device that waits for somebody to allow it, as the person sees it who typed its code. */
+/** A device that waits for approval, as shown to the person who typed its code. */
 export interface DeviceView {
   kind: 'device'
   client: ClientView
   /** The code that was typed. */
   userCode: string
-  /** IP address that the device asked from; undefined when nobody knows it. */
+  /** IP address of the device's request; undefined if unknown. */
   address: string | undefined
-  /** When it asked, in words: `2 minutes ago`. */
+  /** When the device asked, in words: `2 minutes ago`. */
   asked: string
   /** What signing in allows, as plain sentences. */
   permissions: readonly string[]
 }
 
 /**
- * Decides how a device reads to the person who is to allow it (RFC 8628 section 3.3). Nobody sees the device but that person,
- * so what they can compare comes first, and the warning of remote phishing (section 5.4) stands before what is allowed.
+ * How a device is shown to the person who allows it (RFC 8628 section 3.3). Only that person sees the device, so what they can
+ * compare comes first, and the warning against remote phishing (section 5.4) comes before what is allowed.
  */
-export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
+function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access for a device</h1>
     <p class="ask">A device or program elsewhere wants to use your account at <bdi>${appName}</bdi>.</p>
     <dl class="facts">
@@ -147,8 +147,8 @@ export function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml 
     ${permissionList(view.permissions)}`
 }
 
-/** What signing in allows, one sentence each; nothing when there is nothing to say. */
-export function permissionList(permissions: readonly string[]): SafeHtml | false {
+/** What signing in allows, one sentence each; nothing if the list is empty. */
+function permissionList(permissions: readonly string[]): SafeHtml | false {
   if (permissions.length === 0) return false
   return html`<h2 class="allows">What signing in allows</h2>
     <ul class="permissions">

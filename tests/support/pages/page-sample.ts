@@ -187,7 +187,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       connectionsPage({
         ...connectionsSample,
         email: undefined,
-        notice: { text: 'The connection was ended.', isFailure: false },
+        notice: { text: 'Connection ended.', isFailure: false },
         connections: connectionsSample.connections.slice(0, 1),
         ended: [
           { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },

@@ -84,7 +84,7 @@ export async function createLoginFixture(
       createAuthorizeEndpoint(ports),
       createCallbackEndpoint(ports),
       createDevicePageEndpoint(ports),
-      createAccountEndpoint({ login: ports, grants: store, storedClients: store }),
+      createAccountEndpoint({ ...ports, grants: store, storedClients: store }),
     ],
     {
       baseUrl,
