@@ -15,7 +15,7 @@ const folders: Record<'server' | 'bridge', Record<string, readonly string[]>> = 
     config: ['core', 'providers', 'store'],
     observability: ['core', 'http', 'config'],
     sandbox: ['core', 'http', 'config'],
-    startup: ['core', 'http', 'mcp', 'providers', 'store', 'fetch', 'config', 'observability'],
+    startup: ['core', 'http', 'mcp', 'providers', 'store', 'fetch', 'config', 'observability', 'sandbox'],
   },
   bridge: {
     http: [],
@@ -311,7 +311,7 @@ export default defineConfig({
     },
     {
       files: ['extension/**'],
-      excludeFiles: ['extension/platform/**', 'extension/*.ts', '**/*.test.ts', 'extension/build-test/**'],
+      excludeFiles: ['extension/platform/**', 'extension/*.ts', '**/*.test.ts'],
       rules: {
         'no-restricted-globals': [
           'error',
@@ -373,7 +373,7 @@ export default defineConfig({
     },
     {
       files: ['extension/**'],
-      excludeFiles: ['extension/core/**', '**/*.test.ts', 'extension/build-test/**'],
+      excludeFiles: ['extension/core/**', '**/*.test.ts'],
       rules: {
         'no-restricted-properties': [
           'error',
@@ -398,7 +398,7 @@ export default defineConfig({
       ),
     ),
     {
-      files: ['**/*.test.ts', 'tests/**', 'scripts/**', 'extension/build-test/**'],
+      files: ['**/*.test.ts', 'tests/**', 'scripts/**'],
       rules: {
         'max-lines': 'off',
         'no-restricted-imports': 'off',

@@ -67,11 +67,6 @@ export default defineConfig({
       'package-lock.json',
       'tsconfig.base.json',
     ],
-    excludeSources: [
-      '**/node_modules/**',
-      '**/.wxt/**',
-      'extension/build-test/**',
-      'extension/platform/memory-browser.ts',
-    ],
+    excludeSources: ['**/node_modules/**', '**/.wxt/**', '**/*.test.ts'],
   },
 })

@@ -9,11 +9,11 @@ import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { flagOf, variablePrefix } from '../server/config/setting.ts'
 import { settings } from '../server/config/setting-table.ts'
 import { httpErrors } from '../server/http/http-error.ts'
-import { requestFaults } from '../server/http/listener/request-fault.ts'
+import { requestFaults } from '../server/http/request-fault.ts'
 import { type LogEvent, logEvents } from '../server/observability/log-event.ts'
 import { metricTable } from '../server/observability/metrics.ts'
 import { signInMessages } from '../server/http/login/sign-in-message.ts'
-import { strandedTexts } from '../server/http/login/error-page.ts'
+import { signInErrors } from '../server/http/login/error-page.ts'
 import { conformancePage } from '../tests/conformance/conformance-page.ts'
 
 /** What a client does about each OAuth code. Undefined: not given here, or told with the refusals that no registry names. */
@@ -124,7 +124,7 @@ The reason is in the log, under the request id that the page shows.
 
 ${table(
   ['reason', 'status', 'page', 'next step'],
-  Object.entries(strandedTexts).map(([reason, { status, title, nextStep }]) => [
+  Object.entries(signInErrors).map(([reason, { status, title, nextStep }]) => [
     `\`${reason}\``,
     String(status),
     title,

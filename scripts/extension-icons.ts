@@ -1,7 +1,7 @@
 // Draws the icons of the browser extension from the product's mark: extension/public/icon/SIZE.png.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { iconUrl } from '../server/http/pages/bridge-mark.ts'
+import { iconUrl } from '../server/http/pages/drawings.ts'
 import { findChromium, withChromium } from '../tests/support/server/headless-chromium.ts'
 
 const folder = fileURLToPath(new URL('../extension/public/icon', import.meta.url))

@@ -4,13 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
-import { type App, createApp } from '../server/app.ts'
+import { createApp } from '../server/app.ts'
+import { createSandbox } from '../server/sandbox/sandbox.ts'
+import {
+  type ControlledProvider,
+  createControlledProvider,
+} from '../tests/support/sandbox/controlled-provider.ts'
+import type { ProviderAdmin } from '../tests/support/sandbox/provider-admin.ts'
 import { createConfig } from '../server/config/config.ts'
 import type { Captcha } from '../server/core/session/session-provider.ts'
 import { listen } from '../server/http/listener/listener.ts'
 import { captchaSamples } from '../tests/support/pages/view-sample.ts'
 import { standInForCaptcha } from '../tests/support/pages/stand-in-captcha.ts'
-import type { FetchHandler } from '../server/http/app.ts'
+import type { FetchHandler } from '../server/http/endpoint.ts'
 import { createLog } from '../server/observability/log.ts'
 import { systemRuntime } from '../server/startup/system-runtime.ts'
 import { findChromium, withChromium } from '../tests/support/server/headless-chromium.ts'
@@ -129,8 +135,7 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
 }
 
 /** The second step of signing in. Leaves the account with two authenticator apps. */
-async function pictureSecondFactor(page: Page, folder: string, app: App): Promise<void> {
-  const admin = app.embedded?.provider.admin
+async function pictureSecondFactor(page: Page, folder: string, admin?: ProviderAdmin): Promise<void> {
   const signIn = async (): Promise<void> => {
     admin?.enrollTotp(admin.findUser(account.email)?.id ?? '')
     await page.goto(await loginUrl('Claude Code', 'http://localhost:41123/callback'))
@@ -268,17 +273,25 @@ type Serve = (fetch: FetchHandler) => void
 
 async function pictureAll(executablePath: string, folder: string): Promise<void> {
   const config = createConfig({ store: 'memory:', baseUrl, appUrl }, { production: false })
-  const app = createApp(config, systemRuntime, createLog('silent', process.stderr))
+  let provider: ControlledProvider | undefined
+  const app = createApp(
+    config,
+    systemRuntime,
+    createLog('silent', process.stderr),
+    undefined,
+    async (...given) =>
+      createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
+  )
   let serving = app.fetch
   const listeners = []
   try {
     listeners.push(await listen((request) => serving(request), { host: '127.0.0.1', port: 8787 }))
-    if (app.embedded) listeners.push(await listen(app.embedded.fetch, { host: '127.0.0.1', port: 8788 }))
+    if (app.sandbox) listeners.push(await listen(app.sandbox.fetch, { host: '127.0.0.1', port: 8788 }))
     await withChromium(executablePath, async (browser) => {
       await pictureWebApp(await browser.newPage(), folder)
       // Ends on an address of another program; what Chromium asks about that would swallow the next clicks.
       await pictureServer(await browser.newPage(), folder)
-      await pictureSecondFactor(await browser.newPage(), folder, app)
+      await pictureSecondFactor(await browser.newPage(), folder, provider?.admin)
       const serve: Serve = (fetch) => {
         serving = fetch
       }

@@ -43,7 +43,7 @@ describe('the embedded provider behind a proxy', () => {
     drawbridge = await startDrawbridge()
     for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
       const ask = (headers: Record<string, string>): Promise<Response> | undefined =>
-        drawbridge.app.embedded?.fetch(new Request(`${appUrl}${path}`, { headers }))
+        drawbridge.app.sandbox?.fetch(new Request(`${appUrl}${path}`, { headers }))
       expect((await ask({}))?.status).not.toBe(403)
       const refused = await ask({ [header]: value })
       expect([refused?.status, await refused?.text()]).toEqual([403, expect.stringContaining('PROVIDER')])

@@ -3,30 +3,27 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './config/setting.ts'
 import { createGrantUse } from './core/session/grant-use.ts'
 import { createScopeCatalogue } from './core/tokens/scope.ts'
-import { createSealer, type KeyRing } from './core/seal.ts'
+import { createSealer, type KeyRing, type Sealer } from './core/seal.ts'
 import { openKnownAccounts } from './core/sign-in/device-cookie.ts'
 import { createSessionKeeper } from './core/session/session-keeper.ts'
 import { shareSessions } from './core/session/shared-session.ts'
 import { createSignOutWorker } from './core/session/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
-import { createEmbedded, type Embedded } from './sandbox/sandbox.ts'
 import { createEndpoints } from './startup/endpoint-table.ts'
-import { createAddressChain, createClientAddress } from './http/middleware/client-address.ts'
-import { tokenPaths } from './http/oauth/default-paths.ts'
+import { createAddressChain, createClientAddress } from './http/listener/client-address.ts'
+import { publicUrls, tokenPaths } from './http/public-urls.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
-import { createLoginCookies } from './http/login/cookies.ts'
-import { observeRequests } from './http/middleware/request-metrics.ts'
-import { publicUrls } from './http/oauth/metadata.ts'
-import { createRouter, type FetchHandler } from './http/app.ts'
-import { createSteadyCheck } from './http/steady-check.ts'
+import { createLoginCookies, type LoginCookies } from './http/login/cookies.ts'
+import { createHttpApp } from './http/app.ts'
+import type { FetchHandler, Peer, RequestContext } from './http/endpoint.ts'
+import { createSteadyCheck } from './http/health.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
 import { type Log, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
 import { observeFetch, observeStore } from './observability/metrics-observer.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { openClients } from './startup/open-clients.ts'
-import { openKeyRing } from './startup/open-key-ring.ts'
-import { openProvider } from './startup/open-provider.ts'
-import { openStore } from './startup/open-store.ts'
+import { type LoadSandbox, openProvider, type OpenSandbox, openSandbox } from './startup/open-provider.ts'
+import { openKeyRing, openStore } from './startup/open-store.ts'
 import { defaultToolModule, openTools } from './startup/open-tools.ts'
 import { startUpkeep } from './startup/upkeep.ts'
 
@@ -36,8 +33,8 @@ export interface App {
   fetch: FetchHandler
   /** Stands before {@link fetch}: sheds load that is only refused, for the sake of good clients. */
   gate: RequestGate
-  /** What lives at APP_URL, while the embedded provider is in use. */
-  embedded: Embedded | undefined
+  /** Serves APP_URL when the embedded provider is configured. */
+  sandbox: OpenSandbox | undefined
   store: Store
   /** Rejects when the store cannot be used. Requests find that out by themselves; a start should not succeed first. */
   prepare(): Promise<void>
@@ -57,10 +54,11 @@ export function createApp(
   runtime: Runtime,
   log: Log,
   module: ToolModule = defaultToolModule(config),
+  loadSandbox?: LoadSandbox,
 ): App {
   const store = observeStore(openStore(config.store), log.metrics)
   try {
-    return compose(store, config, runtime, log, module)
+    return compose({ store, config, runtime, log, module, loadSandbox })
   } catch (error) {
     // Nothing runs on it yet, and a faulty file should not keep the database locked.
     store.close().catch(() => {})
@@ -68,17 +66,26 @@ export function createApp(
   }
 }
 
-function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log, module: ToolModule): App {
+interface Parts {
+  store: Store
+  config: ServerConfig
+  runtime: Runtime
+  log: Log
+  module: ToolModule
+  loadSandbox: LoadSandbox | undefined
+}
+
+function compose({ store, config, runtime, log, module, loadSandbox }: Parts): App {
   const report = reportTo(log)
   const ring = openKeyRing(config, runtime, report)
   const sealer = createSealer(ring, runtime.randomBytes)
-  const embedded = config.provider === 'embedded' ? createEmbedded(config, runtime) : undefined
+  const sandbox = openSandbox(config, runtime, loadSandbox)
   const targets = {
     [new URL(config.appUrl).origin]: 'app',
     [new URL(config.providerUrl).origin]: 'provider',
   }
   const outward = observeFetch(runtime, targets, log.metrics)
-  const inward = embedded ? withEmbedded(runtime, embedded, config.appUrl) : outward
+  const inward = sandbox ? withSandbox(runtime, sandbox, config.appUrl) : outward
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
   const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
   const { provider } = sessions
@@ -138,44 +145,21 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
     isDraining: () => isDraining,
     report,
   })
-  // Behind TLS only a proxy can be what connects.
-  const onlyByProxy = config.baseUrl.startsWith('https:')
-  const addressOf = createAddressChain(config.trustedProxies, { onlyByProxy })
-  const clientAddress = createClientAddress(config.trustedProxies, { onlyByProxy })
-  const noteAddress = warnWithoutAddress(urls.basePath, report)
-  const pathsOfTokens = tokenPaths(urls.basePath)
-  const gate = createLoadShedding({
-    addressOf,
-    runtime,
-    report,
-    tokenPaths: pathsOfTokens,
-    isKnownBrowser: (cookieHeader) =>
-      openKnownAccounts(cookies.known.readFrom(cookieHeader), { sealer, runtime }).length > 0,
-    // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
-    // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
-    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],
-  })
-  const router = createRouter(endpoints, {
+  const fetch = createHttpApp(endpoints, {
     baseUrl: config.baseUrl,
     allowedHosts: config.allowedHosts,
-    createContext: (request, peer) => {
-      // Random: everybody reads it, and it should not say how many requests there were.
-      const id = encodeBase64url(runtime.randomBytes(12))
-      const address = clientAddress(request, peer)
-      noteAddress(address, request)
-      const reportOf = reportTo(log, { request_id: id, address })
-      return { id, address, report: nameTokenRefusals(reportOf, request.url, pathsOfTokens) }
-    },
+    ...(log.metrics && { observer: log.metrics }),
+    createContext: createRequestContexts(config, runtime, log),
   })
-  const fetch = log.metrics ? observeRequests(router, endpoints, log.metrics) : router
   const upkeep = startUpkeep({ store, signOuts, keeper, grantUses }, runtime, report)
 
   return {
     fetch,
-    gate,
-    embedded,
+    gate: createGate(config, { cookies, sealer, runtime, report }),
+    sandbox,
     store,
     async prepare() {
+      await sandbox?.ready
       await store.prepare()
       await tools.started
     },
@@ -187,15 +171,63 @@ function compose(store: Store, config: ServerConfig, runtime: Runtime, log: Log,
       await tools.close()
       // The provider may still be answering, and what it says has to be stored.
       await keeper.settle()
-      embedded?.close()
+      await sandbox?.close()
       await store.close()
     },
   }
 }
 
+/** With an https base URL only a proxy, which ends TLS, connects to this server. */
+function reachOf({ baseUrl }: ServerConfig): { onlyByProxy: boolean } {
+  return { onlyByProxy: baseUrl.startsWith('https:') }
+}
+
+function createRequestContexts(
+  config: ServerConfig,
+  runtime: Runtime,
+  log: Log,
+): (request: Request, peer: Peer | undefined) => RequestContext {
+  const { basePath } = publicUrls(config.baseUrl)
+  const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
+  const warn = warnWithoutAddress(basePath, reportTo(log))
+  const pathsOfTokens = tokenPaths(basePath)
+  return (request, peer) => {
+    // Random: every client sees it, and it must not tell how many requests there were.
+    const id = encodeBase64url(runtime.randomBytes(12))
+    const address = clientAddress(request, peer)
+    warn(address, request)
+    const report = reportTo(log, { request_id: id, address })
+    return { id, address, report: nameTokenRefusals(report, request.url, pathsOfTokens) }
+  }
+}
+
+function createGate(
+  config: ServerConfig,
+  {
+    cookies,
+    sealer,
+    runtime,
+    report,
+  }: { cookies: LoginCookies; sealer: Sealer; runtime: Runtime; report: Report },
+): RequestGate {
+  const { basePath } = publicUrls(config.baseUrl)
+  const pathsOfTokens = tokenPaths(basePath)
+  return createLoadShedding({
+    addressOf: createAddressChain(config.trustedProxies, reachOf(config)),
+    runtime,
+    report,
+    tokenPaths: pathsOfTokens,
+    isKnownBrowser: (cookieHeader) =>
+      openKnownAccounts(cookies.device.readFrom(cookieHeader), { sealer, runtime }).length > 0,
+    // Not /oauth/revoke and /oauth/device_authorization: any public client gets a good response there, and a secret that it
+    // sends along is ignored. A client with a real secret also uses the token endpoint.
+    provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => basePath + path)],
+  })
+}
+
 /**
- * Says once that no limit per address holds, at the first request that counts in one while no address has ever been known.
- * Probes of the machine's own health come from elsewhere, and say nothing about it.
+ * Warns once that limits per address do not apply, at the first request without an address if none had one before. Health probes
+ * of the machine itself do not count.
  */
 function warnWithoutAddress(
   basePath: string,
@@ -211,13 +243,13 @@ function warnWithoutAddress(
   }
 }
 
-/** What is served in this process is called in this process: no socket needs to be open for it. */
-function withEmbedded(runtime: Runtime, embedded: Embedded, appUrl: string): Runtime {
+/** Calls of APP_URL stay in this process: they need no open socket. */
+function withSandbox(runtime: Runtime, sandbox: OpenSandbox, appUrl: string): Runtime {
   const { origin } = new URL(appUrl)
   return {
     ...runtime,
     fetch: (request, options) =>
-      new URL(request.url).origin === origin ? embedded.fetch(request) : runtime.fetch(request, options),
+      new URL(request.url).origin === origin ? sandbox.fetch(request) : runtime.fetch(request, options),
   }
 }
 

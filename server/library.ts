@@ -13,7 +13,7 @@ import { systemRuntime } from './startup/system-runtime.ts'
 export { ConfigError } from './config/config.ts'
 export type { ToolModule } from './mcp/tools/tool-module.ts'
 export type { Settings } from './config/setting.ts'
-export { ToolModuleError } from './startup/tool-module-file.ts'
+export { ToolModuleError } from './startup/tool-module.ts'
 
 /** Drawbridge inside another server. */
 export interface Drawbridge {
@@ -50,7 +50,7 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
     createLog(checked.log, pino.destination(2)),
     options.tools,
   )
-  const { embedded } = app
+  const { sandbox } = app
   // An address that is trusted to have written the header.
   const proxy = checked.trustedProxies[0]?.replace(/\/\d+$/, '')
   return {
@@ -58,7 +58,7 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
       const forwarded = request.headers.has('x-forwarded-for') ? proxy : undefined
       return app.fetch(request, { address: addressOf(peer) ?? forwarded })
     },
-    ...(embedded && { fetchApp: embedded.fetch }),
+    ...(sandbox && { fetchApp: sandbox.fetch }),
     close: () => app.close(),
   }
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createEmbeddedProvider, type EmbeddedAdmin } from '../server/sandbox/provider/embedded-provider.ts'
+import { createControlledProvider } from '../tests/support/sandbox/controlled-provider.ts'
+import type { ProviderAdmin } from '../tests/support/sandbox/provider-admin.ts'
 import { systemRuntime } from '../server/startup/system-runtime.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 import { drawFault, type Fault, type FaultMix } from './faults.ts'
@@ -11,7 +12,7 @@ import type { Tally } from './tally.ts'
 export interface FaultyProvider {
   /** Its origin; the auth API is below `/auth/v1`. */
   origin: string
-  admin: EmbeddedAdmin
+  admin: ProviderAdmin
   setFaults(mix: FaultMix): void
   close(): Promise<void>
 }
@@ -24,7 +25,7 @@ export async function startFaultyProvider(
 ): Promise<FaultyProvider> {
   const port = await freePort()
   const origin = `http://localhost:${port}`
-  const provider = createEmbeddedProvider(
+  const provider = createControlledProvider(
     {
       url: `${origin}/auth/v1`,
       siteUrl: origin,

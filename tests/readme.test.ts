@@ -13,7 +13,11 @@ import { type ServerProcess, startServer, until } from './e2e/server-process.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string): string => readFileSync(join(root, name), 'utf8')
 const documents = [
-  ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+  'README.md',
+  'ARCHITECTURE.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
   ...globSync('docs/*.md', { cwd: root }),
 ]
 

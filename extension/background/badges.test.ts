@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fakeBrowser } from 'wxt/testing/fake-browser'
 import { appAllowed, jwt, now, sessionCookies } from '../../tests/support/extension/core/session-fixture.ts'
-import { createMemoryBrowser, newTab } from '../platform/memory-browser.ts'
-import type { MemoryBrowser, MemoryWorld } from '../platform/memory-browser.ts'
+import { createMemoryBrowser, newTab } from '../../tests/support/extension/platform/memory-browser.ts'
+import type { MemoryBrowser, MemoryWorld } from '../../tests/support/extension/platform/memory-browser.ts'
 import { provide } from '../../tests/support/extension/platform/fake-web-extension.ts'
 import { badgeAlarm, paintBadges } from './badges.ts'
 

@@ -1,5 +1,8 @@
 import { describe, expect, it, test } from 'vitest'
-import { createMemoryBrowser, type MemoryBrowser } from '../platform/memory-browser.ts'
+import {
+  createMemoryBrowser,
+  type MemoryBrowser,
+} from '../../tests/support/extension/platform/memory-browser.ts'
 import { discoverEndpoint } from './endpoint-discovery.ts'
 
 const document = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMemoryBrowser } from '../platform/memory-browser.ts'
+import { createMemoryBrowser } from '../../tests/support/extension/platform/memory-browser.ts'
 import { findHiddenHost, hostAbove } from './hidden-host.ts'
 import { originPatterns } from './site.ts'
 

@@ -1,7 +1,12 @@
 import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { createMemoryBrowser, type MemoryBrowser, newCookie, newTab } from '../platform/memory-browser.ts'
+import {
+  createMemoryBrowser,
+  type MemoryBrowser,
+  newCookie,
+  newTab,
+} from '../../tests/support/extension/platform/memory-browser.ts'
 import { createPopup } from './popup.ts'
 import type { PopupView } from './popup-view.ts'
 import { maskToken } from './mask.ts'

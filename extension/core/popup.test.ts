@@ -1,5 +1,10 @@
 import { describe, expect, it, test } from 'vitest'
-import { createMemoryBrowser, type MemoryBrowser, newCookie, newTab } from '../platform/memory-browser.ts'
+import {
+  createMemoryBrowser,
+  type MemoryBrowser,
+  newCookie,
+  newTab,
+} from '../../tests/support/extension/platform/memory-browser.ts'
 import { createPopup, type Popup } from './popup.ts'
 import type { PopupView, ReadyView } from './popup-view.ts'
 import type { Profile } from './settings.ts'

@@ -43,9 +43,9 @@ export interface EndpointResponse {
 }
 
 /**
- * The browser, as the logic knows it: `platform/browser.ts` is the real one, `platform/memory-browser.ts` one in memory
- * with the same rules (cookie stores, partitions, permissions that hide cookies). Times are epoch seconds. Promises
- * reject only for faults that nobody can foresee.
+ * The browser, as the logic knows it: `platform/browser.ts` is the real one; tests use one in memory with the
+ * same rules (cookie stores, partitions, permissions that hide cookies). Times are epoch seconds. Promises reject only for
+ * unexpected faults.
  */
 export interface Browser {
   /** Firefox draws the question about a permission below the popup: there the page of settings asks. */

@@ -7,7 +7,7 @@ import {
   type MemoryTab,
   newCookie,
   newTab,
-} from '../platform/memory-browser.ts'
+} from '../../tests/support/extension/platform/memory-browser.ts'
 import { readSessions, type SessionsReading } from './session-reader.ts'
 import type { Profile } from './settings.ts'
 import { originPatterns } from './site.ts'

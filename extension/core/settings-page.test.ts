@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryBrowser, type MemoryBrowser } from '../platform/memory-browser.ts'
+import {
+  createMemoryBrowser,
+  type MemoryBrowser,
+} from '../../tests/support/extension/platform/memory-browser.ts'
 import type { ProfileDraft } from './profile-form.ts'
 import type { SettingsBrowser } from './ports.ts'
 import { settingsHash } from './settings-request.ts'

@@ -12,7 +12,7 @@ function read(pattern: string): { path: string; text: string }[] {
   }).map((path) => ({ path, text: readFileSync(`${extension}/${path}`, 'utf8') }))
 }
 
-const scripts = read('**/*.ts').filter(({ path }) => !/\.test\.ts$|testing|build-test/.test(path))
+const scripts = read('**/*.ts').filter(({ path }) => !path.endsWith('.test.ts'))
 const pages = read('entrypoints/**/*.html')
 const styles = [...read('entrypoints/**/*.css'), ...read('ui/**/*.css')]
 

@@ -164,7 +164,7 @@ describe('doctor', () => {
     const server = await startDrawbridge()
     const fetch = (request: Request): Promise<Response> =>
       new URL(request.url).port === '8788'
-        ? (server.app.embedded?.fetch(request) ?? nobody())
+        ? (server.app.sandbox?.fetch(request) ?? nobody())
         : server.app.fetch(request)
     const { code, checks } = await examine({}, fetch)
     await server.close()

@@ -1,5 +1,5 @@
 import type { KeyRing } from '../core/seal.ts'
-import type { SealedSessionStore } from '../core/session/sealed-session.ts'
+import type { SealedSessionStore } from '../core/session/reseal.ts'
 import type { Terminal } from './terminal.ts'
 import { textTable } from './table.ts'
 

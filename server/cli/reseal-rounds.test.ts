@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, type KeyRing, type SealingKey } from '../core/seal.ts'
 import { sealProviderSession } from '../core/session/session-seal.ts'
 import type { Store } from '../core/store.ts'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../tests/support/server/core/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../../tests/support/server/core/keeper-fixture.ts'
@@ -15,7 +15,7 @@ let store: Store
 let notes: string[]
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   notes = []
 })
 

@@ -1,9 +1,13 @@
-import { resealOwnerPrefix } from '../core/session/sealed-session.ts'
+import {
+  type ResealCounts,
+  resealOwnerPrefix,
+  type ResealPorts,
+  resealSessions,
+} from '../core/session/reseal.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { resealSessions, type ResealCounts, type ResealPorts } from '../core/session/reseal.ts'
 import { createSealer, type KeyRing } from '../core/seal.ts'
-import { StoreUnavailableError } from '../core/store.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Servers notice another key within a second of use; what one sealed until then is found by a later round. */

@@ -43,10 +43,10 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
     if (metrics && config.metricsListen) {
       listeners.push(await listen(createMetricsEndpoint(metrics), config.metricsListen))
     }
-    if (app.embedded) {
+    if (app.sandbox) {
       const { hostname, port } = new URL(config.appUrl)
       const host = hostname === 'localhost' ? config.listen.host : hostname.replace(/^\[|\]$/g, '')
-      listeners.push(await listen(app.embedded.fetch, { host, port: Number(port || 80) }))
+      listeners.push(await listen(app.sandbox.fetch, { host, port: Number(port || 80) }))
     }
   } catch (error) {
     await Promise.all(listeners.map((listener) => listener.close()))
@@ -58,7 +58,7 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
   reportTo(log)('stopping', { signal })
   app.drain()
   // SIGINT comes from a person who waits, and nobody balances the load of the embedded provider.
-  if (signal === 'SIGTERM' && !app.embedded) await delay(leaveMs)
+  if (signal === 'SIGTERM' && !app.sandbox) await delay(leaveMs)
   const closing = listeners.map((listener) => listener.close())
   app.endStreams()
   await Promise.all(closing)

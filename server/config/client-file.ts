@@ -7,17 +7,18 @@ import {
   isDocumentUrl,
   readClientDocument,
 } from '../core/clients/client-id-metadata-document.ts'
-import { readKeys, requireKeys } from '../core/clients/client-key-metadata.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
   introspectsOnly,
+  invalidMetadata,
   readClientMetadata,
+  readKeys,
+  requireKeys,
 } from '../core/clients/client-metadata.ts'
 import { readAuthMethod, usesSecret } from '../core/clients/client-registration.ts'
 import type { Client, ClientAuthMethod } from '../core/clients/client.ts'
 import { hashSecret } from '../core/seal.ts'
-import { invalidMetadata } from '../core/clients/invalid-metadata.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 

@@ -1,4 +1,4 @@
-import type { SecondFactorPolicy } from '../providers/supabase/gotrue.ts'
+import type { SecondFactorPolicy } from '../providers/supabase/supabase.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
 import type { ListenAddress, SecretKeySource, StoreAddress, ValueParser } from './config-value.ts'
 

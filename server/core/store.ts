@@ -1,11 +1,10 @@
-import type { AttemptStore } from './access/attempt.ts'
+import type { AttemptStore } from './access/attempt-limit.ts'
 import type { ClientStore } from './clients/client.ts'
 import type { DeviceStore } from './authorization/device-authorization-store.ts'
 import type { GrantStore } from './session/grant.ts'
-import type { SignOutStore } from './session/provider-sign-out.ts'
-import type { SealedSessionStore } from './session/sealed-session.ts'
-import type { SecondFactorStore } from './sign-in/second-factor.ts'
-import type { SocialSignInStore } from './sign-in/social-sign-in.ts'
+import type { SignOutStore } from './session/sign-out-worker.ts'
+import type { SealedSessionStore } from './session/reseal.ts'
+import type { SecondFactorStore, SocialSignInStore } from './sign-in/pending-sign-in.ts'
 
 /**
  * Everything Drawbridge remembers, as intents. A driver is one implementation of this, proven by the contract suite.
@@ -33,12 +32,4 @@ export interface Store
    */
   collectExpired(now: number, limit: number): Promise<number>
   close(): Promise<void>
-}
-
-/** The store cannot be used right now: it is down, full, read-only or overloaded. Nothing was lost by asking. */
-export class StoreUnavailableError extends Error {
-  constructor(message: string, options: { cause: unknown }) {
-    super(message, options)
-    this.name = 'StoreUnavailableError'
-  }
 }

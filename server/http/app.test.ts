@@ -1,9 +1,9 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailableError } from '../core/store.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { everyone } from './middleware/cors.ts'
 import type { Endpoint } from './endpoint.ts'
-import { createRouter } from './app.ts'
+import { createHttpApp } from './app.ts'
 
 const reported: [string, unknown][] = []
 
@@ -11,7 +11,7 @@ function route(
   endpoints: Endpoint[],
   baseUrl = 'https://mcp.example.com',
 ): (path: string, init?: RequestInit) => Promise<Response> {
-  const fetch = createRouter(endpoints, {
+  const fetch = createHttpApp(endpoints, {
     baseUrl,
     createContext: () => ({
       id: 'request-1',
@@ -42,7 +42,7 @@ const probe: Endpoint = {
   methods: { GET: () => new Response('ok') },
 }
 
-describe('createRouter', () => {
+describe('createHttpApp', () => {
   it('MCP transport Base-Protocol: a failure is 500 without a word about its cause, which goes to the log', async () => {
     const response = await route([failing])('/fails')
     expect(response.status).toBe(500)
@@ -73,8 +73,8 @@ describe('createRouter', () => {
   })
 
   it.each<[string, string, number, string]>([
-    ['/fails', 'GET', 500, 'Something went wrong here'],
-    ['/fine', 'DELETE', 405, 'cannot be opened like that'],
+    ['/fails', 'GET', 500, 'Something went wrong'],
+    ['/fine', 'DELETE', 405, 'Method not allowed'],
     ['/nothing', 'GET', 404, 'ends in /mcp'],
   ])('a browser that opens %s with %s gets a page with %i', async (path, method, status, text) => {
     const headers = { accept: 'text/html,application/xhtml+xml' }
@@ -174,7 +174,7 @@ describe('createRouter', () => {
   })
 
   it('MCP transport Security-Warning: DNS rebinding: another host name is 421, but for probes', async () => {
-    const fetch = createRouter([fine, probe], {
+    const fetch = createHttpApp([fine, probe], {
       baseUrl: 'http://localhost:8787',
       createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
     })
@@ -192,7 +192,7 @@ describe('createRouter', () => {
     ['localhost:8787', 'http://evil.example/fine', 421],
     ['evil.example', 'http://localhost:8787/fine', 421],
   ])('Host %s with %s is %i', async (host, url, status) => {
-    const fetch = createRouter([fine], {
+    const fetch = createHttpApp([fine], {
       baseUrl: 'http://localhost:8787',
       allowedHosts: ['inner:8080'],
       createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
@@ -204,7 +204,7 @@ describe('createRouter', () => {
     '%s says nothing about the host',
     async (name) => {
       const headers = { [name]: name === 'forwarded' ? 'host=localhost:8787' : 'localhost:8787' }
-      const fetch = createRouter([fine], {
+      const fetch = createHttpApp([fine], {
         baseUrl: 'http://localhost:8787',
         createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
       })

@@ -1,100 +1,75 @@
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { StoreUnavailableError } from '../core/store.ts'
-import { json, page } from './response.ts'
-import { type CorsAudience, everyone, preflight, withCors } from './middleware/cors.ts'
-import type { Endpoint, EndpointHandler, RequestContext } from './endpoint.ts'
-import { createHostGuard } from './middleware/guards.ts'
+import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
+import type { Endpoint, EndpointHandler, FetchHandler, HttpEnv, Peer, RequestContext } from './endpoint.ts'
 import { httpError, type HttpErrorCode, httpErrors } from './http-error.ts'
+import { audienceOf, cors, preflight } from './middleware/cors.ts'
+import { createHostGuard } from './middleware/guards.ts'
+import { requestMetrics, type RequestObserver } from './middleware/request-metrics.ts'
+import { securityHeaders } from './middleware/security-headers.ts'
 import { errorPage } from './pages/error-page.ts'
-import { addSecurityHeaders } from './middleware/security-headers.ts'
+import { json, page } from './response.ts'
 
-/** What the router needs beside the endpoints. */
-export interface RouterConfig {
+/** What the app needs besides the endpoints. */
+export interface HttpAppConfig {
   baseUrl: string
-  /** Hosts that requests may be for beside the one of the base URL. */
+  /** Hosts that requests may name besides the one of the base URL. */
   allowedHosts?: readonly string[]
   createContext: (request: Request, peer: Peer | undefined) => RequestContext
+  observer?: RequestObserver
 }
-
-/** Who is at the other end of the connection; `address` is its IP address. */
-export interface Peer {
-  address: string | undefined
-}
-
-/** Answers every request with something; never rejects. Without `peer` nobody knows where the request comes from. */
-export type FetchHandler = (request: Request, peer?: Peer) => Promise<Response>
 
 /**
- * Finds the endpoint for a request and maps what it throws: an OAuth failure to its JSON, anything else to 500 without
- * a word about the cause. The path must be one of the table to the letter, one slash at its end aside.
+ * Serves `endpoints` with Hono. A path must match the table exactly, apart from one trailing slash: what another program may
+ * read as a different path is not found.
  */
-export function createRouter(endpoints: readonly Endpoint[], config: RouterConfig): FetchHandler {
-  const find = createEndpointFinder(endpoints)
+export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppConfig): FetchHandler {
   const isOwnHost = createHostGuard(config.baseUrl, config.allowedHosts)
-  const strictTransport = config.baseUrl.startsWith('https:')
-  return async (request, peer) => {
-    const context = config.createContext(request, peer)
-    const url = new URL(request.url)
-    const endpoint = find(url.pathname)
-    // Pages of browser clients probe paths that are not there, and must be able to read that they are not.
-    const audience = endpoint ? audienceOf(endpoint, request) : everyone()
-    const answered =
-      endpoint?.anyHost || isOwnHost(request, url)
-        ? await dispatch(endpoint, request, context)
-        : refuse('misdirected_request', request, context)
-    const response = withCors(answered, audience)
-    const { pathname } = url
-    addSecurityHeaders(response.headers, { pathname, audience, strictTransport })
-    response.headers.set('x-request-id', context.id)
-    // A HEAD answer is the GET answer without its body.
-    return request.method === 'HEAD' ? new Response(null, response) : response
+  const app = new Hono<HttpEnv>({ getPath: (request) => new URL(request.url).pathname })
+  if (config.observer) app.use(requestMetrics(config.observer))
+  app.use(identify(config.createContext))
+  app.use(securityHeaders(config.baseUrl))
+  app.use(cors)
+  app.notFound((c) => refuse(isOwnHost(c.req.raw) ? 'not_found' : 'misdirected_request', c))
+  app.onError(answerError)
+  // Handlers run in the order they are added, and an exact path goes before a prefix.
+  for (const endpoint of endpoints.toSorted(
+    (a, b) => Number(a.prefix ?? false) - Number(b.prefix ?? false),
+  )) {
+    addEndpoint(app, endpoint, isOwnHost)
   }
+  return async (request, peer) => app.fetch(request, { peer })
 }
 
-/** Finds the row for a path: to the letter, with one slash more at its end, or by the prefix of all but its last segment. */
-export function createEndpointFinder(
-  endpoints: readonly Endpoint[],
-): (pathname: string) => Endpoint | undefined {
-  const exact = new Map(endpoints.filter(({ prefix }) => !prefix).map((row) => [row.path, row]))
-  const prefixed = new Map(endpoints.filter(({ prefix }) => prefix).map((row) => [row.path, row]))
-  return (pathname) => {
-    const found = exact.get(pathname)
-    if (found) return found
-    const split = pathname.lastIndexOf('/') + 1
-    return split === pathname.length
-      ? exact.get(pathname.slice(0, -1))
-      : prefixed.get(pathname.slice(0, split))
+function addEndpoint(app: Hono<HttpEnv>, endpoint: Endpoint, isOwnHost: (request: Request) => boolean): void {
+  const { path, prefix, methods, otherMethods, anyHost } = endpoint
+  const paths = prefix ? [`${path}:segment`] : [path, `${path}/`]
+  const enter: MiddlewareHandler<HttpEnv> = async (c, next) => {
+    c.set('endpoint', endpoint)
+    c.set('audience', audienceOf(endpoint, c.req.raw))
+    if (!anyHost && !isOwnHost(c.req.raw)) return refuse('misdirected_request', c)
+    return next()
   }
+  app.on('ALL', paths, enter)
+  if (endpoint.cors !== 'none') app.on('OPTIONS', paths, answerPreflight(Object.keys(methods)))
+  for (const [method, handler] of Object.entries(methods)) app.on(method, paths, serve(handler))
+  app.on('ALL', paths, otherMethods ? serve(otherMethods) : refuseMethod(allowedMethods(endpoint)))
 }
 
-function audienceOf(endpoint: Endpoint, request: Request): CorsAudience {
-  return endpoint.cors === 'none' ? { kind: 'nobody' } : endpoint.cors(request)
+function serve(handler: EndpointHandler): Handler<HttpEnv> {
+  return (c) => handler(c.req.raw, c.get('context'))
 }
 
-async function dispatch(
-  endpoint: Endpoint | undefined,
-  request: Request,
-  context: RequestContext,
-): Promise<Response> {
-  if (!endpoint) return refuse('not_found', request, context)
-  const methods = Object.keys(endpoint.methods)
-  if (request.method === 'OPTIONS' && endpoint.cors !== 'none') {
-    const audience = audienceOf(endpoint, request)
-    return audience.kind === 'nobody' ? httpError('forbidden_origin') : preflight(request, methods)
-  }
-  const method = request.method === 'HEAD' ? 'GET' : request.method
-  const handler: EndpointHandler | undefined = Object.hasOwn(endpoint.methods, method)
-    ? endpoint.methods[method]
-    : endpoint.otherMethods
-  if (!handler) return refuse('method_not_allowed', request, context, { allow: allowedMethods(endpoint) })
-  try {
-    return await handler(request, context)
-  } catch (error) {
-    return answerError(error, request, context)
-  }
+function answerPreflight(methods: readonly string[]): Handler<HttpEnv> {
+  return (c) =>
+    c.get('audience').kind === 'nobody' ? httpError('forbidden_origin') : preflight(c.req.raw, methods)
 }
 
-/** What `Allow` lists (RFC 9110 section 10.2.1): whoever takes GET takes HEAD. */
+function refuseMethod(allow: string): Handler<HttpEnv> {
+  return (c) => refuse('method_not_allowed', c, { allow })
+}
+
+/** What `Allow` lists (RFC 9110 section 10.2.1): an endpoint with GET also takes HEAD. */
 function allowedMethods({ methods, cors }: Endpoint): string {
   return [
     ...Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
@@ -102,11 +77,22 @@ function allowedMethods({ methods, cors }: Endpoint): string {
   ].join(', ')
 }
 
-function answerError(error: unknown, request: Request, context: RequestContext): Response {
+function identify(createContext: HttpAppConfig['createContext']): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const context = createContext(c.req.raw, c.env.peer)
+    c.set('context', context)
+    await next()
+    c.res.headers.set('x-request-id', context.id)
+  }
+}
+
+/** An OAuth failure as its JSON; anything else without a word about the cause, which goes to the log. */
+function answerError(error: unknown, c: Context<HttpEnv>): Response {
+  const context = c.get('context')
   if (error instanceof OAuthError) {
     context.report('request_refused', { code: error.code, description: error.description })
-    // RFC 6749 section 5.2: a client that used the Authorization header learns the scheme that is expected.
-    const usedHeader = error.code === 'invalid_client' && request.headers.has('authorization')
+    // RFC 6749 section 5.2: a client that used the Authorization header learns which scheme is expected.
+    const usedHeader = error.code === 'invalid_client' && c.req.raw.headers.has('authorization')
     return json(
       oauthErrorBody(error),
       error.status,
@@ -115,12 +101,12 @@ function answerError(error: unknown, request: Request, context: RequestContext):
   }
   if (error instanceof StoreUnavailableError) {
     context.report('store_unavailable', { error })
-    return refuse('temporarily_unavailable', request, context, { 'retry-after': '5' })
+    return refuse('temporarily_unavailable', c, { 'retry-after': '5' })
   }
-  // A client that hangs up in the middle of its body is no failure of ours.
+  // A client that hangs up while sending its body is not our failure.
   if (isAbort(error)) context.report('request_aborted')
   else context.report('request_failed', { error })
-  return refuse('server_error', request, context)
+  return refuse('server_error', c)
 }
 
 function isAbort(error: unknown): boolean {
@@ -128,14 +114,9 @@ function isAbort(error: unknown): boolean {
   return name === 'AbortError' || code === 'ECONNRESET' || code === 'ABORT_ERR'
 }
 
-/** A refusal as a page for a browser that navigates, as JSON for everything else. */
-function refuse(
-  code: HttpErrorCode,
-  request: Request,
-  context: RequestContext,
-  headers: Record<string, string> = {},
-): Response {
-  if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
+/** A refusal: a page for a browser that navigates, JSON for everything else. */
+function refuse(code: HttpErrorCode, c: Context<HttpEnv>, headers: Record<string, string> = {}): Response {
+  if (!c.req.raw.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
   const { status, ...text } = httpErrors[code]
-  return page(errorPage({ ...text, requestId: context.id }), status, headers)
+  return page(errorPage({ ...text, requestId: c.get('context').id }), status, headers)
 }

@@ -1,12 +1,12 @@
-import { json } from './response.ts'
 import type { Endpoint } from './endpoint.ts'
+import { json } from './response.ts'
 
-/** Answers whether each thing a request needs is there; a name maps to a check that rejects when it is not. */
+/** Maps the name of each dependency to a check that rejects when it is unavailable. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
-/** Probes give up after some seconds, and must hear which check it was. */
+/** Less than probes wait, so that they learn which check failed. */
 const checkTimeoutMs = 1500
-/** However often and from however many sides it is asked, the checks run once in that time. */
+/** However often they are requested, the checks run once in this time. */
 const freshMs = 1000
 
 /** What `/readyz` found. */
@@ -16,8 +16,8 @@ interface Readiness {
 }
 
 /**
- * `/healthz`: the process answers. `/readyz`: the checks hold; 503 names the ones that do not, within two seconds. While
- * `isDraining` it is 503 although requests are still served, so that a load balancer sends no more of them.
+ * `/healthz`: the process responds. `/readyz`: the checks pass; 503 lists the ones that do not, within two seconds. While
+ * `isDraining` it is 503 although requests are still served, so that a load balancer stops sending them.
  */
 export function createHealthEndpoints(
   basePath: string,
@@ -47,7 +47,7 @@ export function createHealthEndpoints(
   ]
 }
 
-/** Whoever asks while `work` runs, or within a second of its end, gets the same answer. */
+/** Callers during `work`, or within a second after its end, get the same result. */
 function remembered<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let last: Promise<Result> | undefined
   let freshUntil = Infinity
@@ -81,4 +81,58 @@ function stateOf(check: () => Promise<unknown>): Promise<Readiness['checks'][str
       () => settle('failed'),
     )
   })
+}
+
+/** How long the result of a check is valid. */
+const steadyMs = 2000
+/** Less than `/readyz` waits for a check, so that a slow one is answered with its last result. */
+const patienceMs = 1000
+/** A check that fails this fast is tried once more: one broken connection is not an outage. */
+const quickFailureMs = 2000
+const retryPauseMs = 200
+
+/**
+ * Makes the readiness check of a remote service steady: the first call after an outage notices it, and a slow response changes
+ * nothing. Resolves when the last result was good. Rejects with the failure of `check` when it failed twice in a row, or once
+ * after more than two seconds. While `check` takes longer than a second, its last result stands; before the first result the
+ * caller waits as long as it takes. `check` must end by itself.
+ */
+export function createSteadyCheck(check: () => Promise<unknown>): () => Promise<void> {
+  let last: { endedAt: number; failure: { error: unknown } | undefined } | undefined
+  let looking: Promise<void> | undefined
+
+  async function look(): Promise<void> {
+    const startedAt = performance.now()
+    let failure = await failureOf(check)
+    if (failure && performance.now() - startedAt < quickFailureMs) {
+      await new Promise((resolve) => setTimeout(resolve, retryPauseMs))
+      failure = await failureOf(check)
+    }
+    last = { endedAt: performance.now(), failure }
+    looking = undefined
+  }
+
+  return async () => {
+    if (!last || last.failure || performance.now() - last.endedAt >= steadyMs) {
+      looking ??= look()
+      await (last ? waitFor(looking) : looking)
+    }
+    if (last?.failure) throw last.failure.error
+  }
+}
+
+async function failureOf(check: () => Promise<unknown>): Promise<{ error: unknown } | undefined> {
+  try {
+    await check()
+    return undefined
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Resolves with `work` or after the patience time. `work` must not reject. */
+async function waitFor(work: Promise<void>): Promise<void> {
+  let patience: NodeJS.Timeout | undefined
+  await Promise.race([work, new Promise((resolve) => (patience = setTimeout(resolve, patienceMs)))])
+  clearTimeout(patience)
 }

@@ -150,9 +150,9 @@ describe('scopes of tools', () => {
   })
 
   it('are all held by a token of the session provider', async () => {
-    const { embedded } = drawbridge.app
-    if (!embedded) throw new Error('There is no embedded provider.')
-    const response = await embedded.fetch(
+    const { sandbox } = drawbridge.app
+    if (!sandbox) throw new Error('The embedded provider is not configured.')
+    const response = await sandbox.fetch(
       new Request(`${appUrl}/auth/v1/token?grant_type=password`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

@@ -149,7 +149,7 @@ describe('the provider session behind an access token', () => {
     drawbridge.runtime.advance(3600)
     const refreshed = await drawbridge.refresh(clientId, tokens.refresh_token)
     const { access_token: token } = (await refreshed.json()) as { access_token: string }
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     admin?.resetCounters()
     const responses = await Promise.all(
       Array.from({ length: 50 }, () => drawbridge.mcp(listTools, { authorization: `Bearer ${token}` })),
@@ -162,7 +162,7 @@ describe('the provider session behind an access token', () => {
     const other = await startDrawbridge({ accessTokenTtl: '30d' })
     const { tokens } = await other.connect()
     const headers = { authorization: `Bearer ${tokens.access_token}` }
-    const admin = other.app.embedded?.provider.admin
+    const admin = other.admin
     admin?.setFaults({ failNext: { status: 503, count: 1000 } })
     other.runtime.advance(3570)
     expect((await other.mcp(listTools, headers)).status).toBe(200)
@@ -180,7 +180,7 @@ describe('the provider session behind an access token', () => {
   it('RFC 9700 4.14.2: a session that the provider ended is 401, and the refresh token says invalid_grant', async () => {
     const other = await startDrawbridge({ accessTokenTtl: '30d' })
     const { clientId, tokens } = await other.connect()
-    const admin = other.app.embedded?.provider.admin
+    const admin = other.admin
     const user = admin?.findUser(account.email)
     for (const { id } of admin?.listSessions(user?.id ?? '') ?? []) admin?.endSession(id)
     other.runtime.advance(3600)
@@ -221,7 +221,7 @@ describe('credential (b): an access token of the provider', () => {
   ])(
     'Spec 5.1, MCP auth Access-Token-Privilege-Restriction: refuses a well-signed token with %s',
     async (_rule, change) => {
-      const admin = drawbridge.app.embedded?.provider.admin
+      const admin = drawbridge.admin
       const { access_token: token } = await providerSession()
       const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
         string,
@@ -241,9 +241,7 @@ describe('credential (b): an access token of the provider', () => {
       const [head = '', payload = '', signature = ''] = token.split('.')
       const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as Record<string, unknown>
       const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-      const jwks = await drawbridge.app.embedded?.fetch(
-        new Request(`${appUrl}/auth/v1/.well-known/jwks.json`),
-      )
+      const jwks = await drawbridge.app.sandbox?.fetch(new Request(`${appUrl}/auth/v1/.well-known/jwks.json`))
       const forged = {
         none: () => `${encode({ ...header, alg: 'none' })}.${payload}.`,
         'HS256 with the public key': (text: string) => {
@@ -354,7 +352,7 @@ describe('credential (c): the session cookie', () => {
 
   it('an expired one is 401, and the provider is not asked to refresh it', async () => {
     const cookie = sessionCookieHeader(await providerSession())
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     admin?.resetCounters()
     drawbridge.runtime.advance(3700)
     const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
@@ -511,7 +509,7 @@ describe('the message', () => {
 describe('the demo tools', () => {
   it('notes belong to their user, and go when they are deleted', async () => {
     const { tokens } = await drawbridge.connect()
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     await admin?.createUser({ email: 'eve@example.com', password: account.password })
     const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'Ünï <b>note</b>' })
     const id = /note (\S+)\.$/.exec(added.text)?.[1] ?? ''

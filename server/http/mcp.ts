@@ -15,14 +15,14 @@ import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import { json } from './response.ts'
 import { mediaType, readBody } from './middleware/body.ts'
-import { type CorsAudience, requestedHeaders } from './middleware/cors.ts'
-import type { Endpoint, RequestContext } from './endpoint.ts'
+import { requestedHeaders } from './middleware/cors.ts'
+import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
 import { judgeOrigin, mayUseCookie } from './middleware/guards.ts'
 import { httpError } from './http-error.ts'
-import type { PublicUrls } from './oauth/metadata.ts'
+import type { PublicUrls } from './public-urls.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
-// Far beyond what any tool takes. What works on a message walks through all of it, some of it more than once.
+// Far more than any tool needs. Whatever processes a message walks through all of it, sometimes more than once.
 const maxDepth = 100
 
 /** What the gate of `/mcp` needs. */
@@ -34,14 +34,14 @@ export interface McpPorts {
   methods: readonly string[]
   /** `body` is undefined for methods other than POST. */
   serve: (request: Request, body: unknown, caller: Caller) => Promise<Response>
-  /** Scopes that a message or a batch needs beside that of all tools. */
+  /** Scopes that a message or a batch needs in addition to the one for all tools. */
   scopesOfMessage: (body: unknown) => readonly string[]
   grantUse: Pick<GrantUses, 'note'>
 }
 
 /**
- * `/mcp`: the origin first, then who is calling, and only then anything about the request itself. So every request
- * without a good credential gets 401 with a challenge, whatever its method or body.
+ * `/mcp`: checks the origin first, then the caller, and only then the request itself. So every request without a good
+ * credential gets 401 with a challenge, whatever its method or body.
  */
 export function createMcpGate(ports: McpPorts): Endpoint {
   const readers = createCallerReader(ports.callers)
@@ -55,7 +55,7 @@ export function createMcpGate(ports: McpPorts): Endpoint {
   }
 }
 
-/** Credentials are for cookie calls of trusted origins alone: a call with a bearer does not need them. */
+/** Only cookie calls of trusted origins need credentials; a call with a bearer token does not. */
 function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAudience {
   const origin = request.headers.get('origin')
   const verdict = judgeOrigin(origin, allowedOrigins)
@@ -114,12 +114,12 @@ function refuseCaller(
       context.report('caller_refused', { description: found.description })
       return refuseToken(new OAuthError('invalid_token', found.description), challenge)
     case 'unavailable':
-      // No challenge: signing in again would not help while the provider is away.
+      // No challenge: signing in again would not help while the provider is down.
       return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })
   }
 }
 
-/** A refusal about the token, with the same words in the challenge and in the body (RFC 6750 section 3.1). */
+/** A refusal of the token, with the same description in the challenge and in the body (RFC 6750 section 3.1). */
 function refuseToken(error: OAuthError, challenge: BearerChallenge): Response {
   const header = bearerChallenge({ ...challenge, error: error.code, errorDescription: error.description })
   return json(oauthErrorBody(error), error.status, { 'www-authenticate': header })
@@ -142,8 +142,8 @@ async function serve(
 }
 
 /**
- * The refusal of a caller who lacks one of the scopes `needed`. It asks for all that the operation takes, and for what
- * the token has already: a client that signs in for exactly these loses nothing (MCP 2026-07-28 authorization).
+ * The refusal of a caller who lacks one of the scopes `needed`. It asks for every scope that the operation needs and for those
+ * the token already has, so that a client that signs in for exactly these loses none (MCP 2026-07-28 authorization).
  */
 function refuseScope(
   { scope }: Caller,
@@ -157,7 +157,7 @@ function refuseScope(
   const asked = callers.scopes.resource.filter((name) => held.includes(name) || needed.includes(name))
   const error = new OAuthError(
     'insufficient_scope',
-    `The access token lacks the scope ${missing.join(' ')}. Sign in again and ask for it.`,
+    `The access token lacks the scope ${missing.join(' ')}. Sign in again and request it.`,
   )
   const all = [...new Set([toolScope, ...asked])].join(' ')
   return refuseToken(error, { resourceMetadata: urls.resourceMetadata, scope: all })
@@ -178,19 +178,23 @@ async function servePost(
   }
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
   if (message === undefined)
-    return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not JSON.'), 400)
+    return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400)
   const refused = refuseMessage(message) ?? refuseScope(caller, ports.scopesOfMessage(message), ports)
   if (refused) return refused
   context.report('mcp_request', { credential: caller.credential })
   return ports.serve(request, message, caller)
 }
 
-/** The JSON-RPC error for a body that is no message. Arrays pass: revision 2025-03-26 has batches. */
+/** The JSON-RPC error for a body that is not a message. Arrays pass: revision 2025-03-26 has batches. */
 function refuseMessage(message: unknown): Response | undefined {
   const parsed = Array.isArray(message) ? undefined : parseJsonRpcMessage(message)
   return parsed?.kind === 'invalid'
     ? json(
-        jsonRpcError(parsed.id, jsonRpcCode.invalidRequest, `This is no JSON-RPC message: ${parsed.reason}.`),
+        jsonRpcError(
+          parsed.id,
+          jsonRpcCode.invalidRequest,
+          `This is not a JSON-RPC message: ${parsed.reason}.`,
+        ),
         400,
       )
     : undefined

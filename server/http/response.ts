@@ -2,7 +2,7 @@ import { pageContentSecurityPolicy } from './pages/layout.ts'
 
 const noStore = { 'cache-control': 'no-store' }
 
-/** A JSON answer that no cache keeps. */
+/** An uncacheable JSON response. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
@@ -10,7 +10,7 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   })
 }
 
-/** An HTML page: never cached, framed or allowed to load anything. */
+/** An HTML page: never cached or framed, and it loads nothing. */
 export function page(html: string, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(html, {
     status,
@@ -18,7 +18,7 @@ export function page(html: string, status = 200, headers: Record<string, string>
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': pageContentSecurityPolicy,
       'x-frame-options': 'DENY',
-      // Keeps Origin on our own form posts, which `no-referrer` would blank, and sends nothing to other sites.
+      // Keeps Origin on our own form posts, which `no-referrer` would remove, and sends nothing to other sites.
       'referrer-policy': 'same-origin',
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
       ...noStore,
@@ -27,7 +27,7 @@ export function page(html: string, status = 200, headers: Record<string, string>
   })
 }
 
-/** Sends the browser on with a GET, whatever the method was. */
+/** Redirects the browser with a GET, whatever the method was. */
 export function redirect(location: string, headers: Record<string, string> = {}): Response {
   return new Response(null, {
     status: 303,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import { exchange, modernMessage } from '../../tests/support/server/mcp/mcp-exchange.ts'
+import { sendMessage, message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from './tools/tool-module.ts'
@@ -36,29 +36,33 @@ const calls: [what: string, method: string, params: Record<string, unknown>][] =
   ],
 ]
 
-async function answerTo(method: string, params: Record<string, unknown>, era: string): Promise<string[]> {
+async function answerTo(
+  method: string,
+  params: Record<string, unknown>,
+  revision: string,
+): Promise<string[]> {
   const reported: string[] = []
   const endpoint = createSdkEndpoint({
     ...endpointConfigSample(module),
     report: (event, error) => void reported.push(`${event}: ${(error as Error).message}`),
   })
-  const modern = modernMessage(method, params)
+  const call2026 = message2026(method, params)
   const response =
-    era === '2026-07-28'
-      ? await exchange(endpoint, callerSample, modern.message, {
-          headers: { ...modern.headers, ...(params['uri'] !== undefined && { 'mcp-name': 'test://a' }) },
+    revision === '2026-07-28'
+      ? await sendMessage(endpoint, callerSample, call2026.message, {
+          headers: { ...call2026.headers, ...(params['uri'] !== undefined && { 'mcp-name': 'test://a' }) },
         })
-      : await exchange(endpoint, callerSample, { jsonrpc: '2.0', id: 1, method, params })
+      : await sendMessage(endpoint, callerSample, { jsonrpc: '2.0', id: 1, method, params })
   const text = await response.text()
   await endpoint.close()
   return [text, ...reported]
 }
 
-describe.each(['2026-07-28', '2025-11-25'])('what registered code throws (%s)', (era) => {
+describe.each(['2026-07-28', '2025-11-25'])('what registered code throws (%s)', (revision) => {
   it.each(calls)(
     'in %s goes to the log, and the client reads the next step instead',
     async (_what, ...call) => {
-      const [text, ...reported] = await answerTo(...call, era)
+      const [text, ...reported] = await answerTo(...call, revision)
       expect(text).toContain('failed on the server. Try again')
       expect(text).not.toContain(secret)
       expect(reported).toEqual([`tool_failed: ${secret}`])

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../http/listener/listener.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import { createMcpEndpoint } from './endpoint.ts'
+import { createPlainEndpoint } from './plain-endpoint.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 
 /** A tool that runs until it is told to end, served over a real socket. */
@@ -16,7 +16,7 @@ beforeEach(async () => {
   let end = (): void => {}
   begun = new Promise((resolve) => (begin = resolve))
   ended = new Promise((resolve) => (end = resolve))
-  endpoint = createMcpEndpoint(
+  endpoint = createPlainEndpoint(
     endpointConfigSample({
       tools: [
         {
@@ -46,7 +46,7 @@ const meta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
 }
-const modern = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/call', 'Mcp-Name: wait']
+const headers2026 = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/call', 'Mcp-Name: wait']
 const both = 'Accept: application/json, text/event-stream'
 
 describe('a tool learns that its client is gone', () => {
@@ -54,9 +54,9 @@ describe('a tool learns that its client is gone', () => {
     [
       'MCP transport Cancellation: at 2026-07-28, where that cancels the call',
       { _meta: meta },
-      [both, ...modern],
+      [both, ...headers2026],
     ],
-    ['at 2026-07-28 on a stream', { _meta: { ...meta, progressToken: 1 } }, [both, ...modern]],
+    ['at 2026-07-28 on a stream', { _meta: { ...meta, progressToken: 1 } }, [both, ...headers2026]],
     ['without a session at 2025-11-25', {}, [both]],
     ['without a session on a stream', { _meta: { progressToken: 1 } }, [both]],
     ['behind a vague Accept', { _meta: { progressToken: 1 } }, ['Accept: */*']],

@@ -1,4 +1,7 @@
 import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
 /** What is being served: who sent it, and the parsed message or batch; undefined for a GET. */
@@ -7,9 +10,51 @@ export interface Incoming {
   body: unknown
 }
 
+/** Length of a message, as JSON, that stays in memory while what it opened is open. */
+export const maxKeptLength: number = 64 * 1024
+
 /**
- * The form in which the SDK passes a caller on to handlers. It wants a token there; handlers get the caller instead, and
- * nothing downstream needs the credential itself.
+ * Whether a message that opens a stream or session is too long to stay in memory with it: a thousand messages of the
+ * maximum body size would use up all memory.
+ */
+export function isTooLongToKeep(message: unknown): boolean {
+  return JSON.stringify(message).length > maxKeptLength
+}
+
+/**
+ * The headers, corrected where clients of earlier revisions are known to be wrong: hosted assistants send the newest
+ * version header with an otherwise old message, and hand-written calls send no Accept header or a wildcard.
+ */
+export function lenientHeaders(given: Headers, body: unknown): Headers {
+  if (isRevision2026(given, body)) return given
+  const accept = given.get('accept') || '*/*'
+  const acceptsJson = /application\/json|\*\/\*/.test(accept)
+  const vagueAccept =
+    acceptsJson && !(accept.includes('application/json') && accept.includes('text/event-stream'))
+  const wrongVersion = given.get(mcpHeader.protocolVersion) === modernRevision
+  if (!wrongVersion && !vagueAccept) return given
+  const headers = new Headers(given)
+  if (wrongVersion) headers.delete(mcpHeader.protocolVersion)
+  if (vagueAccept) headers.set('accept', 'application/json, text/event-stream')
+  return headers
+}
+
+function isRevision2026(headers: Headers, body: unknown): boolean {
+  if (!isJsonObject(body)) return false
+  const message = body as unknown as JsonRpcMessage
+  const discovers = 'method' in message && message.method === 'server/discover'
+  return discovers || eraOfMessage(message) === 'modern' || headers.has(mcpHeader.method)
+}
+
+/** Whether a message asks for progress, and so for a stream where the revision has no other way to send it. */
+export function asksForProgress(body: unknown): boolean {
+  const params = (body as { params?: { _meta?: { progressToken?: unknown } } } | null)?.params
+  return params?._meta?.progressToken !== undefined
+}
+
+/**
+ * The form in which the SDK passes a caller on to handlers. It requires a token, but handlers get the caller instead, so
+ * the credential itself is left out.
  */
 export function authInfoOf(
   caller: Caller,

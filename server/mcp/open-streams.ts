@@ -13,8 +13,8 @@ export interface StreamTerms {
   kind: 'notices' | 'call'
   /** Ends the stream when it is aborted. */
   until?: AbortSignal
-  /** What is written before the server ends the stream by itself. */
-  farewell?: string
+  /** Written before the server ends the stream. */
+  closeFrame?: string
   /** Called once, however the stream ends; `refused`: because the caller's credential is no longer good. */
   ended?: (how: 'over' | 'refused') => void
 }
@@ -22,7 +22,7 @@ export interface StreamTerms {
 /** The answers of this process that are still being written. */
 export interface OpenStreams {
   /** The same answer, looked after until its body ends. Only for event streams. */
-  keep(response: Response, terms: StreamTerms): Response
+  track(response: Response, terms: StreamTerms): Response
   /** Ends every stream whose caller may no longer have it. Never rejects. */
   check(): Promise<void>
   /** Ends the streams that wait for notices, and each that is kept from now on. Calls go on. */
@@ -35,7 +35,7 @@ export interface OpenStreams {
 export const keepAliveMs = 15_000
 
 /** What a client may leave unread of a stream of notices before it is cut. */
-const mostUnreadBytes = 1024 * 1024
+const maxUnreadBytes = 1024 * 1024
 const checkedAtOnce = 20
 const secondsAfterToken = 900
 
@@ -58,7 +58,7 @@ export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
   }
 
   return {
-    keep(response, terms) {
+    track(response, terms) {
       if (!response.body) return response
       const { stream, readable } = watch(response.body, terms, () => void open.delete(stream))
       open.add(stream)
@@ -84,7 +84,22 @@ export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
   }
 }
 
-/** Whether an answer is one that {@link OpenStreams.keep} looks after. */
+/** How often open streams are checked, which is also how long one may outlive its grant. */
+const checkEveryMs = 15_000
+
+/** Runs `check` at intervals, never twice at once, until the returned function is called. */
+export function repeatChecks(check: () => Promise<void>): () => void {
+  let running = false
+  const timer = setInterval(() => {
+    if (running) return
+    running = true
+    void check().finally(() => (running = false))
+  }, checkEveryMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** Whether an answer is one that {@link OpenStreams.track} looks after. */
 export function isEventStream(response: Response): boolean {
   return response.headers.get('content-type') === 'text/event-stream'
 }
@@ -154,7 +169,7 @@ function watch(
         await reader.cancel(reason)
       },
     },
-    terms.kind === 'notices' ? new ByteLengthQueuingStrategy({ highWaterMark: mostUnreadBytes }) : undefined,
+    terms.kind === 'notices' ? new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }) : undefined,
   )
-  return { stream: { terms, end: (how) => end(how, terms.farewell) }, readable }
+  return { stream: { terms, end: (how) => end(how, terms.closeFrame) }, readable }
 }

@@ -1,36 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod/v4'
-import { StoreUnavailableError } from '../core/store.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import {
-  exchange,
-  type MessageReader,
-  modernMessage,
-  readMessages,
-} from '../../tests/support/server/mcp/mcp-exchange.ts'
+import { sendMessage, message2026, readMessages } from '../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from './tools/tool-module.ts'
 
 const start = 1_000_000
-/** Open streams are looked at once in this time. */
-const checkMs = 15_000
-
 let runtime: FakeRuntime
 let endpoint: McpEndpoint
 let calls: { go: () => void; progress: () => void; aborted: boolean }[]
-let live: boolean | Error
 
-const ada = (): Caller => ({
-  ...callerSample,
-  expiresAt: start + 600,
-  isLive: async () => {
-    if (live instanceof Error) throw live
-    return live
-  },
-})
+const ada = (): Caller => ({ ...callerSample, expiresAt: start + 600 })
 
 const module: ToolModule = {
   tools: [
@@ -68,7 +51,6 @@ const module: ToolModule = {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   calls = []
-  live = true
   runtime = createFakeRuntime(start)
   endpoint = createSdkEndpoint(
     { ...endpointConfigSample(module), runtime },
@@ -89,8 +71,8 @@ async function send(
     signal,
   }: { caller?: Caller; capabilities?: object; signal?: AbortSignal } = {},
 ): Promise<Response> {
-  const { message, headers } = modernMessage(method, params, capabilities as Record<string, unknown>)
-  return exchange(endpoint, caller, message, { headers, ...(signal && { signal }) })
+  const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
+  return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
 }
 
 const everything = {
@@ -100,14 +82,6 @@ const everything = {
 }
 const listen = (notifications: object = everything, caller: Caller = ada()): Promise<Response> =>
   send('subscriptions/listen', { notifications }, { caller })
-
-const methodsOf = async (stream: MessageReader): Promise<(string | undefined)[]> =>
-  (await stream.rest()).map(({ message }) => message.method)
-
-async function startCall(caller: Caller = ada(), signal?: AbortSignal): Promise<MessageReader> {
-  const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
-  return readMessages(await send('tools/call', params, { caller, ...(signal && { signal }) }))
-}
 
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
@@ -137,182 +111,6 @@ describe('subscriptions/listen (MCP 2026-07-28)', () => {
       params: { _meta: meta },
     })
   })
-
-  const of = (sub: string): Caller => ({ ...ada(), user: { ...ada().user, id: `https://provider#${sub}` } })
-  const isStream = (response: Response): boolean =>
-    response.headers.get('content-type') === 'text/event-stream'
-
-  it('is bounded for each user, whatever their grants', async () => {
-    const first = readMessages(await listen())
-    await listen()
-    expect(await (await listen(everything, { ...ada(), grantId: 'grant-2' })).json()).toMatchObject({
-      id: 1,
-      error: { code: -32_603, message: expect.stringMatching(/limit/i) as string },
-    })
-    await first.cancel()
-    expect(isStream(await listen())).toBe(true)
-  })
-
-  it('is bounded for many requests at once as well', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => listen()))
-    expect(answers.filter(isStream)).toHaveLength(2)
-  })
-
-  it('is bounded for all: whoever has the most makes room, politely, and nobody else', async () => {
-    const first = readMessages(await listen())
-    await listen()
-    expect(isStream(await listen(everything, of('bob')))).toBe(true)
-    expect(isStream(await listen(everything, of('cy')))).toBe(true)
-    expect((await first.rest()).at(-1)?.message).toMatchObject({ id: 1, result: { resultType: 'complete' } })
-    expect(isStream(await listen(everything, of('dee')))).toBe(false)
-  })
-
-  it('gives its place back when it is refused or asks for nothing', async () => {
-    for (let time = 0; time < 3; time += 1) {
-      expect(await (await send('subscriptions/listen', {})).json()).toMatchObject({
-        error: { code: -32_602 },
-      })
-      await readMessages(await listen({})).rest()
-    }
-    expect(isStream(await listen())).toBe(true)
-  })
-
-  it('is refused when its filter is too long to keep', async () => {
-    const resourceSubscriptions = Array.from({ length: 10_000 }, (_each, index) => `test://${index}`)
-    const refused = await listen({ resourceSubscriptions })
-    expect(refused.status).toBe(400)
-    expect(await refused.json()).toMatchObject({ id: 1, error: { code: -32_602 } })
-  })
-
-  it.each<[string, () => void]>([
-    ['the grant has ended', () => (live = false)],
-    ['the token has run out', () => runtime.advance(600)],
-  ])(
-    'MCP transport Subscriptions: ends, with its result, within 15 seconds after %s',
-    async (_when, happen) => {
-      const stream = readMessages(await listen())
-      await vi.advanceTimersByTimeAsync(2 * checkMs)
-      endpoint.notify.toolsChanged()
-      happen()
-      await vi.advanceTimersByTimeAsync(checkMs)
-      const messages = await stream.rest()
-      expect(messages.map(({ message }) => message.method ?? message.id)).toEqual([
-        'notifications/subscriptions/acknowledged',
-        'notifications/tools/list_changed',
-        1,
-      ])
-      expect(messages.at(-1)?.message.result).toMatchObject({
-        resultType: 'complete',
-        _meta: { 'io.modelcontextprotocol/subscriptionId': 1 },
-      })
-    },
-  )
-
-  it('goes on while the store is away', async () => {
-    const stream = readMessages(await listen())
-    live = new StoreUnavailableError('away', { cause: undefined })
-    await vi.advanceTimersByTimeAsync(2 * checkMs)
-    endpoint.notify.toolsChanged()
-    await stream.next()
-    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
-  })
-
-  it('is cut when its client leaves a megabyte unread, and others go on', async () => {
-    const lazy = readMessages(await listen())
-    const eager = readMessages(await listen())
-    const padding = { kind: 'resource_updated' as const, uri: 'test://watched' }
-    // Each notice has some 200 bytes.
-    const count = 8000
-    let read = 0
-    const reading = (async () => {
-      for (; read <= count; read += 1) await eager.next()
-    })()
-    for (let sent = 0; sent < count; sent += 1) {
-      endpoint.notify.resourceUpdated(padding.uri)
-      if (sent % 100 === 0) await settled()
-    }
-    await reading
-    expect(read).toBe(count + 1)
-    const left = await methodsOf(lazy)
-    expect(left.length).toBeLessThan(count)
-    expect(left.length).toBeGreaterThan(1000)
-  })
-
-  it('ends politely when the server drains, and no new one begins', async () => {
-    const stream = readMessages(await listen())
-    const call = await startCall()
-    endpoint.endStreams()
-    expect((await stream.rest()).at(-1)?.message).toMatchObject({ id: 1, result: { resultType: 'complete' } })
-    expect((await readMessages(await listen()).rest()).at(-1)?.message).toMatchObject({ id: 1 })
-    calls[0]?.go()
-    expect((await call.rest()).at(-1)?.message.result).toMatchObject({ content: [{ text: 'done' }] })
-  })
-})
-
-describe('a call of 2026-07-28 that streams', () => {
-  it('sends progress, then the result', async () => {
-    const stream = await startCall()
-    await settled()
-    calls[0]?.progress()
-    calls[0]?.go()
-    const messages = await stream.rest()
-    expect(messages.map(({ message }) => message.method ?? 'result')).toEqual([
-      'notifications/progress',
-      'notifications/progress',
-      'result',
-    ])
-  })
-
-  it.each<[string, (stream: MessageReader, client: AbortController) => Promise<void> | void]>([
-    ['closes the stream', (stream) => stream.cancel()],
-    ['hangs up', (_stream, client) => client.abort()],
-  ])(
-    'MCP transport Cancellation: is cancelled when the client %s (MCP 2026-07-28 cancellation)',
-    async (_how, leave) => {
-      const client = new AbortController()
-      const stream = await startCall(ada(), client.signal)
-      await settled()
-      expect(calls[0]?.aborted).toBe(false)
-      await leave(stream, client)
-      await settled()
-      expect(calls[0]?.aborted).toBe(true)
-    },
-  )
-
-  it('goes on when its token runs out', async () => {
-    const stream = await startCall()
-    await settled()
-    runtime.advance(600)
-    live = false
-    await vi.advanceTimersByTimeAsync(2 * checkMs)
-    calls[0]?.go()
-    expect((await stream.rest()).at(-1)?.message.result).toMatchObject({ content: [{ text: 'done' }] })
-  })
-
-  it('ends a quarter of an hour later: a token that has run out cannot tell whether its grant lives', async () => {
-    const stream = await startCall()
-    await settled()
-    runtime.advance(600 + 900)
-    await vi.advanceTimersByTimeAsync(checkMs)
-    expect(await methodsOf(stream)).toEqual(['notifications/progress'])
-    await settled()
-    expect(calls[0]?.aborted).toBe(true)
-  })
-
-  it.each(['modern', 'legacy'])('ends, and the tool too, when the grant has ended (%s)', async (era) => {
-    const legacy = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
-    const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
-    const stream =
-      era === 'modern'
-        ? await startCall()
-        : readMessages(await exchange(endpoint, ada(), { ...legacy, params }))
-    await settled()
-    live = false
-    await vi.advanceTimersByTimeAsync(checkMs)
-    expect(await methodsOf(stream)).toEqual(['notifications/progress'])
-    await settled()
-    expect(calls[0]?.aborted).toBe(true)
-  })
 })
 
 describe('a call of an earlier revision without a session', () => {
@@ -320,7 +118,7 @@ describe('a call of an earlier revision without a session', () => {
 
   it('ends with its client, and leaves nothing waiting', async () => {
     const client = new AbortController()
-    const answer = exchange(endpoint, ada(), call, { signal: client.signal })
+    const answer = sendMessage(endpoint, ada(), call, { signal: client.signal })
     await expect.poll(() => calls.length, { interval: 2 }).toBe(1)
     client.abort()
     expect((await answer).status).toBe(499)
@@ -329,7 +127,7 @@ describe('a call of an earlier revision without a session', () => {
   })
 
   it('of a client that is gone already is not waited for', async () => {
-    const answer = await exchange(endpoint, ada(), call, { signal: AbortSignal.abort() })
+    const answer = await sendMessage(endpoint, ada(), call, { signal: AbortSignal.abort() })
     expect(answer.status).toBe(499)
   })
 })
@@ -350,8 +148,8 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
     const config = { ...endpointConfigSample(module), runtime }
     const other = createSdkEndpoint(config)
     const params = { name: 'rounds', arguments: { for: 'a' }, ...answers, requestState }
-    const { message, headers } = modernMessage('tools/call', params, capabilities)
-    const response = await exchange(other, ada(), message, { headers })
+    const { message, headers } = message2026('tools/call', params, capabilities)
+    const response = await sendMessage(other, ada(), message, { headers })
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'sealed' }] } })
     await other.close()
   })
@@ -389,7 +187,7 @@ describe('what is announced', () => {
   }
 
   it('MCP transport Discovery: is made good: without sessions there are no notices and no logs up to 2025-11-25', async () => {
-    const { result } = (await (await exchange(endpoint, ada(), initialize)).json()) as {
+    const { result } = (await (await sendMessage(endpoint, ada(), initialize)).json()) as {
       result: { capabilities: object }
     }
     expect(result.capabilities).toEqual({
@@ -409,8 +207,8 @@ describe('what is announced', () => {
     })
     const { start: _start, ...silent } = module
     const quiet = createSdkEndpoint({ ...endpointConfigSample(silent), runtime })
-    const { message, headers } = modernMessage('server/discover')
-    expect(await (await exchange(quiet, ada(), message, { headers })).json()).toMatchObject({
+    const { message, headers } = message2026('server/discover')
+    expect(await (await sendMessage(quiet, ada(), message, { headers })).json()).toMatchObject({
       result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
     })
     await quiet.close()

@@ -1,32 +1,33 @@
 import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { type JsonRpcMessage, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
-import { authInfoOf, type Incoming } from './incoming.ts'
-import type { ListenLimits } from './listen-slots.ts'
-import { createModernLeg } from './transport-2026-07-28.ts'
-import { createOpenStreams, isEventStream, keepAliveMs, type OpenStreams } from './open-streams.ts'
+import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from './incoming.ts'
+import { createTransport2026 } from './transport-2026-07-28.ts'
+import {
+  createOpenStreams,
+  isEventStream,
+  keepAliveMs,
+  type OpenStreams,
+  repeatChecks,
+} from './open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
-import { createSessionLeg, type SessionLeg } from './sessions/session-transport.ts'
+import { createSessionTransport, type SessionTransport } from './sessions/session-transport.ts'
+import { type SubscriptionLimits, subscriptionLimits } from './subscriptions.ts'
 import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
 /** How much may stay open at once. */
 export interface EndpointLimits {
   sessions: SessionLimits
-  subscriptions: ListenLimits
+  subscriptions: SubscriptionLimits
 }
 
 const standardLimits: EndpointLimits = {
   sessions: sessionLimits,
-  subscriptions: { total: 1024, perUser: 64 },
+  subscriptions: subscriptionLimits,
 }
 
-/** How often open streams are looked at, and so how late one ends whose grant is gone. */
-const checkEveryMs = 15_000
-
 /**
- * Creates the endpoint for both protocol eras by the MCP SDK.
+ * Creates the endpoint for all revisions on the MCP SDK.
  *
  * 2026-07-28 goes through the SDK's handler. Messages of earlier revisions stand alone too: they get a plain JSON answer,
  * unless the caller asked for progress and so for a stream, and need no preceding `initialize`. A module that asks the
@@ -38,12 +39,12 @@ export function createSdkEndpoint(
 ): McpEndpoint {
   const streams = createOpenStreams(config.runtime)
   const createServer = createServerFactory(config)
-  const modern = createModernLeg({ config, limits: limits.subscriptions, createServer, streams })
-  const stateless = createStatelessLeg(config, createServer, streams)
-  const sessions: SessionLeg | undefined = config.module.asksClient
-    ? createSessionLeg({ config, limits: limits.sessions, createServer, streams })
+  const transport2026 = createTransport2026({ config, limits: limits.subscriptions, createServer, streams })
+  const serveAlone = createStatelessTransport(config, createServer, streams)
+  const sessions: SessionTransport | undefined = config.module.asksClient
+    ? createSessionTransport({ config, limits: limits.sessions, createServer, streams })
     : undefined
-  const stopChecks = repeat(async () => {
+  const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
     await streams.check()
   })
@@ -52,41 +53,41 @@ export function createSdkEndpoint(
     methods: sessions ? ['POST', 'GET', 'DELETE'] : ['POST'],
     notify: {
       toolsChanged: () => {
-        modern.notify.toolsChanged()
+        transport2026.notify.toolsChanged()
         sessions?.notify.toolsChanged()
       },
       promptsChanged: () => {
-        modern.notify.promptsChanged()
+        transport2026.notify.promptsChanged()
         sessions?.notify.promptsChanged()
       },
       resourcesChanged: () => {
-        modern.notify.resourcesChanged()
+        transport2026.notify.resourcesChanged()
         sessions?.notify.resourcesChanged()
       },
       resourceUpdated: (uri) => {
-        modern.notify.resourceUpdated(uri)
+        transport2026.notify.resourceUpdated(uri)
         sessions?.notify.resourceUpdated(uri)
       },
     },
     async handle(given, body, caller) {
-      const request = withLegacyHeaders(given, body)
+      const request = withLenientHeaders(given, body)
       const incoming = { caller, body }
-      if (!(await isLegacyRequest(request, body))) return modern.handle(request, incoming)
-      if (sessions?.takes(request, body)) return sessions.handle(request, incoming)
-      return request.method === 'POST' ? stateless(request, incoming, given.signal) : methodNotAllowed()
+      if (!(await isLegacyRequest(request, body))) return transport2026.handle(request, incoming)
+      if (sessions?.accepts(request, body)) return sessions.handle(request, incoming)
+      return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()
     },
     endStreams: () => streams.endNotices(),
     async close() {
       stopChecks()
       streams.close()
-      await modern.close()
+      await transport2026.close()
       await sessions?.close()
     },
   }
 }
 
 /** Serves a message of an earlier revision by itself. */
-function createStatelessLeg(
+function createStatelessTransport(
   { resourceMetadata }: McpEndpointConfig,
   createServer: ServerFactory,
   streams: OpenStreams,
@@ -114,7 +115,7 @@ function createStatelessLeg(
     })
     const response = await Promise.race([answered, left])
     if (!isEventStream(response)) return response
-    return streams.keep(response, {
+    return streams.track(response, {
       caller,
       kind: 'call',
       ended: (how) => {
@@ -124,50 +125,16 @@ function createStatelessLeg(
   }
 }
 
-/** Runs `work` every so often and never twice at once, until the function that it answers is called. */
-function repeat(work: () => Promise<void>): () => void {
-  let running = false
-  const timer = setInterval(() => {
-    if (running) return
-    running = true
-    void work().finally(() => (running = false))
-  }, checkEveryMs)
-  timer.unref()
-  return () => clearInterval(timer)
-}
-
-function asksForProgress(body: unknown): boolean {
-  const params = (body as { params?: { _meta?: { progressToken?: unknown } } } | null)?.params
-  return params?._meta?.progressToken !== undefined
-}
-
 function methodNotAllowed(): Response {
   const error = jsonRpcError(null, -32_000, 'Only POST goes without a session.')
   return Response.json(error, { status: 405, headers: { allow: 'POST' } })
 }
 
 /**
- * Clients of the earlier revisions as they are in the field: hosted assistants send the newest version header on an
- * otherwise old message, and hand-written calls send no Accept header or a wildcard. Both are read as they are meant.
+ * The request with {@link lenientHeaders}. A changed one has no signal, which a copied request would lose to the garbage
+ * collector: where the end of the client matters, the original signal is passed on beside it.
  */
-function withLegacyHeaders(request: Request, body: unknown): Request {
-  if (isModernMessage(request, body)) return request
-  const accept = request.headers.get('accept') || '*/*'
-  const acceptsJson = /application\/json|\*\/\*/.test(accept)
-  const vagueAccept =
-    acceptsJson && !(accept.includes('application/json') && accept.includes('text/event-stream'))
-  const wrongVersion = request.headers.get(mcpHeader.protocolVersion) === modernRevision
-  if (!wrongVersion && !vagueAccept) return request
-  const headers = new Headers(request.headers)
-  if (wrongVersion) headers.delete(mcpHeader.protocolVersion)
-  if (vagueAccept) headers.set('accept', 'application/json, text/event-stream')
-  // Without the signal: a request loses it to the garbage collector. Whoever needs to know that the client is gone gets it apart.
-  return new Request(request.url, { method: request.method, headers })
-}
-
-function isModernMessage(request: Request, body: unknown): boolean {
-  if (!isJsonObject(body)) return false
-  const message = body as unknown as JsonRpcMessage
-  const discovers = 'method' in message && message.method === 'server/discover'
-  return discovers || eraOfMessage(message) === 'modern' || request.headers.has(mcpHeader.method)
+function withLenientHeaders(request: Request, body: unknown): Request {
+  const headers = lenientHeaders(request.headers, body)
+  return headers === request.headers ? request : new Request(request.url, { method: request.method, headers })
 }

@@ -16,34 +16,35 @@ import {
 import { guardCallbacks } from './callback-guard.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { callerOf, type Incoming } from './incoming.ts'
+import { unknownTool } from './plain-methods.ts'
 import { createRequestStateCodec } from './request-state.ts'
-import type { Exchange } from './tools/tool-context.ts'
+import type { ClientChannel } from './tools/tool-context.ts'
 import type { RegisterKit } from './tools/tool-module.ts'
 
 /**
- * What a server is made for: `modern` and `stateless` ones for a single message, `session` ones for all of a session.
+ * What a server is created for: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole session.
  * `incoming` answers what is being served at the moment it is asked.
  */
-export interface Scene {
-  kind: 'modern' | 'session' | 'stateless'
+export interface ServingContext {
+  kind: '2026-07-28' | 'session' | 'stateless'
   incoming: () => Incoming
 }
 
 /** Makes servers of the SDK with everything the module offers. They belong to one message or one session. */
-export type ServerFactory = (scene: Scene) => McpServer
+export type ServerFactory = (serving: ServingContext) => McpServer
 
 /** Creates the {@link ServerFactory}. What registered code throws is reported, and said to nobody. */
 export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   const states = createRequestStateCodec(config.sealer, config.runtime)
-  return (scene) => {
+  return (serving) => {
     // Nobody could be told of changes, or get log lines, between requests that have nothing to do with each other.
-    const lasting = scene.kind !== 'stateless'
+    const lasting = serving.kind !== 'stateless'
     const server = new McpServer(config.serverInfo, {
       capabilities: lasting ? { logging: {} } : {},
       instructions: config.instructions,
       // The catalogue may be the same for everyone, but a shared cache must not assume so (MCP 2026-07-28, caching).
       cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
-      requestState: { verify: (state) => states.open(state, scene.incoming()) },
+      requestState: { verify: (state) => states.open(state, serving.incoming()) },
     })
     refuseUnknownTools(server)
     for (const { listing, call } of config.tools) {
@@ -57,13 +58,13 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
         ...(outputSchema && { outputSchema: asIs(outputSchema) }),
       }
       server.registerTool(listing.name, shown, (input: unknown, context: ServerContext) =>
-        call(input, config.contexts.ofCall(callerOf(context), exchangeOf(context))),
+        call(input, config.contexts.ofCall(callerOf(context), channelOf(context))),
       )
     }
     if (config.module.register) {
       guardCallbacks(server, config.report)
-      const context = config.contexts.ofCaller(() => scene.incoming().caller)
-      const sealState = (state: unknown): string => states.seal(state, scene.incoming())
+      const context = config.contexts.ofCaller(() => serving.incoming().caller)
+      const sealState = (state: unknown): string => states.seal(state, serving.incoming())
       config.module.register(server, context, { ...kit, sealState })
     }
     if (!lasting || !config.notifies) announceNoNotices(server)
@@ -94,7 +95,7 @@ function asIs(schema: Tool['inputSchema'] | NonNullable<Tool['outputSchema']>): 
 }
 
 /** Ties a running tool to the client that called it. What cannot be delivered any more is dropped. */
-function exchangeOf({ mcpReq }: ServerContext): Exchange {
+function channelOf({ mcpReq }: ServerContext): ClientChannel {
   const { progressToken } = (mcpReq._meta ?? {}) as { progressToken?: string | number }
   const drop = (): void => {}
   return {
@@ -132,10 +133,7 @@ function refuseUnknownTools(server: McpServer): void {
     (request, context) => {
       const { name } = request.params
       if (names.has(name)) return handler(request, context)
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`,
-      )
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
     }
   Object.assign(server, {
     registerTool: (name: string, ...rest: unknown[]) => {

@@ -1,4 +1,4 @@
-import type { FetchHandler } from '../http/app.ts'
+import type { FetchHandler } from '../http/endpoint.ts'
 import type { Metrics } from './metrics.ts'
 
 /**

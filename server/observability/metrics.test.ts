@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { createMetricsEndpoint } from './metrics-endpoint.ts'
 import { observeFetch, observeStore } from './metrics-observer.ts'
@@ -63,7 +63,7 @@ describe('the metrics', () => {
 
   it('time what the store does, failed or not, and hand its answers through', async () => {
     const store = observeStore(
-      { ...createMemoryStore(), findGrant: () => Promise.reject(new Error('down')) },
+      { ...openMemoryStore(), findGrant: () => Promise.reject(new Error('down')) },
       metrics,
     )
     expect(await store.findClient('nobody')).toBeUndefined()
@@ -96,7 +96,7 @@ describe('the metrics', () => {
   })
 
   it('cost nothing while nobody collects them: store and runtime stay what they are', () => {
-    const store = createMemoryStore()
+    const store = openMemoryStore()
     const runtime = createFakeRuntime()
     expect(observeStore(store, undefined)).toBe(store)
     expect(observeFetch(runtime, {}, undefined)).toBe(runtime)

@@ -61,7 +61,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
   drawbridge_build_info: { type: 'gauge', labels: ['version', 'node'], help: 'Always 1.' },
 }
 
-const mostDetails = 50
+const maxDetails = 50
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
@@ -117,7 +117,7 @@ function createDetails(): (
     if (typeof value !== 'string') return { event: name, detail: '' }
     const values = known.get(name) ?? new Set()
     known.set(name, values)
-    if (values.size < mostDetails) values.add(value)
+    if (values.size < maxDetails) values.add(value)
     return { event: name, detail: values.has(value) ? value : 'other' }
   }
 }

@@ -3,14 +3,13 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { createWebApp } from './app/web-app.ts'
 import { embeddedDatabases } from '../config/embedded-rule.ts'
+import type { FetchHandler } from '../http/endpoint.ts'
 import { createHostGuard } from '../http/middleware/guards.ts'
-import type { FetchHandler } from '../http/app.ts'
-import { createEmbeddedProvider, type EmbeddedProvider } from './provider/embedded-provider.ts'
+import { createEmbeddedProvider } from './provider/embedded-provider.ts'
 
-/** Everything that lives at APP_URL when no outside provider is configured. */
-export interface Embedded {
-  provider: EmbeddedProvider
-  /** Serves APP_URL: the auth API, the stand-in Google and the demo web app. */
+/** What lives at APP_URL when no other provider is configured. */
+export interface Sandbox {
+  /** Serves APP_URL: the auth API, the page that plays Google and the demo web app. */
   fetch: FetchHandler
   close(): void
 }
@@ -21,12 +20,19 @@ const refusedProxy =
   'The embedded provider and its demo app are for trying things out on this computer, and answer no request that came ' +
   'through a proxy. Open APP_URL itself, or set PROVIDER to supabase or oidc.\n'
 
-/** Starts the embedded provider and the demo web app; their databases lie beside the store. */
-export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded {
+/**
+ * Starts the embedded provider and the demo web app; their databases lie next to the store. Tests hand in an
+ * `openProvider` that they control.
+ */
+export function createSandbox(
+  config: ServerConfig,
+  runtime: Runtime,
+  openProvider: typeof createEmbeddedProvider = createEmbeddedProvider,
+): Sandbox {
   const { appUrl, providerUrl, baseUrl, store } = config
   const database = (name: string): string =>
     store.kind === 'sqlite' ? join(dirname(store.path), name) : ':memory:'
-  const provider = createEmbeddedProvider(
+  const provider = openProvider(
     {
       url: providerUrl,
       siteUrl: appUrl,
@@ -48,7 +54,6 @@ export function createEmbedded(config: ServerConfig, runtime: Runtime): Embedded
   )
   const isOwnHost = createHostGuard(appUrl)
   return {
-    provider,
     async fetch(request) {
       if (!isOwnHost(request)) {
         return new Response('This server does not answer for that host name.', { status: 421 })

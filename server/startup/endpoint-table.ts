@@ -12,20 +12,17 @@ import type { Store } from '../core/store.ts'
 import { createAccountEndpoint } from '../http/account/account.ts'
 import { createAuthorizeEndpoint } from '../http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../http/login/callback.ts'
-import type { ClientAuthenticationPorts } from '../http/oauth/client-authentication.ts'
-import { withDefaultPaths } from '../http/oauth/default-paths.ts'
+import { type PublicUrls, withDefaultPaths } from '../http/public-urls.ts'
 import { createDeviceAuthorizationEndpoint } from '../http/oauth/device-authorization.ts'
 import { createDevicePageEndpoint } from '../http/login/device-page.ts'
 import type { Endpoint } from '../http/endpoint.ts'
 import { createHealthEndpoints, type ReadinessChecks } from '../http/health.ts'
-import { createIntrospectEndpoint } from '../http/oauth/introspect.ts'
+import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/revoke-introspect.ts'
 import type { LoginCookies } from '../http/login/cookies.ts'
 import type { LoginPorts } from '../http/login/login-subject.ts'
 import { createMcpGate } from '../http/mcp.ts'
-import { createMetadataEndpoints, type PublicUrls } from '../http/oauth/metadata.ts'
-import { createRegisterEndpoint } from '../http/oauth/register.ts'
-import { createRegisterManagementEndpoint } from '../http/oauth/register-management.ts'
-import { createRevokeEndpoint } from '../http/oauth/revoke.ts'
+import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
+import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../http/oauth/registration.ts'
 import { createTokenEndpoint, type TokenPorts } from '../http/oauth/token.ts'
 import type { Report } from '../observability/log.ts'
 import type { Clients } from './open-clients.ts'
@@ -53,22 +50,48 @@ export interface EndpointParts {
 
 /** The endpoint table: everything that is served under BASE_URL, each with the functions it needs. */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
-  const {
-    config,
-    cookies,
-    runtime,
-    store,
-    provider,
-    sealer,
-    keeper,
-    urls,
-    scopes,
-    clients,
-    tools,
-    grantUses,
-    report,
-  } = parts
-  const codes: AuthorizationCodePorts = {
+  const { config, store, urls, scopes, tools } = parts
+  const codes = codePorts(parts)
+  const token = tokenPorts(codes, parts)
+  const login = loginPorts(codes, parts)
+  const endpoints = [
+    ...createMetadataEndpoints(urls, {
+      scopes,
+      resourceName: config.appName,
+      registration: config.registration,
+      clientDocuments: config.clientDocuments,
+    }),
+    ...registrationEndpoints(parts),
+    createAuthorizeEndpoint(login),
+    createCallbackEndpoint(login),
+    createDevicePageEndpoint(login),
+    createAccountEndpoint({ ...login, grants: store, storedClients: store }),
+    createTokenEndpoint(urls.basePath, token),
+    createRevokeEndpoint(urls.basePath, token),
+    createIntrospectEndpoint(urls.basePath, { ...token, issuer: urls.issuer }),
+    createDeviceAuthorizationEndpoint(urls.basePath, {
+      ...token,
+      issuer: urls.issuer,
+      resource: urls.resource,
+      attempts: store,
+    }),
+    createMcpGate({
+      urls,
+      allowedOrigins: config.allowedOrigins,
+      callers: callerPorts(parts),
+      methods: tools.endpoint.methods,
+      serve: tools.endpoint.handle,
+      scopesOfMessage: tools.scopesOfMessage,
+      grantUse: parts.grantUses,
+    }),
+    ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
+  ]
+  return withDefaultPaths(endpoints, urls.basePath)
+}
+
+function codePorts(parts: EndpointParts): AuthorizationCodePorts {
+  const { config, store, sealer, runtime, provider, scopes, report } = parts
+  return {
     store,
     sealer,
     runtime,
@@ -81,31 +104,31 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     reportGrantEnd: ({ id, clientId, user }, reason) =>
       report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
   }
-  const registration = {
-    store,
-    runtime,
-    policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
-    issuer: urls.issuer,
-    limitPerHour: config.registrationLimit,
-  }
-  const authentication: ClientAuthenticationPorts = {
-    clients: clients.finder,
-    store,
-    runtime,
-    issuer: urls.issuer,
-    tokenEndpoint: urls.tokenEndpoint,
-    fetchKeys: clients.fetchKeys,
-  }
-  const tokenPorts: TokenPorts = {
+}
+
+function tokenPorts(codes: AuthorizationCodePorts, parts: EndpointParts): TokenPorts {
+  const { config, store, runtime, urls, clients, keeper, grantUses } = parts
+  return {
     ...codes,
     devices: store,
-    authentication,
+    authentication: {
+      clients: clients.finder,
+      store,
+      runtime,
+      issuer: urls.issuer,
+      tokenEndpoint: urls.tokenEndpoint,
+      fetchKeys: clients.fetchKeys,
+    },
     keeper,
     pace: createRefreshPace(config.accessTokenTtl),
     grantUse: grantUses,
     keepClient: createClientKeeper(store),
   }
-  const login: LoginPorts = {
+}
+
+function loginPorts(codes: AuthorizationCodePorts, parts: EndpointParts): LoginPorts {
+  const { config, cookies, store, sealer, runtime, provider, urls, clients } = parts
+  return {
     urls,
     appUrl: config.appUrl,
     appName: config.appName,
@@ -123,7 +146,10 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     },
     cookies,
   }
-  const callers: CallerPorts = {
+}
+
+function callerPorts({ config, urls, store, keeper, provider, runtime, scopes }: EndpointParts): CallerPorts {
+  return {
     resource: urls.resource,
     store,
     keeper,
@@ -135,42 +161,19 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     cookieName: config.cookieName,
     checkSeconds: config.sessionCheck,
   }
-  const endpoints = [
-    ...createMetadataEndpoints(urls, {
-      scopes,
-      resourceName: config.appName,
-      registration: config.registration,
-      clientDocuments: config.clientDocuments,
-    }),
-    ...(config.registration
-      ? [
-          createRegisterEndpoint(urls.basePath, registration),
-          createRegisterManagementEndpoint(urls.basePath, { ...registration, clients: clients.finder }),
-        ]
-      : []),
-    createAuthorizeEndpoint(login),
-    createCallbackEndpoint(login),
-    createDevicePageEndpoint(login),
-    createAccountEndpoint({ login, grants: store, storedClients: store }),
-    createTokenEndpoint(urls.basePath, tokenPorts),
-    createRevokeEndpoint(urls.basePath, tokenPorts),
-    createIntrospectEndpoint(urls.basePath, { ...tokenPorts, issuer: urls.issuer }),
-    createDeviceAuthorizationEndpoint(urls.basePath, {
-      ...tokenPorts,
-      issuer: urls.issuer,
-      resource: urls.resource,
-      attempts: store,
-    }),
-    createMcpGate({
-      urls,
-      allowedOrigins: config.allowedOrigins,
-      callers,
-      methods: tools.endpoint.methods,
-      serve: tools.endpoint.handle,
-      scopesOfMessage: tools.scopesOfMessage,
-      grantUse: grantUses,
-    }),
-    ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
+}
+
+function registrationEndpoints({ config, store, runtime, clients, scopes, urls }: EndpointParts): Endpoint[] {
+  if (!config.registration) return []
+  const ports = {
+    store,
+    runtime,
+    policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
+    issuer: urls.issuer,
+    limitPerHour: config.registrationLimit,
+  }
+  return [
+    createRegisterEndpoint(urls.basePath, ports),
+    createRegisterManagementEndpoint(urls.basePath, { ...ports, clients: clients.finder }),
   ]
-  return withDefaultPaths(endpoints, urls.basePath)
 }

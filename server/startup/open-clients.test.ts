@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openClients } from './open-clients.ts'
-import { createMemoryStore } from '../store/memory/memory.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { configSample } from '../../tests/support/server/config-sample.ts'
 import {
   baseUrl,
@@ -110,7 +110,7 @@ describe('a client with a metadata document, from end to end', () => {
   it('in production nothing on loopback is fetched', async () => {
     const id = `${origin}/client.json`
     documents['/client.json'] = { client_id: id, client_name: 'Quill', redirect_uris: [redirectUri] }
-    const store = createMemoryStore()
+    const store = openMemoryStore()
     const find = (base: string) =>
       openClients(configSample({ baseUrl: base }), createFakeRuntime(), store, () => {}).finder.findClient(id)
     expect(await find('https://mcp.example.com')).toBeUndefined()
@@ -119,7 +119,7 @@ describe('a client with a metadata document, from end to end', () => {
 
   it('the server does not ask itself, and so itself again', async () => {
     const config = configSample({ baseUrl })
-    const { finder } = openClients(config, createFakeRuntime(), createMemoryStore(), () => {})
+    const { finder } = openClients(config, createFakeRuntime(), openMemoryStore(), () => {})
     await expect(finder.findClient(`${baseUrl}/oauth/authorize?client_id=x`)).rejects.toThrow(
       'not one that documents are fetched from',
     )

@@ -1,8 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { Sealer } from '../core/seal.ts'
-import type { McpEndpoint } from '../mcp/endpoint-config.ts'
-import { createMcpEndpoint } from '../mcp/endpoint.ts'
+import type { McpEndpoint, McpEndpointConfig } from '../mcp/endpoint-config.ts'
+import { createPlainEndpoint } from '../mcp/plain-endpoint.ts'
+import { createSdkEndpoint } from '../mcp/sdk-endpoint.ts'
 import { notesTools } from '../mcp/tools/notes-tools.ts'
 import { createToolContexts } from '../mcp/tools/tool-context.ts'
 import type { ModuleStop, ToolModule } from '../mcp/tools/tool-module.ts'
@@ -80,6 +81,14 @@ export function openTools(module: ToolModule, ports: ToolsPorts): Tools {
       }
     },
   }
+}
+
+/**
+ * Creates what serves `/mcp` behind the gate. Only the MCP SDK can serve what a module registers; plain tools do without it,
+ * at a fraction of the time.
+ */
+export function createMcpEndpoint(config: McpEndpointConfig): McpEndpoint {
+  return config.module.register ? createSdkEndpoint(config) : createPlainEndpoint(config)
 }
 
 /** As a promise, whatever `start` is: it may throw at once. */

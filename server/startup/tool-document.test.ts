@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createMcpEndpoint } from '../mcp/endpoint.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import { loadToolModule } from './tool-module-file.ts'
+import { createMcpEndpoint } from './open-tools.ts'
+import { loadToolModule } from './tool-module.ts'
 import { openToolModule } from './tool-module.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'drawbridge-document-'))

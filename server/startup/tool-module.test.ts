@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDrawbridge } from '../library.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
-import { loadToolModule, ToolModuleError } from './tool-module-file.ts'
+import { loadToolModule, ToolModuleError } from './tool-module.ts'
 import { openToolModule } from './tool-module.ts'
 
 let folder: string

@@ -104,11 +104,11 @@ async function trimClients(
 ): Promise<void> {
   const now = runtime.now()
   const bounds = [
-    { most: maxUnusedClients, openedBefore: now - openPageSeconds },
-    { most: maxWithOpenPages, openedBefore: now + 1 },
+    { max: maxUnusedClients, openedBefore: now - openPageSeconds },
+    { max: maxWithOpenPages, openedBefore: now + 1 },
   ]
-  for (const { most, openedBefore } of bounds) {
-    while ((await store.trimClients(most, trimLimit, openedBefore)) === trimLimit) {
+  for (const { max, openedBefore } of bounds) {
+    while ((await store.trimClients(max, trimLimit, openedBefore)) === trimLimit) {
       if (isStopped()) return
       await runtime.sleep(10)
     }

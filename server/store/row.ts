@@ -4,6 +4,7 @@ import type {
   AccessTokenRecord,
   Grant,
   GrantEndReason,
+  GrantOwner,
   GrantRecord,
   StoredProviderSession,
 } from '../core/session/grant.ts'
@@ -76,6 +77,11 @@ export function clientOf(row: ClientRow): Client {
   }
 }
 
+/** Whose grants are meant: which of an operation's two statements to run, and its first parameter. */
+export function ownerOf(of: GrantOwner): { kind: 'user' | 'client'; id: string } {
+  return 'userId' in of ? { kind: 'user', id: of.userId } : { kind: 'client', id: of.clientId }
+}
+
 /** Columns of a grant, for `g`, that {@link grantOf} reads. */
 export const grantColumns: string = `g.id, g.user_id, g.user_sub, g.user_email, g.user_name, g.client_id, g.resource,
   g.scope, g.created_at, g.expires_at`
@@ -145,16 +151,31 @@ function replaysOf(row: GrantRecordRow): GrantRecord['replays'] {
   return { count, lastAt, addresses: first === null || other === null ? undefined : [first, other] }
 }
 
-/** A grant with one of its access tokens and its provider session. */
-export interface AccessTokenRow extends GrantRow {
-  token_scope: string
-  token_expires_at: number
-  /** A boolean of Postgres; of SQLite, 0 or 1. */
-  awaits_first_use: boolean | number
+/** A provider session in a row of what it belongs to. */
+export interface JoinedSessionRow {
   session_sealed: string
   session_issued_at: number
   session_expires_at: number
   session_version: number
+}
+
+/** The provider session in such a row. */
+export function joinedSessionOf(row: JoinedSessionRow, grantId: string): StoredProviderSession {
+  return {
+    grantId,
+    sealed: row.session_sealed,
+    issuedAt: row.session_issued_at,
+    expiresAt: row.session_expires_at,
+    version: row.session_version,
+  }
+}
+
+/** A grant with one of its access tokens and its provider session. */
+export interface AccessTokenRow extends GrantRow, JoinedSessionRow {
+  token_scope: string
+  token_expires_at: number
+  /** A boolean of Postgres; of SQLite, 0 or 1. */
+  awaits_first_use: boolean | number
 }
 
 /** The access token in a row. */
@@ -164,13 +185,7 @@ export function accessTokenOf(row: AccessTokenRow): AccessTokenRecord {
     scope: row.token_scope,
     expiresAt: row.token_expires_at,
     awaitsFirstUse: Boolean(row.awaits_first_use),
-    providerSession: {
-      grantId: row.id,
-      sealed: row.session_sealed,
-      issuedAt: row.session_issued_at,
-      expiresAt: row.session_expires_at,
-      version: row.session_version,
-    },
+    providerSession: joinedSessionOf(row, row.id),
   }
 }
 

@@ -2,8 +2,7 @@ import { chmodSync, chownSync, readFileSync, realpathSync, renameSync, rmSync, s
 import { dirname } from 'node:path'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { DatabaseSync } from 'node:sqlite'
-import { createPrivateFile } from './data-folder.ts'
-import { syncFolder, writeDraft } from './secret-key-file-draft.ts'
+import { createPrivateFile, syncFolder, writeDraft } from './data-file.ts'
 import { keyFileEntries } from './secret-key-file.ts'
 
 /**

@@ -2,8 +2,7 @@ import { linkSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import type { KeyRing, SealingKey } from '../core/seal.ts'
-import { makeDataFolder } from './data-folder.ts'
-import { syncFolder, writeDraft } from './secret-key-file-draft.ts'
+import { makeDataFolder, syncFolder, writeDraft } from './data-file.ts'
 
 /** What reading a key file takes. */
 export interface KeyFileOptions {

@@ -252,7 +252,7 @@ describe('a request of 2026-07-28 that is served', () => {
   })
 
   it('MCP transport Tools: the list is the same, in the same order, for every request and user', async () => {
-    const admin = drawbridge.app.embedded?.provider.admin
+    const admin = drawbridge.admin
     await admin?.createUser({ email: 'eve@example.com', password: 'correct horse battery' })
     const browser = drawbridge.browser()
     const { client_id: clientId } = await drawbridge.register()

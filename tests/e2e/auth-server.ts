@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { listen } from '../../server/http/listener/listener.ts'
-import {
-  createEmbeddedProvider,
-  type EmbeddedAdmin,
-} from '../../server/sandbox/provider/embedded-provider.ts'
+import { createControlledProvider } from '../support/sandbox/controlled-provider.ts'
+import type { ProviderAdmin } from '../support/sandbox/provider-admin.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { noteServed } from './secret-ledger.ts'
@@ -14,7 +12,7 @@ export interface AuthServer {
   /** Origin that plays the web app; the auth API is below it. */
   appUrl: string
   url: string
-  admin: EmbeddedAdmin
+  admin: ProviderAdmin
   /** Settings of a server that signs people in here. All servers given the same ones are instances of one another. */
   settings: ServerSettings
   close(): Promise<void>
@@ -40,7 +38,7 @@ export async function startAuthServer(options: AuthServerOptions = {}): Promise<
   const port = await freePort()
   const appUrl = `http://localhost:${port}`
   const url = `${appUrl}/auth/v1`
-  const provider = createEmbeddedProvider(
+  const provider = createControlledProvider(
     {
       url,
       siteUrl: appUrl,

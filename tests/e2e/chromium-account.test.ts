@@ -66,7 +66,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
 
     it('is behind a sign-in that allows nothing to anybody', async () => {
       await phone.open(`${server.baseUrl}/account/connections`)
-      expect(await phone.heading()).toBe('Sign in to see and end connections')
+      expect(await phone.heading()).toBe('Sign in to manage your connections')
       expect(await phone.page.$('button[value=deny]')).toBeNull()
       await signInOn(phone, person)
       expect(new URL(phone.page.url()).pathname).toBe(`${path}/account/connections`)
@@ -85,7 +85,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       const reused = await copied.client.refresh(copied.tokens.refresh_token)
       expect(reused.status).toBe(400)
       await phone.open(phone.page.url())
-      expect(await phone.text()).toContain('“Old Laptop” was disconnected for safety, just now')
+      expect(await phone.text()).toContain('“Old Laptop” was disconnected for your security just now')
       expect(await names()).toEqual(['“Quill”'])
       await expectEnded(copied)
     })
@@ -93,11 +93,11 @@ describe.skipIf(executable === undefined).each(phoneCases)(
     it('ends one connection: its tokens are of no use from the next request on', async () => {
       await phone.tabTo('button[value=end]')
       await phone.enter()
-      expect(await phone.text()).toContain('That connection has ended.')
+      expect(await phone.text()).toContain('Connection ended.')
       expect(await phone.text()).toContain('No app is connected')
       await expectEnded(used)
       await phone.open(phone.page.url())
-      expect(await phone.text()).not.toContain('That connection has ended.')
+      expect(await phone.text()).not.toContain('Connection ended.')
     })
 
     it('ends all connections, and nobody else’s', async () => {
@@ -110,7 +110,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await phone.type(' ')
       await phone.tabTo('button[value=end_all]')
       await phone.enter()
-      expect(await phone.text()).toContain('All connections have ended.')
+      expect(await phone.text()).toContain('All connections ended.')
       for (const connection of mine) await expectEnded(connection)
       expect(await callTool(server, theirs.access_token, 'whoami')).toBe(`You are ${other.email}.`)
     })
@@ -121,7 +121,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await phone.heading()).toBe('You’re signed out of this page')
       await phone.tabTo('main a')
       await phone.enter()
-      expect(await phone.heading()).toBe('Sign in to see and end connections')
+      expect(await phone.heading()).toBe('Sign in to manage your connections')
     })
   },
 )

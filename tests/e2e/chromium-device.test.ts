@@ -52,7 +52,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await client.pollResult(device)).not.toBe('tokens')
 
       await signInOn(phone, person)
-      expect(await phone.heading()).toBe('Your device may connect')
+      expect(await phone.heading()).toBe('Your device can connect now')
       expect(await phone.text()).toContain('Go back to your device')
       expect(new URL(phone.page.url()).pathname).toBe(`${path}/oauth/device`)
 
@@ -79,7 +79,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       // The email is still there, and the focus is in the field to correct.
       await phone.insert(person.password)
       await phone.enter()
-      expect(await phone.heading()).toBe('Your device may connect')
+      expect(await phone.heading()).toBe('Your device can connect now')
       const { access_token: token } = await client.takeTokens(device)
       expect(await callTool(server, token, 'whoami')).toContain(person.email)
     })
@@ -95,7 +95,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await phone.text()).toContain('Allowed, not connected yet')
       await phone.tabTo('button[aria-describedby=waiting-0]')
       await phone.enter()
-      expect(await phone.text()).toContain('That connection has ended')
+      expect(await phone.text()).toContain('Connection ended')
       expect(await phone.text()).not.toContain('Allowed, not connected yet')
       expect(await client.pollResult(device)).toBe('expired_token')
     })
@@ -105,20 +105,20 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await phone.open(device.verification_uri)
       await phone.insert('BBBB-BBBB')
       await phone.enter()
-      expect(await phone.text()).toContain('No device waits with that code.')
+      expect(await phone.text()).toContain('That code does not match a waiting device.')
       // What was typed can be put right on the spot.
       await phone.tabTo(codeField)
       await phone.replace(device.user_code)
       await phone.enter()
       await phone.tabTo('button[value=deny]')
       await phone.enter()
-      expect(await phone.heading()).toBe('Nothing was allowed')
+      expect(await phone.heading()).toBe('Access denied')
       expect(await client.pollResult(device)).toBe('access_denied')
 
       await phone.open(device.verification_uri_complete)
       await phone.tabTo('button[type=submit]')
       await phone.enter()
-      expect(await phone.text()).toContain('No device waits with that code.')
+      expect(await phone.text()).toContain('That code does not match a waiting device.')
     })
   },
 )

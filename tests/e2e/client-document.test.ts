@@ -161,9 +161,9 @@ describe('a client with a document that nobody can use', () => {
     const client = await createPlainClient(server, { id: publish(), redirectUri: await loopbackUri() })
     const { html, response } = await person.browser.visit(client.authorizationUrl)
     expect([response?.status, response?.headers.get('retry-after')]).toEqual([400, null])
-    expect(html).toContain('This app describes itself incorrectly')
+    expect(html).toContain('This app’s metadata is not valid')
     expect(html).toContain(detail)
-    expect(html).toContain('Tell the makers of the app')
+    expect(html).toContain('to the app’s developer')
     expect(html).not.toMatch(/wait a minute|in a minute/i)
     const answer = await client.refresh('mcpr_x')
     expect([answer.status, await answer.json()]).toEqual([

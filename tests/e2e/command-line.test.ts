@@ -78,7 +78,7 @@ describe('drawbridge-server', () => {
     },
   )
 
-  it('serving loads nothing of the other commands', () => {
+  it('serving loads nothing of the other commands and nothing of the sandbox', () => {
     const chunks = new Set<string>()
     const follow = (name: string): void => {
       if (chunks.has(name)) return
@@ -91,7 +91,7 @@ describe('drawbridge-server', () => {
     follow(entry ?? 'serve')
     const loaded = [...chunks].map((name) => readFileSync(join(dist, name), 'utf8')).join('\n')
     expect(loaded).toContain('createApp')
-    for (const name of ['askSupabase', 'resealSessions', 'changeKeyFile', 'checkSqlite']) {
+    for (const name of ['askSupabase', 'resealSessions', 'changeKeyFile', 'checkSqlite', 'createSandbox']) {
       expect(loaded).not.toContain(`function ${name}(`)
     }
   })

@@ -92,7 +92,7 @@ describe('two instances on one Postgres, and what one does holds at the other at
     const device = await client.start()
     expect(await client.pollResult(device)).toBe('authorization_pending')
     at('B')
-    expect(await allowDevice(person, device)).toContain('Your device may connect')
+    expect(await allowDevice(person, device)).toContain('Your device can connect now')
     at('A')
     const { access_token: token } = await client.takeTokens(device)
     at('B')
@@ -177,9 +177,7 @@ describe('two instances on one Postgres, and what one does holds at the other at
     at('A')
     const list = await browser.visit(page)
     expect(list.html).toContain('Quill')
-    expect((await browser.submit(list, 'connection', { action: 'end' })).html).toContain(
-      'That connection has ended.',
-    )
+    expect((await browser.submit(list, 'connection', { action: 'end' })).html).toContain('Connection ended.')
     at('B')
     expect(await mcpStatus(tokens.access_token)).toBe(401)
     expect((await client.refresh(tokens.refresh_token)).status).toBe(400)

@@ -88,7 +88,7 @@ describe('openid-client with clients of the operator', () => {
         signal: AbortSignal.timeout(25_000),
       },
     )
-    expect(await allowDevice(person, device)).toContain('Your device may connect')
+    expect(await allowDevice(person, device)).toContain('Your device can connect now')
     const tokens = await polling
     expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
     const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')

@@ -112,6 +112,6 @@ describe('@modelcontextprotocol/sdk, revision 2025-11-25', () => {
   })
 
   it('without sign-in gets nothing', async () => {
-    await expect(createClient().connect(createTransport())).rejects.toThrow(/401|carries no credential/)
+    await expect(createClient().connect(createTransport())).rejects.toThrow(/401|has no access token/)
   })
 })

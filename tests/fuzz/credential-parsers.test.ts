@@ -5,7 +5,7 @@ import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-coo
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { expect, it } from 'vitest'
 import { assertedClientId } from '../../server/core/clients/client-assertion.ts'
-import { createBindingCookie } from '../../server/http/login/csrf-cookie.ts'
+import { createLoginCookies } from '../../server/http/login/cookies.ts'
 import { start } from '../support/server/core/grant-sample.ts'
 import { fuzz } from './fuzz.ts'
 import { damaged, hostileHeader, hostileJson, hostileText } from './hostile-text.ts'
@@ -57,16 +57,16 @@ it(
 )
 
 it(
-  'the binding cookie: 43 characters of base64url or none',
+  'the CSRF cookie: 43 characters of base64url or none',
   () => {
-    const cookie = createBindingCookie('https://mcp.example.com')
+    const cookie = createLoginCookies('https://mcp.example.com').csrf
     const fragments = ['__Host-drawbridge-browser=', 'a'.repeat(43), '; ', '="', '"']
     return fuzz({
-      name: 'binding cookie',
+      name: 'CSRF cookie',
       make: (chance) => new Headers({ cookie: hostileHeader(chance, fragments) }),
       work(headers) {
         const value = cookie.read({ headers } as Request)
-        if (value !== undefined && !/^[\w-]{43}$/.test(value)) throw new Error('This is no binding.')
+        if (value !== undefined && !/^[\w-]{43}$/.test(value)) throw new Error('This is not a CSRF value.')
       },
     })
   },

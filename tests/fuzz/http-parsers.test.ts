@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { expect, it } from 'vitest'
 import { addressBlocks } from '../../server/core/access/address-block.ts'
-import { createAddressChain } from '../../server/http/middleware/client-address.ts'
+import { createAddressChain } from '../../server/http/listener/client-address.ts'
 import { preflight } from '../../server/http/middleware/cors.ts'
 import { createHostGuard, isOwnFormPost, judgeOrigin } from '../../server/http/middleware/guards.ts'
-import { formFaultOf } from '../../server/http/listener/request-form.ts'
+import { formFaultOf } from '../../server/http/request-fault.ts'
 import { fuzz } from './fuzz.ts'
 import { hostileHeader, hostileText } from './hostile-text.ts'
 

@@ -3,7 +3,7 @@ import {
   type ProviderFailure,
   type SignInStep,
 } from '../../server/core/session/session-provider.ts'
-import { createGotrueProvider } from '../../server/providers/supabase/gotrue.ts'
+import { createGotrueProvider } from '../../server/providers/supabase/supabase.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import type { ContractServer } from './contract-server.ts'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'

@@ -1,10 +1,7 @@
 import { listen } from '../../server/http/listener/listener.ts'
-import {
-  createEmbeddedProvider,
-  type EmbeddedProvider,
-  type EmbeddedProviderConfig,
-} from '../../server/sandbox/provider/embedded-provider.ts'
+import type { EmbeddedProviderConfig } from '../../server/sandbox/provider/embedded-config.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
+import { type ControlledProvider, createControlledProvider } from '../support/sandbox/controlled-provider.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
 
 /** Where the social provider sends the browser back to. Nobody listens there; a loopback address is always allowed. */
@@ -75,9 +72,9 @@ async function openGiven(url: string): Promise<OpenTarget> {
 async function openEmbedded(
   path: string,
   config: Pick<EmbeddedProviderConfig, 'refreshTokenVersion'>,
-  prepare: (provider: EmbeddedProvider) => void = () => {},
+  prepare: (provider: ControlledProvider) => void = () => {},
 ): Promise<OpenTarget> {
-  let provider: EmbeddedProvider | undefined
+  let provider: ControlledProvider | undefined
   const listener = await listen(
     async (request) => provider?.fetch(request) ?? new Response('Not yet.', { status: 503 }),
     { host: '127.0.0.1', port: 0 },
@@ -85,7 +82,7 @@ async function openEmbedded(
   const siteUrl = `http://127.0.0.1:${listener.port}`
   const authUrl = `${siteUrl}${path}`
   const common = { siteUrl, redirectAllowList: [], tokenTtlSeconds: 3600, database: ':memory:' }
-  const embedded = createEmbeddedProvider({ ...common, ...config, url: authUrl }, systemRuntime)
+  const embedded = createControlledProvider({ ...common, ...config, url: authUrl }, systemRuntime)
   provider = embedded
   prepare(embedded)
   const { admin } = embedded

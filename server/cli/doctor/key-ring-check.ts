@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { parseSecretKeys } from '../../config/config-value.ts'
-import type { SealedSessionStore } from '../../core/session/sealed-session.ts'
+import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import type { KeySource } from '../../config/key-source.ts'
 import { readSettingFile } from '../../config/setting-file-text.ts'
 import { keyFileEntries } from '../../store/secret-key-file.ts'

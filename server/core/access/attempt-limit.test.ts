@@ -1,20 +1,27 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { addressKey, type AttemptLimit, countWithin, giveBack, limitsOf } from './attempt-limit.ts'
-import type { AttemptSource } from './attempt.ts'
-import { type Store, StoreUnavailableError } from '../store.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import {
+  addressKey,
+  type AttemptLimit,
+  type AttemptSource,
+  countWithin,
+  giveBack,
+  limitsOf,
+} from './attempt-limit.ts'
+import type { Store } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
-const mine: AttemptLimit = { key: 'mine', most: 2, windowSeconds: 60 }
-const all: AttemptLimit = { key: 'all', most: 3, windowSeconds: 600 }
+const mine: AttemptLimit = { key: 'mine', max: 2, windowSeconds: 60 }
+const all: AttemptLimit = { key: 'all', max: 3, windowSeconds: 600 }
 
 let runtime: FakeRuntime
 let store: Store
 let written: string[]
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  const { countAttempt, ...rest } = createMemoryStore()
+  const { countAttempt, ...rest } = openMemoryStore()
   written = []
   store = {
     ...rest,
@@ -114,10 +121,10 @@ describe('attempts that are given back', () => {
 describe('limitsOf', () => {
   const rule = {
     kind: 'thing',
-    perAddress: { most: 4, windowSeconds: 60 },
-    everyone: { most: 30, windowSeconds: 600 },
+    perAddress: { max: 4, windowSeconds: 60 },
+    everyone: { max: 30, windowSeconds: 600 },
   }
-  const most = (source: AttemptSource): number[] => limitsOf(rule, source).map((limit) => limit.most)
+  const most = (source: AttemptSource): number[] => limitsOf(rule, source).map((limit) => limit.max)
 
   it.each<[who: string, source: AttemptSource, expected: number[]]>([
     ['a stranger', { address: '192.0.2.1', known: false }, [4, 20, 30]],

@@ -1,40 +1,48 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks } from './address-block.ts'
-import type { AttemptSource, AttemptStore } from './attempt.ts'
+import { type AttemptRule, blockMax, type Budget, siteMax, strangersShare } from './limit-table.ts'
 import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
 import { hashSecret } from '../seal.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
+
+/** Counts attempts across all instances, so that a limit holds however many of them there are. */
+export interface AttemptStore {
+  /**
+   * Counts one more attempt under `key` and answers how many there are in its window, this one included, and when the
+   * window ends (epoch seconds). A window begins with the first attempt after the last one ended.
+   */
+  countAttempt(
+    key: string,
+    windowSeconds: number,
+    now: number,
+  ): Promise<{ count: number; windowEndsAt: number }>
+  /**
+   * Takes one attempt back that was counted under `key` in the window that ends at `windowEndsAt`. Does nothing when another
+   * window has begun since, or when the count is 0.
+   */
+  returnAttempt(key: string, windowEndsAt: number): Promise<void>
+}
+
+/** Where an attempt comes from. */
+export interface AttemptSource {
+  /** IP address; undefined: no limit per address holds. */
+  address: string | undefined
+  /** A browser that has signed in before, or a client that somebody uses. */
+  known: boolean
+}
 
 const maxRemembered = 10_000
 // Another instance may give attempts back, so the store is asked again after this time.
 const rememberedSeconds = 5
 
-/** One part in so many of what there is for everybody is kept for visitors that are known. */
-export const knownShare = 3
-/** No site gets more than one part in so many of what there is for everybody. */
-export const siteShare = 2
-
 // Windows that are known to be full, of each store: they need not be counted again.
 const fullWindows = new WeakMap<AttemptStore, BoundedMap<{ windowEndsAt: number; until: number }>>()
-
-/** So many attempts in a window of so many seconds. */
-export interface Budget {
-  most: number
-  windowSeconds: number
-}
 
 /** A {@link Budget} for what is counted under `key`, at all instances together. */
 export interface AttemptLimit extends Budget {
   key: string
   /** The limit is on guesses: an attempt that turns out to be none is given back. */
   refundable?: true
-}
-
-/** What may be attempted of one kind: by one address, and by everybody together. */
-export interface AttemptRule {
-  kind: string
-  perAddress: Budget
-  everyone: Budget
 }
 
 /** An attempt as the store counted it, to be given back. Holds no address and no account. */
@@ -69,14 +77,14 @@ export async function countWithin(
   const known = limits.map(({ key }) => full.get(key)).find((window) => (window?.until ?? 0) > now)
   if (known !== undefined) return { waitSeconds: known.windowEndsAt - now, refundable: [] }
   const counted: (CountedAttempt & { refundable: boolean })[] = []
-  for (const { key, most, windowSeconds, refundable = false } of limits) {
+  for (const { key, max, windowSeconds, refundable = false } of limits) {
     const { count, windowEndsAt } = await store.countAttempt(key, windowSeconds, now)
     counted.push({ key, windowEndsAt, refundable })
-    if (count > most) await giveBack(counted, ports)
-    if (count >= most) {
+    if (count > max) await giveBack(counted, ports)
+    if (count >= max) {
       full.set(key, { windowEndsAt, until: Math.min(windowEndsAt, now + rememberedSeconds) })
     }
-    if (count > most) return { waitSeconds: Math.max(1, windowEndsAt - now), refundable: [] }
+    if (count > max) return { waitSeconds: Math.max(1, windowEndsAt - now), refundable: [] }
   }
   const refundable = counted.filter((attempt) => attempt.refundable)
   return { waitSeconds: 0, refundable: refundable.map(({ key, windowEndsAt }) => ({ key, windowEndsAt })) }
@@ -102,8 +110,10 @@ export function limitsOf(
   { kind, perAddress, everyone }: AttemptRule,
   { address, known }: AttemptSource,
 ): AttemptLimit[] {
-  const ceiling = everyone.most / siteShare
-  return [...addressLimits(kind, perAddress, address, ceiling), ...everyoneLimits(kind, everyone, known)]
+  return [
+    ...addressLimits(kind, perAddress, address, siteMax(everyone.max)),
+    ...everyoneLimits(kind, everyone, known),
+  ]
 }
 
 /**
@@ -112,26 +122,22 @@ export function limitsOf(
  */
 export function addressLimits(
   kind: string,
-  { most, windowSeconds }: Budget,
+  { max, windowSeconds }: Budget,
   address: string | undefined,
   ceiling: number = Number.POSITIVE_INFINITY,
 ): AttemptLimit[] {
   if (address === undefined) return []
   return addressBlocks(address).map(({ name, factor }) => ({
     key: addressKey(kind, name),
-    most: Math.max(1, Math.floor(Math.min(most * factor, ceiling))),
+    max: blockMax(max, factor, ceiling),
     windowSeconds,
   }))
 }
 
 /** The limit for everybody together, of which strangers may use two thirds. */
-export function everyoneLimits(
-  kind: string,
-  { most, windowSeconds }: Budget,
-  known: boolean,
-): AttemptLimit[] {
-  const all = { key: kind, most, windowSeconds }
-  const strangers = { key: `${kind} strangers`, most: most - Math.floor(most / knownShare), windowSeconds }
+export function everyoneLimits(kind: string, { max, windowSeconds }: Budget, known: boolean): AttemptLimit[] {
+  const all = { key: kind, max, windowSeconds }
+  const strangers = { key: `${kind} strangers`, max: strangersShare(max), windowSeconds }
   return known ? [all] : [strangers, all]
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import { type AttemptRule, countWithin, limitsOf } from './attempt-limit.ts'
-import { deviceStarts, signInsOfMinute, userCodes } from './limit-table.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { countWithin, limitsOf } from './attempt-limit.ts'
+import { type AttemptRule, deviceStarts, signInsOfMinute, userCodes } from './limit-table.ts'
 
 /** How many of 4000 attempts get through when the first comes from `address(0)`, and so on. */
 async function letIn(rule: AttemptRule, address: (index: number) => string, known: boolean): Promise<number> {
-  const ports = { store: createMemoryStore(), runtime: createFakeRuntime(start) }
+  const ports = { store: openMemoryStore(), runtime: createFakeRuntime(start) }
   let count = 0
   for (let index = 0; index < 4000; index += 1) {
     const { waitSeconds } = await countWithin(limitsOf(rule, { address: address(index), known }), ports)

@@ -1,8 +1,8 @@
 import { createScopeCatalogue } from '../tokens/scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
   authorizationRequest,
   challengeVerifier,
@@ -17,9 +17,8 @@ import {
   redeemAuthorizationCode,
 } from './authorization-code.ts'
 import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
-import { tokenKey } from '../tokens/token-issue.ts'
+import { tokenKey, type TokenResponse } from '../tokens/token-issue.ts'
 import type { Store } from '../store.ts'
-import type { TokenResponse } from '../tokens/token-issue.ts'
 
 let runtime: FakeRuntime
 let store: Store
@@ -29,7 +28,7 @@ let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ended = []
   ports = {
     store,

@@ -17,8 +17,14 @@ import type { ScopeCatalogue } from '../tokens/scope.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 import type { SignIn } from '../session/session-provider.ts'
 import { sealProviderSession } from '../session/session-seal.ts'
-import { createFamily, mintTokens, type TokenResponse, tokenResponse } from '../tokens/token-issue.ts'
-import { accessTokenTtl, type TokenLife } from '../tokens/token-life.ts'
+import {
+  type IssuedTokens,
+  accessTokenTtl,
+  createFamily,
+  mintTokens,
+  type TokenLife,
+  tokenResponse,
+} from '../tokens/token-issue.ts'
 
 const codeTtlSeconds = 60
 // A client that sends the same code twice at once (double effects, retries) must not lose the session it just got.
@@ -47,12 +53,6 @@ export interface CodeRedemptionRequest {
 
 /** What a grant is about, whichever way it was asked for. */
 export type GrantRequest = Pick<AuthorizationRequest, 'clientId' | 'resource' | 'scope'>
-
-/** What redeeming a code or a refresh token gives: the answer for the client, and the grant that it is of. */
-export interface IssuedTokens {
-  grant: Grant
-  response: TokenResponse
-}
 
 /**
  * Issues a code for what `request` asked and the user who signed in: 256 random bits, 60 seconds, single use.

@@ -1,11 +1,11 @@
 import { createScopeCatalogue } from '../tokens/scope.ts'
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
 import {
   authorizationRequest,
   publicClient,
   resource,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { deviceGrantType } from '../clients/client.ts'
 import {
   type AuthorizationRequestResult,
@@ -42,7 +42,7 @@ function parametersOf(changes: Changes): URLSearchParams {
 }
 
 async function parse(changes: Changes = {}): Promise<AuthorizationRequestResult> {
-  const store = createMemoryStore()
+  const store = openMemoryStore()
   await Promise.all([publicClient(), web, several].map((client) => store.addClient(client)))
   return parseAuthorizationRequest(parametersOf(changes), {
     clients: store,
@@ -271,7 +271,7 @@ describe('refusals that go back to the client', () => {
 
   it('RFC 6749 4.1.2.1: a client registered without authorization_code is not authorized', async () => {
     const deviceOnly = publicClient({ id: 'mcpc_device', grantTypes: [deviceGrantType] })
-    const store = createMemoryStore()
+    const store = openMemoryStore()
     await store.addClient(deviceOnly)
     const ports = { clients: store, resource, scopes: createScopeCatalogue() }
     const refused = await parseAuthorizationRequest(parametersOf({ client_id: deviceOnly.id }), ports)

@@ -3,8 +3,7 @@ import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Client, ClientFinder } from '../clients/client.ts'
 import { areOurResources } from '../tokens/resource.ts'
-import type { ScopeCatalogue } from '../tokens/scope.ts'
-import { isScopeText, unreadableScope } from '../tokens/scope-text.ts'
+import { isScopeText, type ScopeCatalogue, unreadableScope } from '../tokens/scope.ts'
 
 /** A request that passed every check: what the user is asked, and where the answer goes. */
 export interface AuthorizationRequest {

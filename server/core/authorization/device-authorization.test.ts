@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient, resource, signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { isDeviceCode, type IssuedTokens, redeemAuthorizationCode } from './authorization-code.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { type IssuedTokens, tokenKey } from '../tokens/token-issue.ts'
+import { isDeviceCode, redeemAuthorizationCode } from './authorization-code.ts'
 import { deviceGrantType } from '../clients/client.ts'
 import type { PendingDevice } from './device-authorization-store.ts'
 import {
@@ -18,7 +19,6 @@ import {
 import { createScopeCatalogue } from '../tokens/scope.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
 import type { Store } from '../store.ts'
-import { tokenKey } from '../tokens/token-issue.ts'
 
 const client = publicClient({ grantTypes: ['authorization_code', 'refresh_token', deviceGrantType] })
 
@@ -30,7 +30,7 @@ let ended: string[]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ended = []
   ports = {
     store,

@@ -1,15 +1,11 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import {
-  addGrantCode,
-  type AuthorizationCodePorts,
-  type IssuedTokens,
-  redeemGrantCode,
-} from './authorization-code.ts'
+import { addGrantCode, type AuthorizationCodePorts, redeemGrantCode } from './authorization-code.ts'
+import type { IssuedTokens } from '../tokens/token-issue.ts'
 import type { Client } from '../clients/client.ts'
 import type { DevicePoll, DeviceStore, PendingDevice } from './device-authorization-store.ts'
 import { areOurResources } from '../tokens/resource.ts'
-import { requireScopeText } from '../tokens/scope-text.ts'
+import { requireScopeText } from '../tokens/scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SignIn } from '../session/session-provider.ts'
 import { createUserCode, normaliseUserCode } from './user-code.ts'
@@ -26,7 +22,7 @@ const fetchTtlSeconds = 120
 const pollIntervalSeconds = 5
 
 /** Of 25 thousand million codes one that waits is met once in a while only if very many wait; five times never. */
-const mostUserCodeTries = 5
+const maxUserCodeTries = 5
 
 /** What deciding about a device and redeeming its code needs from outside. */
 export interface DevicePorts extends AuthorizationCodePorts {
@@ -107,7 +103,7 @@ async function addWithFreeUserCode(
   device: Omit<PendingDevice, 'userCodeHash'>,
   { devices, runtime }: DevicePorts,
 ): Promise<string> {
-  for (let tries = 0; tries < mostUserCodeTries; tries += 1) {
+  for (let tries = 0; tries < maxUserCodeTries; tries += 1) {
     const userCode = createUserCode(runtime.randomBytes)
     if (await devices.addDevice({ ...device, userCodeHash: userCodeHashOf(userCode) })) return userCode
   }

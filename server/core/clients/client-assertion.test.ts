@@ -3,10 +3,10 @@ import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { assertedClientId, type AssertionPorts, verifyClientAssertion } from './client-assertion.ts'
 import type { ClientKeys } from './client.ts'
 
@@ -42,7 +42,7 @@ function sign(changes: JsonObject = {}, pair: Pair = pairs.ES256, header: JsonOb
 
 function createPorts(overrides: Partial<AssertionPorts> = {}): AssertionPorts {
   return {
-    store: createMemoryStore(),
+    store: openMemoryStore(),
     runtime: createFakeRuntime(start),
     issuer,
     tokenEndpoint,
@@ -250,7 +250,7 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
 
 describe('replay of assertions (RFC 7523 section 3 item 7)', () => {
   it('RFC 7523 3: an assertion counts once, at whatever instance', async () => {
-    const store = createMemoryStore()
+    const store = openMemoryStore()
     const assertion = await sign()
     await verify(assertion, createPorts({ store }))
     await expect(verify(assertion, createPorts({ store }))).rejects.toMatchObject(refused)

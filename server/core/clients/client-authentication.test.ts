@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { authenticateClient, type ClientProof } from './client-authentication.ts'
 import { hashSecret } from '../seal.ts'
 
@@ -20,7 +20,7 @@ const hashless = publicClient({ id: 'mcpc_hashless', authMethod: 'client_secret_
 const signing = publicClient({ id: 'mcpc_signing', authMethod: 'private_key_jwt' })
 
 async function authenticate(id: string, proof: ClientProof): Promise<string> {
-  const store = createMemoryStore()
+  const store = openMemoryStore()
   for (const client of [publicClient(), confidential, posting, hashless, signing]) {
     await store.addClient(client)
   }

@@ -1,8 +1,8 @@
 import type { DocumentFreshness } from './client.ts'
 
-const shortestSeconds = 30
+const minSeconds = 30
 const usualSeconds = 300
-const longestSeconds = 24 * 3600
+const maxSeconds = 24 * 3600
 const maxEtagLength = 200
 
 /**
@@ -12,7 +12,7 @@ const maxEtagLength = 200
  */
 export function freshnessOf(headers: Headers, now: number): DocumentFreshness {
   const seconds = lifetimeOf(headers, now)
-  const bounded = Math.min(Math.max(seconds, shortestSeconds), longestSeconds)
+  const bounded = Math.min(Math.max(seconds, minSeconds), maxSeconds)
   return { fetchedAt: now, freshUntil: now + bounded, etag: etagOf(headers) }
 }
 

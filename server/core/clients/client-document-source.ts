@@ -2,7 +2,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { freshnessOf } from './client-document-life.ts'
-import type { AttemptSource } from '../access/attempt.ts'
+import type { AttemptSource } from '../access/attempt-limit.ts'
 import { type FetchFailure, fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
@@ -15,7 +15,7 @@ const staleSeconds = 24 * 3600
 const failurePauseSeconds = 60
 // With a copy at hand nobody should wait for a host that was out of reach a minute ago.
 const failurePauseWithCopySeconds = 600
-const mostDocuments = 1000
+const maxDocuments = 1000
 
 /** What looking up metadata documents needs. */
 export interface DocumentSourcePorts {
@@ -60,48 +60,50 @@ interface Entry {
  * anybody's connection. A host that says that there is no such document has withdrawn the client: nobody signs in with what
  * was fetched before (RFC 5861 section 4 has no such error). Else it rejects with {@link ClientUnavailableError}.
  */
-export function createDocumentSource(
-  ports: DocumentSourcePorts,
-): (url: string, purpose: ClientPurpose, source?: AttemptSource) => Promise<Client> {
-  const { store, fetch, runtime, policy, copies, report } = ports
-  const entries = createBoundedMap<Entry>(mostDocuments)
+export class DocumentSource {
+  readonly #ports: DocumentSourcePorts
+  readonly #entries = createBoundedMap<Entry>(maxDocuments)
 
-  async function load(
+  constructor(ports: DocumentSourcePorts) {
+    this.#ports = ports
+  }
+
+  async #load(
     url: string,
     entry: Entry,
     stored: Client | undefined,
     source: AttemptSource | undefined,
   ): Promise<void> {
     const { client: last } = entry
-    const outcome = await fetch({
+    const outcome = await this.#ports.fetch({
       url,
       maxBytes,
       etag: last?.document?.etag,
-      known: stored !== undefined || copies.has(url),
+      known: stored !== undefined || this.#ports.copies.has(url),
       source,
     })
     switch (outcome.kind) {
       case 'failed':
-        return failFetch(url, entry, outcome.reason)
+        return this.#failFetch(url, entry, outcome.reason)
       case 'not_modified': {
-        const fresh = freshnessOf(outcome.headers, runtime.now())
+        const fresh = freshnessOf(outcome.headers, this.#ports.runtime.now())
         const document = { ...fresh, etag: fresh.etag ?? last?.document?.etag }
-        if (last) await accept(entry, { ...last, document }, stored)
+        if (last) await this.#storeDocument(entry, { ...last, document }, stored)
         return
       }
       case 'fetched':
-        return take(url, entry, outcome, stored)
+        return this.#readDocument(url, entry, outcome, stored)
     }
   }
 
-  async function take(
+  async #readDocument(
     url: string,
     entry: Entry,
     { text, headers }: { text: string; headers: Headers },
     stored: Client | undefined,
   ): Promise<void> {
-    const now = runtime.now()
-    const reading = readClientDocument(url, parseJsonObject(text), policy)
+    const now = this.#ports.runtime.now()
+    const reading = readClientDocument(url, parseJsonObject(text), this.#ports.policy)
     if (reading.kind === 'invalid') {
       const failure = {
         text: `it is faulty: ${reading.reason}`,
@@ -109,13 +111,17 @@ export function createDocumentSource(
         faulty: true,
         isGone: false,
       }
-      return fail(url, entry, failure, `faulty: ${reading.reason}`)
+      return this.#fail(url, entry, failure, `faulty: ${reading.reason}`)
     }
     const document = freshnessOf(headers, now)
-    await accept(entry, documentClient(reading.client, document, stored?.createdAt ?? now), stored)
+    await this.#storeDocument(
+      entry,
+      documentClient(reading.client, document, stored?.createdAt ?? now),
+      stored,
+    )
   }
 
-  function failFetch(url: string, entry: Entry, reason: FetchFailure): void {
+  #failFetch(url: string, entry: Entry, reason: FetchFailure): void {
     const isGone = reason === 'not_found'
     const { failure: before } = entry
     const failure = {
@@ -125,56 +131,56 @@ export function createDocumentSource(
       isGone,
       limited: reason === 'too_many_of_address',
     }
-    fail(url, entry, failure, reason)
+    this.#fail(url, entry, failure, reason)
     // Our own limit says nothing about the host: what it said stays, and the next one who asks may have more luck.
     if (isOwnLimit(reason) && entry.failure) {
-      entry.failure = { ...(before ?? entry.failure), until: runtime.now() }
+      entry.failure = { ...(before ?? entry.failure), until: this.#ports.runtime.now() }
     }
   }
 
-  function fail(url: string, entry: Entry, failure: Omit<Failure, 'until'>, reason: string): void {
-    const pause = copies.has(url) ? failurePauseWithCopySeconds : failurePauseSeconds
-    entry.failure = { ...failure, until: runtime.now() + pause }
-    report('client_document_unavailable', { client_id: url, reason })
+  #fail(url: string, entry: Entry, failure: Omit<Failure, 'until'>, reason: string): void {
+    const pause = this.#ports.copies.has(url) ? failurePauseWithCopySeconds : failurePauseSeconds
+    entry.failure = { ...failure, until: this.#ports.runtime.now() + pause }
+    this.#ports.report('client_document_unavailable', { client_id: url, reason })
   }
 
-  async function accept(entry: Entry, client: Client, stored: Client | undefined): Promise<void> {
+  async #storeDocument(entry: Entry, client: Client, stored: Client | undefined): Promise<void> {
     entry.failure = undefined
     entry.client = { ...client, expiresAt: stored?.expiresAt }
     // What nobody is connected with is not stored, or anybody could fill the store; what was removed meanwhile stays so.
-    if (stored) await store.replaceClient(entry.client)
+    if (stored) await this.#ports.store.replaceClient(entry.client)
   }
 
-  function entryOf(url: string): Entry {
-    const entry = entries.get(url) ?? { client: undefined, failure: undefined, loading: undefined }
-    entries.set(url, entry)
+  #entryOf(url: string): Entry {
+    const entry = this.#entries.get(url) ?? { client: undefined, failure: undefined, loading: undefined }
+    this.#entries.set(url, entry)
     return entry
   }
 
   /** The best of what there is without asking the host. */
-  function fallback(url: string, entry: Entry, purpose: ClientPurpose): Client {
+  #fallback(url: string, entry: Entry, purpose: ClientPurpose): Client {
     const { client, failure } = entry
-    const now = runtime.now()
+    const now = this.#ports.runtime.now()
     const isWithdrawn = failure?.isGone === true && purpose === 'sign_in'
     if (client?.document && !isWithdrawn && now - client.document.fetchedAt < staleSeconds) return client
-    const copy = copies.get(url)
+    const copy = this.#ports.copies.get(url)
     if (copy) return documentClient(copy, undefined, now)
     if (client && purpose === 'connected') return client
     throw unavailable(failure, now)
   }
 
-  return async (url, purpose, source) => {
-    const entry = entryOf(url)
-    if (isFresh(entry.client, runtime.now())) return entry.client
-    const stored = await findStored(store, url, runtime.now())
+  async find(url: string, purpose: ClientPurpose, source?: AttemptSource): Promise<Client> {
+    const entry = this.#entryOf(url)
+    if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
+    const stored = await findStored(this.#ports.store, url, this.#ports.runtime.now())
     entry.client = newest(entry.client, stored)
-    if (isFresh(entry.client, runtime.now())) return entry.client
-    if (entry.loading !== undefined || runtime.now() >= (entry.failure?.until ?? 0)) {
-      entry.loading ??= load(url, entry, stored, source).finally(() => (entry.loading = undefined))
+    if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
+    if (entry.loading !== undefined || this.#ports.runtime.now() >= (entry.failure?.until ?? 0)) {
+      entry.loading ??= this.#load(url, entry, stored, source).finally(() => (entry.loading = undefined))
       await entry.loading
-      if (isFresh(entry.client, runtime.now())) return entry.client
+      if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
     }
-    return fallback(url, entry, purpose)
+    return this.#fallback(url, entry, purpose)
   }
 }
 

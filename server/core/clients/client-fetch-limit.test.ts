@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import type { AttemptSource } from '../access/attempt.ts'
+import type { AttemptSource } from '../access/attempt-limit.ts'
 import type { FetchOutcome } from './client-fetch.ts'
 import { limitFetches } from './client-fetch-limit.ts'
 

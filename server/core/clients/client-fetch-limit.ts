@@ -1,27 +1,15 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks } from '../access/address-block.ts'
-import type { AttemptSource } from '../access/attempt.ts'
-import { knownShare, siteShare } from '../access/attempt-limit.ts'
+import type { AttemptSource } from '../access/attempt-limit.ts'
+import {
+  blockMax,
+  clientFetches,
+  type FetchBudget,
+  type FetchLimits,
+  siteMax,
+  strangersShare,
+} from '../access/limit-table.ts'
 import type { FetchFailure, FetchQuery, GuardedFetch } from './client-fetch.ts'
-
-/** How many fetches there may be: at the same moment, in a minute, and in a minute to one host. */
-export interface FetchBudget {
-  concurrent: number
-  perMinute: number
-  perHostPerMinute: number
-}
-
-/** How much is fetched for clients by one process: for everybody together, and for one address. */
-export interface FetchLimits {
-  everyone: FetchBudget
-  perAddress: FetchBudget
-}
-
-// Enough for thousands of people signing in; far below what anybody would notice as an attack.
-const usualFetchLimits: FetchLimits = {
-  everyone: { concurrent: 16, perMinute: 240, perHostPerMinute: 30 },
-  perAddress: { concurrent: 4, perMinute: 20, perHostPerMinute: 10 },
-}
 
 const anybody: AttemptSource = { address: undefined, known: false }
 
@@ -45,7 +33,7 @@ export type LimitedFetch = (query: LimitedFetchQuery) => ReturnType<GuardedFetch
 export function limitFetches(
   fetch: GuardedFetch,
   runtime: Pick<Runtime, 'now'>,
-  limits: FetchLimits = usualFetchLimits,
+  limits: FetchLimits = clientFetches,
 ): LimitedFetch {
   const inUse = createFetchCount(runtime)
   const others = createFetchCount(runtime)
@@ -76,9 +64,7 @@ function sharesOf({ address, known }: AttemptSource, limits: FetchLimits): Share
   return [
     ...blocks.map(({ name, factor }) => ({
       name,
-      budget: scaled(limits, (ofAddress, ofEveryone) =>
-        Math.max(1, Math.min(ofAddress * factor, Math.floor(ofEveryone / siteShare))),
-      ),
+      budget: scaled(limits, (ofAddress, ofEveryone) => blockMax(ofAddress, factor, siteMax(ofEveryone))),
       reason: 'too_many_of_address' as const,
     })),
     everyoneShare(limits, known),
@@ -86,7 +72,7 @@ function sharesOf({ address, known }: AttemptSource, limits: FetchLimits): Share
 }
 
 function everyoneShare(limits: FetchLimits, known: boolean): Share {
-  const budget = scaled(limits, (_ofAddress, all) => (known ? all : all - Math.floor(all / knownShare)))
+  const budget = scaled(limits, (_ofAddress, all) => (known ? all : strangersShare(all)))
   return { name: 'everyone', budget, reason: 'too_many_fetches' }
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { FetchFailure, FetchOutcome } from './client-fetch.ts'
 import type { LimitedFetchQuery } from './client-fetch-limit.ts'
 import { createClientFinder, isAcceptedHost } from './client-finder.ts'
@@ -36,7 +36,7 @@ interface Setup {
   copies?: ReadonlyMap<string, DocumentClient>
   documents?: boolean
   configured?: readonly Client[]
-  store?: ReturnType<typeof createMemoryStore>
+  store?: ReturnType<typeof openMemoryStore>
   runtime?: ReturnType<typeof createFakeRuntime>
 }
 
@@ -44,7 +44,7 @@ interface Setup {
 function createFixture(setup: Setup = {}) {
   const { hosts = [], copies = new Map(), documents = true, configured = [] } = setup
   const runtime = setup.runtime ?? createFakeRuntime(start)
-  const store = setup.store ?? createMemoryStore()
+  const store = setup.store ?? openMemoryStore()
   const host = { answer: setup.answer ?? served('Quill'), queries: [] as LimitedFetchQuery[] }
   const reports: unknown[] = []
   const finder = createClientFinder({

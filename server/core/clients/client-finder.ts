@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createDocumentSource, type DocumentSourcePorts } from './client-document-source.ts'
+import { DocumentSource, type DocumentSourcePorts } from './client-document-source.ts'
 import { isDocumentUrl, looksLikeDocumentUrl } from './client-id-metadata-document.ts'
 import { isExpired } from './client-life.ts'
 import type { Client, ClientFinder, ClientStore } from './client.ts'
@@ -25,15 +25,15 @@ export function createClientFinder({
   runtime,
   documents,
 }: ClientFinderPorts): ClientFinder {
-  const findDocument = documents && createDocumentSource({ ...documents, runtime })
+  const source = documents && new DocumentSource({ ...documents, runtime })
   return {
-    async findClient(id, purpose = 'sign_in', source?) {
+    async findClient(id, purpose = 'sign_in', requester?) {
       const known = configured.get(id)
       if (known) return known
       if (looksLikeDocumentUrl(id)) {
-        if (!findDocument || !isDocumentUrl(id, documents.policy.allowLoopback)) return undefined
+        if (!source || !isDocumentUrl(id, documents.policy.allowLoopback)) return undefined
         return isAcceptedHost(new URL(id).hostname, documents.hosts)
-          ? findDocument(id, purpose, source)
+          ? source.find(id, purpose, requester)
           : undefined
       }
       const client = await store.findClient(id)

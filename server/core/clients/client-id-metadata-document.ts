@@ -2,15 +2,15 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Client, ClientAuthMethod } from './client.ts'
-import { requireKeys } from './client-key-metadata.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
+  invalidMetadata,
   readClientMetadata,
   readMetadataObject,
   readStrings,
+  requireKeys,
 } from './client-metadata.ts'
-import { invalidMetadata } from './invalid-metadata.ts'
 
 const maxUrlLength = 1024
 
@@ -102,4 +102,14 @@ function isHostName(hostname: string): boolean {
     labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label)) &&
     /^[a-z]/.test(labels.at(-1) ?? '')
   )
+}
+
+/**
+ * The host that a client's id proves: that of its metadata document (draft-ietf-oauth-client-id-metadata-document). Undefined
+ * for every other client. Also works for a client that cannot be found any more, by its id alone.
+ */
+export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, 'kind'>>): string | undefined {
+  if (client.kind !== undefined && client.kind !== 'metadata_document') return undefined
+  if (!client.id.startsWith('https://') || !URL.canParse(client.id)) return undefined
+  return new URL(client.id).host
 }

@@ -1,17 +1,17 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import type { AttemptSource } from '../access/attempt.ts'
+import type { AttemptSource } from '../access/attempt-limit.ts'
 import { fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
-import { publicKeysOf } from './client-key-metadata.ts'
+import { publicKeysOf } from './client-metadata.ts'
 import { ClientUnavailableError } from './client.ts'
 
 const freshSeconds = 600
 const staleSeconds = 24 * 3600
 const refetchPauseSeconds = 30
 const maxBytes = 64 * 1024
-const mostKeySets = 1000
+const maxKeySets = 1000
 
 /** Which keys are wanted. */
 export interface ClientKeyQuery {
@@ -46,7 +46,7 @@ export function createClientKeySource(ports: {
   runtime: Pick<Runtime, 'now'>
 }): FetchClientKeys {
   const { fetch, runtime } = ports
-  const sets = createBoundedMap<KeySet>(mostKeySets)
+  const sets = createBoundedMap<KeySet>(maxKeySets)
 
   async function load({ uri, known, source }: ClientKeyQuery, set: KeySet): Promise<void> {
     set.triedAt = runtime.now()

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createClientKeeper, isExpired, isInUse, type KeepClient } from './client-life.ts'
 import type { Client } from './client.ts'
 import type { Store } from '../store.ts'
@@ -17,7 +17,7 @@ let store: Store
 let writes: string[]
 let keep: KeepClient
 beforeEach(() => {
-  store = createMemoryStore()
+  store = openMemoryStore()
   writes = []
   keep = createClientKeeper({
     keepClient: (id, until) => {

@@ -6,7 +6,7 @@ export const unusedClientSeconds: number = 24 * 3600
 
 /** How long a client is kept after the last connection with it has ended. */
 const keptSeconds = 90 * 86_400
-const mostRemembered = 1000
+const maxRemembered = 1000
 
 /** Whether the time of a client is over at `now`: then it counts for nothing, collected or not. */
 export function isExpired({ expiresAt }: Pick<Client, 'expiresAt'>, now: number): boolean {
@@ -41,7 +41,7 @@ export type KeepClient = (client: Client, grantEndsAt: number) => Promise<void>
  */
 export function createClientKeeper(store: Pick<ClientStore, 'keepClient' | 'putClient'>): KeepClient {
   // A document comes from memory mostly, so its end may be further off than it says. A registration is always read.
-  const known = createBoundedMap<number>(mostRemembered)
+  const known = createBoundedMap<number>(maxRemembered)
   return async (client, grantEndsAt) => {
     const until = grantEndsAt + keptSeconds
     if (!mayExpire(client) || Math.max(client.expiresAt ?? 0, known.get(client.id) ?? 0) >= until) return

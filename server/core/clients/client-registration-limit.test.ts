@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { countRegistration, type RegistrationPermit } from './client-registration-limit.ts'
 
 const loopback = ['http://127.0.0.1/callback']
@@ -9,7 +9,7 @@ const claude = ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/a
 
 function createLimit(limitPerHour = 2) {
   const runtime = createFakeRuntime(start)
-  const store = createMemoryStore()
+  const store = openMemoryStore()
   const count = (
     redirectUris: readonly string[],
     address: string | undefined = '192.0.2.1',

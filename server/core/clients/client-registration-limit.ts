@@ -1,9 +1,5 @@
 import { addressLimits, type AttemptLimitPorts, countWithin } from '../access/attempt-limit.ts'
-
-const windowSeconds = 3600
-const hostedFactor = 10
-// Behind a proxy that is not trusted these are all people there are.
-const unknownFactor = 100
+import { registrations } from '../access/limit-table.ts'
 
 /**
  * Hosts that hosted assistants send people back to. All of their users register from few addresses, and only they can use what was
@@ -41,11 +37,12 @@ export async function countRegistration(
 ): Promise<RegistrationPermit> {
   const assistant = hostedAssistantOf(redirectUris)
   const kind = assistant === undefined ? 'registration' : `registration ${assistant}`
+  const { windowSeconds, hostedFactor, unknownFactor } = registrations
   const factor = assistant === undefined ? 1 : hostedFactor
   const limits =
     address === undefined
-      ? [{ key: `${kind} unknown`, most: ports.limitPerHour * unknownFactor, windowSeconds }]
-      : addressLimits(kind, { most: ports.limitPerHour * factor, windowSeconds }, address)
+      ? [{ key: `${kind} unknown`, max: ports.limitPerHour * unknownFactor, windowSeconds }]
+      : addressLimits(kind, { max: ports.limitPerHour * factor, windowSeconds }, address)
   const { waitSeconds: retryAfterSeconds } = await countWithin(limits, ports)
   return retryAfterSeconds === 0 ? { kind: 'allowed' } : { kind: 'limited', retryAfterSeconds }
 }

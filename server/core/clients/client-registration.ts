@@ -4,11 +4,15 @@ import type { ClientInformation } from '@drawbridge/shared/oauth/oauth-metadata.
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Client, type ClientAuthMethod, clientAuthMethods } from './client.ts'
-import { requireKeys } from './client-key-metadata.ts'
+import {
+  type ClientMetadataPolicy,
+  invalidMetadata,
+  readClientMetadata,
+  readMetadataObject,
+  requireKeys,
+} from './client-metadata.ts'
 import { unusedClientSeconds } from './client-life.ts'
-import { type ClientMetadataPolicy, readClientMetadata, readMetadataObject } from './client-metadata.ts'
 import { hashSecret } from '../seal.ts'
-import { invalidMetadata } from './invalid-metadata.ts'
 
 /** What registration decides: the client to store, and the answer, which alone carries the secrets. */
 export interface Registration {

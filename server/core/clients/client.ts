@@ -1,5 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { AttemptSource } from '../access/attempt.ts'
+import type { AttemptSource } from '../access/attempt-limit.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 
 /** How a client proves itself at the token endpoint (RFC 7591 section 2). */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
@@ -145,4 +146,13 @@ export interface ClientStore {
    * {@link ClientStore.keepClient} kept, and those whose login page was shown at `openedBefore` or later.
    */
   trimClients(most: number, limit: number, openedBefore: number): Promise<number>
+}
+
+/** Throws `unauthorized_client` for a client that registered, and not for `grantType` (RFC 6749 section 5.2). */
+export function requireGrantType(client: Pick<Client, 'grantTypes'>, grantType: GrantType): void {
+  if (client.grantTypes.includes(grantType)) return
+  throw new OAuthError(
+    'unauthorized_client',
+    `This client is registered without the grant type ${grantType}. Register it again with that one.`,
+  )
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { documentHost, overviewOf } from './connection.ts'
+import { overviewOf } from './connection.ts'
+import { documentHost } from '../clients/client-id-metadata-document.ts'
 import type { GrantEndReason, GrantRecord } from './grant.ts'
 
 const day = 86_400

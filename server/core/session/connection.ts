@@ -1,4 +1,3 @@
-import type { Client } from '../clients/client.ts'
 import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
 
 const noticeSeconds = 30 * 86_400
@@ -45,14 +44,4 @@ export function overviewOf(records: readonly GrantRecord[], now: number): Connec
 
 function lastSeen({ grant, lastUse }: GrantRecord): number {
   return lastUse?.usedAt ?? grant.createdAt
-}
-
-/**
- * The host that a client's id proves: that of its metadata document (draft-ietf-oauth-client-id-metadata-document). Undefined
- * for every other client. Also works for a client that cannot be found any more, by its id alone.
- */
-export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, 'kind'>>): string | undefined {
-  if (client.kind !== undefined && client.kind !== 'metadata_document') return undefined
-  if (!client.id.startsWith('https://') || !URL.canParse(client.id)) return undefined
-  return new URL(client.id).host
 }

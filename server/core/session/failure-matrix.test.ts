@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createGotrueProvider } from '../../providers/supabase/gotrue.ts'
+import { createGotrueProvider } from '../../providers/supabase/supabase.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import { failing, lostReply } from '../../../tests/support/server/core/rotating-provider.ts'
 import type { StoredProviderSession } from './grant.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
-import type { KeptSession } from './session-keeper.ts'
+import type { KeptSession } from './served-session.ts'
 import type { SessionProvider } from './session-provider.ts'
 import type { Store } from '../store.ts'
 

@@ -5,7 +5,7 @@ import type { GrantStore, GrantUse } from './grant.ts'
 const writeEverySeconds = 600
 const batchSize = 500
 /** Grants that are remembered at once. Beyond that the one noted first is forgotten, and written again at its next use. */
-const mostGrants = 100_000
+const maxGrants = 100_000
 
 /** What noting uses needs from outside. */
 export interface GrantUsePorts {
@@ -61,7 +61,7 @@ export function createGrantUse({ store, runtime }: GrantUsePorts): GrantUses {
       }
       const usedAt = runtime.now()
       entries.set(grantId, { grantId, usedAt, address, isUnwritten: true, writtenAt: undefined })
-      if (entries.size > mostGrants) entries.delete(entries.keys().next().value ?? '')
+      if (entries.size > maxGrants) entries.delete(entries.keys().next().value ?? '')
     },
     async flush() {
       const now = runtime.now()

@@ -1,11 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
-import { spreadOf } from './spread.ts'
+import { spreadOf } from './schedule.ts'
 
 /** After a probe that got no answer the provider is left alone for this long, whatever the session. */
 const pauseSeconds = 30
-const mostAnswers = 10_000
+const maxAnswers = 10_000
 
 /** What is known about whether sessions still live at the provider, beyond what their tokens say. */
 export interface Liveness {
@@ -40,7 +40,7 @@ export interface LivenessPorts {
  */
 export function createLiveness(ports: LivenessPorts): Liveness {
   const { provider, runtime, checkSeconds } = ports
-  const answers = createBoundedMap<{ life: SessionLife; at: number; askAgainAt?: number }>(mostAnswers)
+  const answers = createBoundedMap<{ life: SessionLife; at: number; askAgainAt?: number }>(maxAnswers)
   const asking = new Map<string, Promise<SessionLife>>()
   let isFailing = false
   let pausedUntil = 0

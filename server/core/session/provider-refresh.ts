@@ -4,18 +4,18 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** Longer than any single call to the provider, so that a slow holder gives up before another starts. */
 const leaseSeconds = 15
 /** Whoever asks the provider later than this after reading the clock may share the lease with the next holder. */
-const longestDelaySeconds = 2
+const maxDelaySeconds = 2
 /** A session that is refused for this long, while others of the provider are renewed, is over. */
 const refusedForGoodSeconds = 3600
 /** How often a process records that the provider renews sessions. */
 const renewalRecordSeconds = 60
 const pausesBetweenSavesMs = [100, 300]
-const mostUnsaved = 10_000
+const maxUnsaved = 10_000
 
 /** How one attempt to refresh a stored session ended. What is true now is in the store. */
 export type RefreshOutcome =
@@ -56,16 +56,8 @@ export interface ProviderRefreshPorts {
   report: (event: ProviderRefreshEvent, grantId: string, error?: unknown) => void
 }
 
-/** Refreshes stored sessions, and keeps what the store cannot take. */
-export interface ProviderRefresh {
-  /** One attempt: lease, ask the provider, store. Not to be made twice at once for one grant by one process. */
-  attempt(session: StoredProviderSession): Promise<RefreshOutcome>
-  /** Stores what is kept here, one by one until one fails; answers how many are still kept. Never rejects. */
-  saveUnsaved(): Promise<number>
-}
-
 /**
- * Creates the {@link ProviderRefresh}.
+ * Refreshes stored sessions, and keeps what the store cannot take.
  *
  * Nothing is locked while the provider is asked, and every write is fenced by the version, so an attempt that was
  * overtaken changes nothing. A process that was paused between lease and request does not ask. What the provider issued
@@ -75,77 +67,91 @@ export interface ProviderRefresh {
  * A refusal that is neither final nor an outage ends the grant once the session has been refused for an hour, provided
  * that the provider has renewed another session since the first refusal: then the fault is with this one alone.
  */
-export function createProviderRefresh(ports: ProviderRefreshPorts): ProviderRefresh {
-  const { store, provider, providerIssuer, sealer, runtime, owner, report } = ports
-  const unsaved = createBoundedMap<StoredProviderSession>(mostUnsaved)
-  let renewalRecordedAt = Number.NEGATIVE_INFINITY
+export class ProviderRefresh {
+  readonly #ports: ProviderRefreshPorts
+  readonly #unsaved = createBoundedMap<StoredProviderSession>(maxUnsaved)
+  #renewalRecordedAt = Number.NEGATIVE_INFINITY
 
-  async function attempt(session: StoredProviderSession): Promise<RefreshOutcome> {
+  constructor(ports: ProviderRefreshPorts) {
+    this.#ports = ports
+  }
+
+  /** One attempt: lease, ask the provider, store. Not to be called twice at once for one grant in one process. */
+  async attempt(session: StoredProviderSession): Promise<RefreshOutcome> {
     const { grantId, version } = session
-    const issued = unsaved.get(grantId)
-    if (issued) return save(issued)
-    const opening = openSessionOf(providerIssuer, session, sealer)
+    const issued = this.#unsaved.get(grantId)
+    if (issued) return this.#save(issued)
+    const opening = openSessionOf(this.#ports.providerIssuer, session, this.#ports.sealer)
     if (opening.kind !== 'opened') return opening
-    const now = runtime.now()
-    const lease = await store.leaseProviderSession(
-      { grantId, version, owner, until: now + leaseSeconds },
+    const now = this.#ports.runtime.now()
+    const lease = await this.#ports.store.leaseProviderSession(
+      { grantId, version, owner: this.#ports.owner, until: now + leaseSeconds },
       now,
     )
     if (lease.kind === 'held') return { kind: 'held' }
-    if (runtime.now() - now > longestDelaySeconds) {
-      await release({ grantId, outcomeKnown: true })
+    if (this.#ports.runtime.now() - now > maxDelaySeconds) {
+      await this.#release({ grantId, outcomeKnown: true })
       return { kind: 'held' }
     }
     let refreshed: ProviderSession
     try {
-      refreshed = await provider.refresh(opening.session)
+      refreshed = await this.#ports.provider.refresh(opening.session)
     } catch (error) {
-      return refuse(error, session, lease.attempt)
+      return this.#refuse(error, session, lease.attempt)
     }
-    const row = { grantId, version: version + 1, issuedAt: runtime.now() }
-    return save(sealProviderSession({ ...refreshed, issuer: providerIssuer }, row, sealer))
+    const row = { grantId, version: version + 1, issuedAt: this.#ports.runtime.now() }
+    return this.#save(
+      sealProviderSession({ ...refreshed, issuer: this.#ports.providerIssuer }, row, this.#ports.sealer),
+    )
   }
 
-  async function refuse(
-    error: unknown,
-    session: StoredProviderSession,
-    attempts: number,
-  ): Promise<RefreshOutcome> {
+  async #refuse(error: unknown, session: StoredProviderSession, attempts: number): Promise<RefreshOutcome> {
     const { grantId } = session
     if (!(error instanceof ProviderError)) {
-      await release({ grantId, outcomeKnown: false })
+      await this.#release({ grantId, outcomeKnown: false })
       throw error
     }
     if (error.failure === 'terminal') {
       // It may be about a token that another instance has replaced meanwhile: the version decides.
-      const ended = await store.endRefusedSession(session, 'provider_session_ended', runtime.now())
+      const ended = await this.#ports.store.endRefusedSession(
+        session,
+        'provider_session_ended',
+        this.#ports.runtime.now(),
+      )
       if (!ended) return { kind: 'superseded' }
-      report(attempts > 1 ? 'provider_refresh_lost' : 'provider_session_ended', grantId, error)
+      this.#ports.report(attempts > 1 ? 'provider_refresh_lost' : 'provider_session_ended', grantId, error)
       return { kind: 'ended' }
     }
-    const refusedAt = error.refused ? { refusedAt: runtime.now() } : {}
-    const refusedSince = await release({ grantId, outcomeKnown: error.outcomeKnown, ...refusedAt })
-    if (!error.refused || !(await isRefusedForGood(refusedSince))) return { kind: 'failed', error }
-    if (await store.endRefusedSession(session, 'provider_refresh_refused', runtime.now())) {
-      report('provider_refresh_refused', grantId, error)
+    const refusedAt = error.refused ? { refusedAt: this.#ports.runtime.now() } : {}
+    const refusedSince = await this.#release({ grantId, outcomeKnown: error.outcomeKnown, ...refusedAt })
+    if (!error.refused || !(await this.#isRefusedForGood(refusedSince))) return { kind: 'failed', error }
+    if (
+      await this.#ports.store.endRefusedSession(
+        session,
+        'provider_refresh_refused',
+        this.#ports.runtime.now(),
+      )
+    ) {
+      this.#ports.report('provider_refresh_refused', grantId, error)
       return { kind: 'ended' }
     }
     return { kind: 'superseded' }
   }
 
-  async function isRefusedForGood(refusedSince: number | undefined): Promise<boolean> {
-    if (refusedSince === undefined || runtime.now() - refusedSince < refusedForGoodSeconds) return false
-    const renewedAt = await store.findProviderRenewal(providerIssuer)
+  async #isRefusedForGood(refusedSince: number | undefined): Promise<boolean> {
+    if (refusedSince === undefined || this.#ports.runtime.now() - refusedSince < refusedForGoodSeconds)
+      return false
+    const renewedAt = await this.#ports.store.findProviderRenewal(this.#ports.providerIssuer)
     return renewedAt !== undefined && renewedAt > refusedSince
   }
 
-  async function release(lease: {
+  async #release(lease: {
     grantId: string
     outcomeKnown: boolean
     refusedAt?: number
   }): Promise<number | undefined> {
     try {
-      return await store.releaseProviderSession({ ...lease, owner })
+      return await this.#ports.store.releaseProviderSession({ ...lease, owner: this.#ports.owner })
     } catch (error) {
       // The lease ends by itself.
       if (!(error instanceof StoreUnavailableError)) throw error
@@ -154,56 +160,55 @@ export function createProviderRefresh(ports: ProviderRefreshPorts): ProviderRefr
   }
 
   // The lease is not given back when this fails: until it ends, no other instance presents the token that was used.
-  async function save(session: StoredProviderSession): Promise<RefreshOutcome> {
+  async #save(session: StoredProviderSession): Promise<RefreshOutcome> {
     const { grantId } = session
-    unsaved.set(grantId, session)
+    this.#unsaved.set(grantId, session)
     for (const pauseMs of [...pausesBetweenSavesMs, undefined]) {
       try {
-        return { kind: (await saveOnce(session)) ? 'refreshed' : 'superseded' }
+        return { kind: (await this.#saveOnce(session)) ? 'refreshed' : 'superseded' }
       } catch (error) {
         if (pauseMs !== undefined) {
-          await runtime.sleep(pauseMs)
+          await this.#ports.runtime.sleep(pauseMs)
           continue
         }
-        report('provider_session_unsaved', grantId, error)
+        this.#ports.report('provider_session_unsaved', grantId, error)
         if (!(error instanceof StoreUnavailableError)) throw error
       }
     }
     return { kind: 'unsaved' }
   }
 
-  async function saveOnce(session: StoredProviderSession): Promise<boolean> {
+  async #saveOnce(session: StoredProviderSession): Promise<boolean> {
     const { grantId } = session
-    const saved = await store.saveProviderSession(session)
+    const saved = await this.#ports.store.saveProviderSession(session)
     // A later one may have taken its place meanwhile.
-    if (unsaved.get(grantId) === session) unsaved.delete(grantId)
+    if (this.#unsaved.get(grantId) === session) this.#unsaved.delete(grantId)
     if (saved) {
-      report('provider_refreshed', grantId)
-      await recordRenewal()
+      this.#ports.report('provider_refreshed', grantId)
+      await this.#recordRenewal()
     }
     return saved
   }
 
-  async function recordRenewal(): Promise<void> {
-    const now = runtime.now()
+  async #recordRenewal(): Promise<void> {
+    const now = this.#ports.runtime.now()
     // A time that seems to be ahead was recorded before the clock was set back.
-    if (now >= renewalRecordedAt && now - renewalRecordedAt < renewalRecordSeconds) return
-    renewalRecordedAt = now
+    if (now >= this.#renewalRecordedAt && now - this.#renewalRecordedAt < renewalRecordSeconds) return
+    this.#renewalRecordedAt = now
     // The next renewal does as well, and the session itself is stored.
-    await store.recordProviderRenewal(providerIssuer, now).catch(() => undefined)
+    await this.#ports.store.recordProviderRenewal(this.#ports.providerIssuer, now).catch(() => undefined)
   }
 
-  async function saveUnsaved(): Promise<number> {
-    for (const session of unsaved.values()) {
+  /** Stores what is kept here, one by one until one fails; returns how many are left. Never rejects. */
+  async saveUnsaved(): Promise<number> {
+    for (const session of this.#unsaved.values()) {
       try {
-        await saveOnce(session)
+        await this.#saveOnce(session)
       } catch (error) {
         // Reported when it was kept. A store that is down is down for all of them.
         if (error instanceof StoreUnavailableError) break
       }
     }
-    return unsaved.values().length
+    return this.#unsaved.values().length
   }
-
-  return { attempt, saveUnsaved }
 }

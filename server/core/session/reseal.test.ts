@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, dueSignOuts, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
   createRotatingProvider,
   providerIssuer,
@@ -26,7 +26,7 @@ let sealer: Sealer
 
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   sealer = sealerOf(newKey, oldKey)
 })
 
@@ -250,7 +250,7 @@ describe('beside servers that refresh', () => {
         fc.constantFrom(3590, 3600),
         async (scheduler, callers, rounds, age) => {
           runtime = createFakeRuntime(start)
-          store = createMemoryStore()
+          store = openMemoryStore()
           sealer = sealerOf(newKey, oldKey)
           const { provider, slowStore, keepers } = createRace((work) => {
             const scheduled = scheduler.scheduleFunction(async () => {})

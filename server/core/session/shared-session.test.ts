@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createSealer, fixedKeyRing } from '../seal.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { providerSample } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { createMemoryStore } from '../../store/memory/memory.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { createSealer, fixedKeyRing } from '../seal.ts'
 import { userIdOf } from './grant.ts'
-import { createSessionKeeper, type KeptSession, type SessionKeeper } from './session-keeper.ts'
+import { createSessionKeeper, type SessionKeeper } from './session-keeper.ts'
+import type { KeptSession } from './served-session.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 import { shareSessions } from './shared-session.ts'
@@ -41,7 +42,7 @@ const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), createFakeRuntime
 
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   issuedTokens = 0
   refreshes = 0
   signedOut = []

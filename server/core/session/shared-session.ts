@@ -4,11 +4,11 @@ import { type GrantStore, type StoredProviderSession, userIdOf } from './grant.t
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type SessionProvider } from './session-provider.ts'
 import { type IssuedSession, openProviderSession, sealProviderSession } from './session-seal.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 const pageSize = 200
 /** A session that is resealed or refreshed at this moment is written again right away. */
-const mostWrites = 5
+const maxWrites = 5
 /** How long after a final refusal a sign-in that replaced the session may still be on its way to the store. */
 const replacementMs = 1500
 
@@ -66,7 +66,7 @@ function createCopies({ store, sealer, runtime }: SharedSessionPorts): Copies {
       return live.filter((id) => id !== grantId)
     },
     async replace(grantId, session, issuedAt) {
-      for (let writes = 0; writes < mostWrites; writes += 1) {
+      for (let writes = 0; writes < maxWrites; writes += 1) {
         const stored = await store.findProviderSession(grantId)
         if (!stored || stored.issuedAt > issuedAt) return
         const row = { grantId, version: stored.version + 1, issuedAt }

@@ -8,10 +8,14 @@ import {
   storeIsDown,
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { failing, lostReply, providerIssuer } from '../../../tests/support/server/core/rotating-provider.ts'
-import type { PendingSignOut } from './provider-sign-out.ts'
+import {
+  createSignOutWorker,
+  type PendingSignOut,
+  type SignOutWorker,
+  type SignOutWorkerPorts,
+} from './sign-out-worker.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
 import { ProviderError, type ProviderFailure } from './session-provider.ts'
-import { createSignOutWorker, type SignOutWorker, type SignOutWorkerPorts } from './sign-out-worker.ts'
 
 const hour = 3600
 const day = 86_400

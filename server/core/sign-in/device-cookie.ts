@@ -4,7 +4,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 
 /** More people than share one browser; the oldest is forgotten. */
-const mostAccounts = 5
+const maxAccounts = 5
 
 /** How long a browser is known after a sign-in, whatever becomes of the cookie. */
 export const knownSeconds: number = 365 * 86_400
@@ -52,7 +52,7 @@ export function rememberAccount(
   const hash = accountHash(account, issuer)
   const mark = encodeBase64url(runtime.randomBytes(16))
   const newest = { hash, mark, until: runtime.now() + knownSeconds }
-  return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, mostAccounts)
+  return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, maxAccounts)
 }
 
 /** The text that the browser keeps. */

@@ -22,7 +22,7 @@ import {
 } from './second-factor-step.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 type Verification = Parameters<NonNullable<SessionProvider['verifySecondFactor']>>[0]
 

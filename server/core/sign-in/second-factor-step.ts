@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
-import type { PendingSecondFactor, SecondFactorStore } from './second-factor.ts'
+import type { PendingSecondFactor, SecondFactorStore } from './pending-sign-in.ts'
 import { openSessionOf, sealProviderSession } from '../session/session-seal.ts'
 import {
   ProviderError,
@@ -11,17 +11,22 @@ import {
   type SignIn,
   type SignInStep,
 } from '../session/session-provider.ts'
-import { countSignInAttempt, judgeSignIn, type SignInLimitPorts } from './sign-in-limit.ts'
+import {
+  attemptAt,
+  countSignInAttempt,
+  judgeSignIn,
+  type SignInLimitPorts,
+  type SignInVisitor,
+} from './sign-in-limit.ts'
 import { keepOrSignOut } from './sign-in-orphan.ts'
-import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
 
 const pendingTtlSeconds = 600
-const mostWrongCodes = 5
+const maxWrongCodes = 5
 /**
  * Twice as many posts as wrong codes: a provider that cannot be reached costs nobody the sign-in, and a hundred codes
  * posted at once still meet an end, since each post is counted before anything is sent.
  */
-const mostPosts = 10
+const maxPosts = 10
 
 /** What the second step of a sign-in needs from outside. */
 export interface SecondFactorPorts extends SignInLimitPorts {
@@ -122,7 +127,7 @@ export async function trySecondFactor(
   ports: SecondFactorPorts,
 ): Promise<SecondFactorResult> {
   const { store, runtime } = ports
-  const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), most: mostPosts }
+  const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), most: maxPosts }
   const pending = await store.attemptSecondFactor(claim, runtime.now())
   const { factors, account } = (pending && openPayload(pending, ports)) ?? { factors: [] }
   const factor = factors.find(({ id }) => id === attempt.factorId) ?? factors[0]
@@ -184,7 +189,7 @@ async function afterFailure(
   }
   if (failure.failure !== 'wrong_code') return { ...retry, failure, codesLeft: undefined }
   const { count } = await store.countAttempt(`wrong code ${id}`, pendingTtlSeconds, runtime.now())
-  if (count < mostWrongCodes) return { ...retry, failure, codesLeft: mostWrongCodes - count }
+  if (count < maxWrongCodes) return { ...retry, failure, codesLeft: maxWrongCodes - count }
   await store.removeSecondFactor(id, true, runtime.now())
   return { kind: 'over', reason: 'wrong_codes' }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
-import type { AttemptStore } from '../access/attempt.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import type { AttemptStore } from '../access/attempt-limit.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import {
   countSignInAttempt,
@@ -19,7 +19,7 @@ interface Limited extends SignInLimitPorts {
 
 function ports(limitPerMinute = 20): Limited {
   const runtime = createFakeRuntime(start)
-  const memory = createMemoryStore()
+  const memory = openMemoryStore()
   const counted: string[] = []
   const store: AttemptStore = {
     countAttempt(key, windowSeconds, now) {
@@ -97,7 +97,7 @@ describe('countSignInAttempt for everybody', () => {
   })
 
   it('is one limit for all instances of a store', async () => {
-    const memory = createMemoryStore()
+    const memory = openMemoryStore()
     // As in processes of their own: none knows what another remembers.
     const instances = Array.from({ length: 5 }, () => ({
       ...ports(3),

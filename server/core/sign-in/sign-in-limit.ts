@@ -2,23 +2,22 @@ import {
   addressLimits,
   type AttemptLimit,
   type AttemptLimitPorts,
-  type Budget,
   type CountedAttempt,
   countWithin,
   everyoneLimits,
   giveBack,
 } from '../access/attempt-limit.ts'
 import { addressBlocks } from '../access/address-block.ts'
-import { signInsOfMinute } from '../access/limit-table.ts'
+import {
+  accountGuesses,
+  accountGuessesAtSite,
+  signInGuesses,
+  signInsOfMinute,
+} from '../access/limit-table.ts'
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
-
-const hourSeconds = 3600
-const ofAccount: Budget = { most: 10, windowSeconds: 900 }
-/** Half, so that one site alone cannot use up what an account has at all others. */
-const ofAccountAtSite: Budget = { most: 5, windowSeconds: 900 }
-/** What one address may do in an hour, and what a whole site may, in minutes of the limit for everybody. */
-const hourInMinutes = { address: 3, site: 12 }
+import { type KnownAccounts, markOfAccount } from './device-cookie.ts'
+import type { BrowserBinding } from './sign-in-transaction.ts'
 
 /** What the limit needs from outside. */
 export interface SignInLimitPorts extends AttemptLimitPorts {
@@ -92,14 +91,15 @@ export async function judgeSignIn<Result>(
 
 function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: number): AttemptLimit[] {
   const { kind, perAddress, everyone } = signInsOfMinute(perMinute)
-  const ofHour = { most: hourInMinutes.address * perMinute, windowSeconds: hourSeconds }
+  const { addressMinutes, siteMinutes, windowSeconds } = signInGuesses
+  const ofHour = { max: addressMinutes * perMinute, windowSeconds }
   const guesses: AttemptLimit[] = [
-    ...addressLimits(`${kind} hour`, ofHour, address, hourInMinutes.site * perMinute),
+    ...addressLimits(`${kind} hour`, ofHour, address, siteMinutes * perMinute),
     ...(account === undefined ? [] : accountLimits(account, address, trusted)),
   ]
   for (const limit of guesses) limit.refundable = true
   return [
-    ...addressLimits(kind, perAddress, address, perAddress.most),
+    ...addressLimits(kind, perAddress, address, perAddress.max),
     ...guesses,
     // Last, so that whoever is over a limit of their own takes nothing from the others.
     ...everyoneLimits(kind, everyone, trusted),
@@ -107,14 +107,39 @@ function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: n
 }
 
 function accountLimits(account: string, address: string | undefined, trusted: boolean): AttemptLimit[] {
-  if (trusted) return [{ key: keyOf('account trusted', account), ...ofAccount }]
-  const ofAll = { key: keyOf('account', account), ...ofAccount }
+  if (trusted) return [{ key: keyOf('account trusted', account), ...accountGuesses }]
+  const ofAll = { key: keyOf('account', account), ...accountGuesses }
   const site = address === undefined ? undefined : addressBlocks(address).at(-1)?.name
   if (site === undefined) return [ofAll]
-  return [{ key: keyOf('account at site', JSON.stringify([account, site])), ...ofAccountAtSite }, ofAll]
+  return [{ key: keyOf('account at site', JSON.stringify([account, site])), ...accountGuessesAtSite }, ofAll]
 }
 
 /** No email address is in the store as such. */
 function keyOf(kind: string, value: string): string {
   return `sign-in ${kind} ${hashSecret(`drawbridge sign-in ${kind} ${value}`)}`
+}
+
+/** Who signs in, as far as that can be known before they have. */
+export interface SignInVisitor {
+  binding: BrowserBinding
+  /** IP address; undefined when nobody said. */
+  address: string | undefined
+  knownAccounts: KnownAccounts
+}
+
+/**
+ * The attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers that know
+ * the account, each sign-in that made them know it is counted apart: whoever fails on purpose where the owner signed in
+ * once, on a shared computer or with a copied cookie, takes nothing from the owner's other browsers.
+ */
+export function attemptAt(
+  account: string | undefined,
+  { address, knownAccounts }: SignInVisitor,
+  issuer: string,
+): SignInAttempt {
+  if (account === undefined) return { address, account, trusted: knownAccounts.length > 0 }
+  const mark = markOfAccount(knownAccounts, account, issuer)
+  return mark === undefined
+    ? { address, account, trusted: false }
+    : { address, account: `${account} ${mark}`, trusted: true }
 }

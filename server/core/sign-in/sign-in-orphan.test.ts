@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createSignOutWorker } from '../session/sign-out-worker.ts'
 import { ProviderError, type ProviderSession } from '../session/session-provider.ts'
 import { endUnusedSession } from './sign-in-orphan.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 import {
   providerSample,
   signInPortsSample,

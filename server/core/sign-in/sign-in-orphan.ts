@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
-import type { SecondFactorStore } from './second-factor.ts'
+import type { SecondFactorStore } from './pending-sign-in.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from '../session/session-provider.ts'
 import { sealProviderSession } from '../session/session-seal.ts'
 

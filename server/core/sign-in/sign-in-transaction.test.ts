@@ -4,8 +4,12 @@ import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { authorizationPurpose } from '../../../tests/support/server/core/sign-in-sample.ts'
 import type { BrowserSealPorts } from './browser-seal.ts'
 import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
-import type { SignInPurpose } from './sign-in-purpose.ts'
-import { createBrowserBinding, openTransaction, sealTransaction } from './sign-in-transaction.ts'
+import {
+  createBrowserBinding,
+  openTransaction,
+  sealTransaction,
+  type SignInPurpose,
+} from './sign-in-transaction.ts'
 
 let runtime: FakeRuntime
 let ports: BrowserSealPorts

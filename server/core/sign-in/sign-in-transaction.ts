@@ -1,7 +1,28 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type BrowserSealPorts, openForBrowser, sealForBrowser } from './browser-seal.ts'
-import { readPurpose, type SignInPurpose } from './sign-in-purpose.ts'
+import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
+import type { PendingDevice } from '../authorization/device-authorization-store.ts'
+
+/**
+ * What a person signs in for: to let a client in that sent the browser here, to let a device in whose code they typed
+ * (RFC 8628; `userCode` in the form that people are shown), or to look after their connections.
+ */
+export type SignInPurpose =
+  | { kind: 'authorization'; request: AuthorizationRequest }
+  | { kind: 'device'; device: PendingDevice; userCode: string }
+  | { kind: 'account' }
+
+const kinds: ReadonlySet<unknown> = new Set<SignInPurpose['kind']>(['authorization', 'device', 'account'])
+
+/**
+ * A purpose that was sealed, as it was; undefined for what another version of this server sealed in a shape of its own.
+ * Not checked: what is in it, since only this server seals.
+ */
+export function readPurpose(value: unknown): SignInPurpose | undefined {
+  const kind = (value as { kind?: unknown } | null | undefined)?.kind
+  return kinds.has(kind) ? (value as SignInPurpose) : undefined
+}
 
 /** How long an open login page stays usable. Nothing is stored for it, so this may be generous. */
 const pageTtlSeconds = 3600

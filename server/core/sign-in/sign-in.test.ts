@@ -28,8 +28,9 @@ import {
   startSocialSignIn,
 } from './sign-in.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
-import type { SignInVisitor } from './sign-in-visitor.ts'
-import { type Store, StoreUnavailableError } from '../store.ts'
+import type { SignInVisitor } from './sign-in-limit.ts'
+import type { Store } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 let runtime: FakeRuntime
 let store: Store

@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CountedAttempt, countWithin, giveBack } from '../access/attempt-limit.ts'
 import { accountOf } from './device-cookie.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
-import type { SecondFactorStore } from './second-factor.ts'
+import type { PendingSocialSignIn, SecondFactorStore, SocialSignInStore } from './pending-sign-in.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
 import {
   ProviderError,
@@ -11,15 +11,19 @@ import {
   type SessionProvider,
   type SignInStep,
 } from '../session/session-provider.ts'
-import { countSignInAttempt, judgeSignIn, type SignInLimitPorts } from './sign-in-limit.ts'
+import {
+  attemptAt,
+  countSignInAttempt,
+  judgeSignIn,
+  type SignInLimitPorts,
+  type SignInVisitor,
+} from './sign-in-limit.ts'
 import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
-import { readPurpose, type SignInPurpose } from './sign-in-purpose.ts'
-import { attemptAt, type SignInVisitor } from './sign-in-visitor.ts'
-import type { PendingSocialSignIn, SocialSignInStore } from './social-sign-in.ts'
+import { readPurpose, type SignInPurpose } from './sign-in-transaction.ts'
 
 const socialTtlSeconds = 600
 /** Open tabs of one browser that may be at the social provider at the same time. */
-const mostSocialSignIns = 5
+const maxSocialSignIns = 5
 
 const maxEmailLength = 320
 const maxPasswordLength = 1024
@@ -96,7 +100,7 @@ export async function startSocialSignIn(
     sealed: sealer.seal(JSON.stringify({ purpose, secret, counted } satisfies SocialPayload), contextOf(row)),
     expiresAt: runtime.now() + socialTtlSeconds,
   }
-  await store.addSocialSignIn(pending, mostSocialSignIns)
+  await store.addSocialSignIn(pending, maxSocialSignIns)
   return url
 }
 
@@ -165,7 +169,7 @@ async function countReturn(
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<void> {
-  const first = { key: `social return ${id}`, most: 1, windowSeconds: socialTtlSeconds }
+  const first = { key: `social return ${id}`, max: 1, windowSeconds: socialTtlSeconds }
   if ((await countWithin([first], ports)).waitSeconds === 0) return
   await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
 }

@@ -1,11 +1,11 @@
 import { createScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { type CallerPorts, type CallerReader, createCallerReader } from './caller.ts'
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type SessionLife } from '../session/session-provider.ts'
@@ -26,7 +26,7 @@ let life: () => SessionLife | Promise<SessionLife>
 
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   lookedUp = []
   probed = []
   life = () => 'live'

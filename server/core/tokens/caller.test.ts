@@ -1,8 +1,6 @@
 import { createScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
   addGrant,
   grantSample,
@@ -10,10 +8,12 @@ import {
   start,
 } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { type CallerPorts, type CallerReader, createCallerReader } from './caller.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
 import { hashSecret } from '../seal.ts'
-import type { KeptSession } from '../session/session-keeper.ts'
+import type { KeptSession } from '../session/served-session.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import type { Store } from '../store.ts'
 
@@ -37,7 +37,7 @@ let failure: ProviderFailure
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   verified = []
   kept = undefined
   failure = 'invalid_token'

@@ -10,7 +10,7 @@ import type { ScopeCatalogue } from './scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { ProviderError, type SessionProvider } from '../session/session-provider.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 
 /** By which of the three credentials a caller was recognised. */
@@ -81,7 +81,7 @@ const maxTokenLength = 16_384
 
 /** How long a token of ours is remembered to be of no use, and how many are. */
 const deadTokenSeconds = 600
-const mostDeadTokens = 10_000
+const maxDeadTokens = 10_000
 
 /**
  * Creates the {@link CallerReader}.
@@ -91,7 +91,7 @@ const mostDeadTokens = 10_000
  */
 export function createCallerReader(ports: CallerPorts): CallerReader {
   const memory: CallerMemory = {
-    deadUntil: createBoundedMap(mostDeadTokens),
+    deadUntil: createBoundedMap(maxDeadTokens),
     liveness: createLiveness(ports),
   }
   return {

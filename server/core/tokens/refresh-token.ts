@@ -1,16 +1,22 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { IssuedTokens } from '../authorization/authorization-code.ts'
-import type { Client } from '../clients/client.ts'
+import {
+  accessTokenTtl,
+  familyOf,
+  type IssuedTokens,
+  mintTokens,
+  tokenKey,
+  type TokenLife,
+  type TokenPair,
+  tokenResponse,
+} from './token-issue.ts'
+import { type Client, requireGrantType } from '../clients/client.ts'
 import type { GrantRecord, GrantStore, RefreshTokenRecord, ReportGrantEnd } from '../session/grant.ts'
-import { requireGrantType } from '../clients/grant-type.ts'
+import { refreshesOfGrant } from '../access/limit-table.ts'
 import { createRateLimit, type RateLimit } from '../access/rate-limit.ts'
 import { areOurResources } from './resource.ts'
-import type { ScopeCatalogue } from './scope.ts'
-import { requireScopeText } from './scope-text.ts'
+import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
-import { familyOf, mintTokens, tokenKey, type TokenPair, tokenResponse } from './token-issue.ts'
-import { accessTokenTtl, type TokenLife } from './token-life.ts'
 
 /**
  * How long a used refresh token is answered with its successor while nobody has used the successor: the answer may have been lost,
@@ -21,12 +27,8 @@ export const replaySeconds: number = 120
 /** The same once the successor is in use: only callers that refreshed at the same time may still come. */
 const usedReplaySeconds = 10
 
-/** Refreshes of one grant: at once, seconds between two in the long run, and at least so many within the life of an access token. */
-const refreshBurst = 20
-const refreshEverySeconds = 10
-const refreshesPerTokenLife = 30
 /** Grants that are counted at once. One that was forgotten has its whole burst again. */
-const mostCountedGrants = 20_000
+const maxCountedGrants = 20_000
 
 const successorContext = 'drawbridge refresh token successor'
 
@@ -44,16 +46,12 @@ export interface RefreshPace extends RateLimit {
   retryAfterSeconds: number
 }
 
-/**
- * How often one grant may be refreshed: 20 times at once and every ten seconds, or more often where access tokens last less than
- * five minutes. Counted in this process alone: what a refresh stores is collected again, so that several instances make a loop
- * fill the store so many times, not without end.
- */
+/** Creates the {@link RefreshPace} of {@link refreshesOfGrant}. */
 export function createRefreshPace(accessTokenTtlSeconds: number): RefreshPace {
-  const perSecond = Math.max(1 / refreshEverySeconds, refreshesPerTokenLife / accessTokenTtlSeconds)
+  const rate = refreshesOfGrant(accessTokenTtlSeconds)
   return {
-    ...createRateLimit({ burst: refreshBurst, perSecond }, mostCountedGrants),
-    retryAfterSeconds: Math.ceil(1 / perSecond),
+    ...createRateLimit(rate, maxCountedGrants),
+    retryAfterSeconds: Math.ceil(1 / rate.perSecond),
   }
 }
 

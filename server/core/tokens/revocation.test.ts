@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -27,7 +27,7 @@ let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
-  store = createMemoryStore()
+  store = openMemoryStore()
   ended = []
   ports = { store, runtime, reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]) }
   const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createScopeCatalogue } from './scope.ts'
+import { createScopeCatalogue, isScopeText, requireScopeText } from './scope.ts'
 
 const scopes = createScopeCatalogue()
 const extended = createScopeCatalogue({ 'notes:write': 'Change your notes' })
@@ -83,4 +83,27 @@ describe('scopes of a tools module', () => {
       'Change your notes',
     ])
   })
+})
+
+it.each<[rule: string, text: string, expected: boolean]>([
+  ['one scope', 'mcp', true],
+  ['several', 'mcp offline_access', true],
+  ['every character that is allowed', "!#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~", true],
+  ['blanks too many', '  mcp   x ', true],
+  ['nothing', '', true],
+  ['a quote', 'mcp"', false],
+  ['a back-slash', 'mcp\\x', false],
+  ['a tab', 'mcp\tx', false],
+  ['a line end at the end', 'mcp\n', false],
+  ['DEL', 'mcp\u007F', false],
+  ['beyond ASCII', 'mcpé', false],
+])('RFC 6749 A.4: %s', (_rule, text, expected) => {
+  expect(isScopeText(text)).toBe(expected)
+  const require = (): void => requireScopeText(text)
+  if (expected) expect(require).not.toThrow()
+  else expect(require).toThrow(expect.objectContaining({ code: 'invalid_scope', status: 400 }))
+})
+
+it('an omitted scope is none', () => {
+  expect(() => requireScopeText(undefined)).not.toThrow()
 })

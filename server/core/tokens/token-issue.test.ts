@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { hashSecret } from '../seal.ts'
-import { issueTimeOf, mintTokens, tokenKey, tokenResponse } from './token-issue.ts'
+import {
+  accessTokenTtl,
+  issueTimeOf,
+  mintTokens,
+  tokenKey,
+  type TokenLife,
+  tokenResponse,
+} from './token-issue.ts'
+import type { Client } from '../clients/client.ts'
 
 const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
@@ -95,4 +103,29 @@ describe('issueTimeOf', () => {
   ])('%s', (_rule, token, expected) => {
     expect(issueTimeOf(token)).toBe(expected)
   })
+})
+
+const refreshes: Pick<Client, 'id' | 'grantTypes'> = {
+  id: 'refreshes',
+  grantTypes: ['authorization_code', 'refresh_token'],
+}
+const cannot: Pick<Client, 'id' | 'grantTypes'> = { id: 'cannot', grantTypes: ['authorization_code'] }
+const off: TokenLife = { accessTokenTtlSeconds: 3600 }
+const on: TokenLife = { ...off, longTokenTtlSeconds: 86_400, longTokenClients: ['listed'] }
+
+it.each<[rule: string, client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLife, seconds: number]>([
+  ['off: a client that refreshes', refreshes, off, 3600],
+  ['off: a client that cannot refresh', cannot, off, 3600],
+  [
+    'off: a client that is listed',
+    { ...refreshes, id: 'listed' },
+    { ...on, longTokenTtlSeconds: undefined },
+    3600,
+  ],
+  ['on: a client that refreshes', refreshes, on, 3600],
+  ['on: a client that cannot refresh', cannot, on, 86_400],
+  ['on: a client that is listed', { ...refreshes, id: 'listed' }, on, 86_400],
+  ['a longer life that is shorter', cannot, { ...on, longTokenTtlSeconds: 60 }, 3600],
+])('RFC 9700 2.2.2: life of access tokens, %s', (_rule, client, life, seconds) => {
+  expect(accessTokenTtl(client, life)).toBe(seconds)
 })

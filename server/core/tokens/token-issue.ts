@@ -2,6 +2,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Grant, MintedTokens } from '../session/grant.ts'
 import { hashSecret } from '../seal.ts'
+import type { Client } from '../clients/client.ts'
 
 /** What every access token of ours starts with: routes it to the store, and lets secret scanners find a leaked one. */
 export const accessTokenPrefix = 'mcpa_'
@@ -109,4 +110,31 @@ export function tokenResponse(pair: TokenPair, now: number): TokenResponse {
     scope: pair.scope,
     ...(pair.refreshToken !== undefined && { refresh_token: pair.refreshToken }),
   }
+}
+
+/** How long access tokens live, by client; seconds. */
+export interface TokenLife {
+  accessTokenTtlSeconds: number
+  /** Of clients that never refresh; undefined: the same as of others. */
+  longTokenTtlSeconds?: number | undefined
+  /** Ids of clients that are known not to refresh although they registered `refresh_token`. */
+  longTokenClients?: readonly string[] | undefined
+}
+
+/**
+ * Seconds that an access token of `client` lives: the longer life, where there is one, for a client that cannot refresh or
+ * is known not to. The token never outlives its grant in any case, and ends with it at once (RFC 9700 section 2.2.2 asks for
+ * short lives of tokens that cannot be revoked; these can).
+ */
+export function accessTokenTtl(client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLife): number {
+  const { accessTokenTtlSeconds, longTokenTtlSeconds, longTokenClients = [] } = life
+  const neverRefreshes = !client.grantTypes.includes('refresh_token') || longTokenClients.includes(client.id)
+  // A long life that is set below the usual one would punish the clients that it is there for.
+  return neverRefreshes ? Math.max(accessTokenTtlSeconds, longTokenTtlSeconds ?? 0) : accessTokenTtlSeconds
+}
+
+/** What redeeming a code or a refresh token gives: the answer for the client, and the grant that it is of. */
+export interface IssuedTokens {
+  grant: Grant
+  response: TokenResponse
 }

@@ -80,7 +80,7 @@ describe('signing in to look after one’s connections', () => {
   it('asks whoever is not signed in, and allows nothing', async () => {
     const asked = await browser.visit(page)
     expect(asked.response?.status).toBe(200)
-    expect(asked.html).toContain('Sign in to see and end connections')
+    expect(asked.html).toContain('Sign in to manage your connections')
     expect(asked.html).not.toContain('and allow')
     expect(asked.html).not.toContain('value="deny"')
   })
@@ -110,10 +110,10 @@ describe('signing in to look after one’s connections', () => {
     )
     browser = login.browser()
     const asked = await signIn()
-    expect(asked.html).toContain('Enter the code of your authenticator app')
-    expect((await browser.visit(page)).html).toContain('Sign in to see')
+    expect(asked.html).toContain('Enter the code from your authenticator app')
+    expect((await browser.visit(page)).html).toContain('Sign in to manage')
     const cancelled = await browser.submit(asked, 'action', { action: 'deny' })
-    expect(cancelled.html).toContain('Sign in to see')
+    expect(cancelled.html).toContain('Sign in to manage')
     expect(await login.toSignOut()).toHaveLength(1)
     const list = await browser.submit(await signIn(), 'code', { code: '123456' })
     expect(list.html).toContain('Your connections')
@@ -150,9 +150,9 @@ describe('signing in to look after one’s connections', () => {
     login.runtime.advance(3599)
     expect((await browser.visit(page)).html).toContain('Your connections')
     login.runtime.advance(1)
-    expect((await browser.visit(page)).html).toContain('Sign in to see')
+    expect((await browser.visit(page)).html).toContain('Sign in to manage')
     const late = await browser.submit(list, 'action', { action: 'sign_out' })
-    expect(late.html).toContain('Sign in to see')
+    expect(late.html).toContain('Sign in to manage')
   })
 
   it('is a cookie that scripts and other sites do not get, and useless without the browser’s own', async () => {
@@ -160,9 +160,9 @@ describe('signing in to look after one’s connections', () => {
     const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...password })
     expect(signedInBy.status).toBe(303)
     const cookie = signedInBy.headers.getSetCookie().find((line) => line.startsWith('drawbridge-account='))
-    expect(cookie).toMatch(/; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/)
+    expect(cookie).toMatch(/; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/)
     const alone = await login.fetch(new Request(page, { headers: { cookie: cookie?.split(';')[0] ?? '' } }))
-    expect(await alone.text()).toContain('Sign in to see')
+    expect(await alone.text()).toContain('Sign in to manage')
   })
 
   it('https: the cookie is bound to the host', async () => {
@@ -218,7 +218,7 @@ describe('the list', () => {
     [
       'a client of devices only',
       { id: 'mcpc_device', redirectUris: [], grantTypes: ['refresh_token'] },
-      'A device, connected by its code',
+      'A device, connected with a code',
       'Returns to',
     ],
   ])('%s', async (_rule, part, present, absent) => {
@@ -232,7 +232,7 @@ describe('the list', () => {
 
   it('a client that is not there any more still has its connection', async () => {
     await connect('one', { clientId: 'mcpc_gone' })
-    expect((await signIn()).html).toContain('An app that is not registered any more')
+    expect((await signIn()).html).toContain('An app that is no longer registered')
   })
 
   it('shows live connections of this person only', async () => {
@@ -250,7 +250,7 @@ describe('the list', () => {
     }
     const { html } = await signIn()
     expect(html).toContain('103 connections')
-    expect(html).toContain('3 more that were used longer ago are not shown')
+    expect(html).toContain('3 older connections are not shown')
     expect(html.match(/<li class="connection">/g)).toHaveLength(100)
     expect(html.indexOf('value="grant 0"')).toBeLessThan(html.indexOf('value="grant 99"'))
     expect(html).not.toContain('value="grant 100"')
@@ -264,10 +264,10 @@ describe('the list', () => {
   })
 
   it.each([
-    ['refresh_token_reuse', 'was disconnected for safety'],
-    ['code_reuse', 'was disconnected for safety'],
-    ['provider_session_ended', 'the sign-in behind it had ended'],
-    ['provider_refresh_refused', 'no longer renewed the sign-in'],
+    ['refresh_token_reuse', 'was disconnected for your security'],
+    ['code_reuse', 'was disconnected for your security'],
+    ['provider_session_ended', 'its sign-in had ended'],
+    ['provider_refresh_refused', 'no longer renewed its sign-in'],
   ] as const)('says for 30 days that a connection was ended by %s', async (reason, text) => {
     await connect('one')
     await login.shared.store.endGrant('grant one', reason, start)
@@ -284,13 +284,13 @@ describe('ending a connection', () => {
     await connect('two')
     const list = await end(await signIn(), 'grant one')
     expect(list.url.href).toBe(page)
-    expect(list.html).toContain('That connection has ended')
+    expect(list.html).toContain('Connection ended')
     expect(await isLive('grant one')).toBe(false)
     expect(await isLive('grant two')).toBe(true)
     expect(login.logged()).toContain(
       '{"event":"connection_revoked","grant_id":"grant one","client_id":"mcpc_public","sub":"sub ada"}',
     )
-    expect((await browser.visit(page)).html).not.toContain('That connection has ended')
+    expect((await browser.visit(page)).html).not.toContain('Connection ended')
   })
 
   it.each<[what: string, grantId: string]>([
@@ -304,7 +304,7 @@ describe('ending a connection', () => {
     await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
     await connect('one')
     const list = await end(await signIn(), grantId)
-    expect(list.html).toContain('That connection had ended before')
+    expect(list.html).toContain('The connection had already ended')
     expect(await isLive('grant eve')).toBe(true)
     expect(await isLive('grant one')).toBe(true)
     expect(login.logged()).not.toContain('connection_revoked')
@@ -314,7 +314,7 @@ describe('ending a connection', () => {
     for (let index = 0; index < 201; index += 1) await connect(`${index}`)
     await addGrant(login.shared.store, grantSample('eve'))
     const list = await browser.submit(await signIn(), 'action', { action: 'end_all', connection: '' })
-    expect(list.html).toContain('All connections have ended')
+    expect(list.html).toContain('All connections ended')
     expect(list.html).toContain('No app is connected')
     expect(await isLive('grant eve')).toBe(true)
     expect(login.logged().match(/connection_revoked/g)).toHaveLength(201)
@@ -324,7 +324,7 @@ describe('ending a connection', () => {
     await connect('one')
     const out = await browser.submit(await signIn(), 'action', { action: 'sign_out' })
     expect(out.html).toContain('signed out of this page')
-    expect((await browser.visit(page)).html).toContain('Sign in to see')
+    expect((await browser.visit(page)).html).toContain('Sign in to manage')
     expect(await isLive('grant one')).toBe(true)
   })
 })
@@ -406,7 +406,7 @@ it('as a whole: a connected client is listed, ended, and its token is refused at
   expect(after.html).toContain('No app is connected')
   await expect(drawbridge.callTool(tokens.access_token, 'whoami')).rejects.toThrow('401')
   expect(drawbridge.logged()).toContain('connection_revoked')
-  const admin = drawbridge.app.embedded?.provider.admin
+  const admin = drawbridge.admin
   const sessions = admin?.listSessions(admin.findUser(account.email)?.id ?? '')
   // The one of the client, which waits for its sign-out; that of the page is over.
   expect(sessions).toHaveLength(1)

@@ -11,89 +11,83 @@ import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { overviewOf } from '../../core/session/connection.ts'
 import {
   type AccountPorts,
+  type AccountRequest,
+  createClientNames,
   endAllConnections,
   endConnection,
   listRecords,
   listWaiting,
 } from './connections.ts'
-import { createClientNames } from './client-names.ts'
 import { page, redirect } from '../response.ts'
-import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, visitorOf } from '../login/login-subject.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { accountPath, bindingOf, visitorOf } from '../login/login-subject.ts'
 import { readOwnForm, takeLoginForm } from '../login/decide.ts'
-import { renderLogin } from '../login/login-render.ts'
-import { loginPaths } from '../login/draw.ts'
+import { renderLogin } from '../login/draw.ts'
 import { connectionsPage, type ConnectionsView } from '../pages/connections-page.ts'
-import { messagePage } from '../pages/message-page.ts'
-import { strandedPage, strandedWhenClientUnavailable } from '../login/error-page.ts'
+import { messagePage } from '../pages/finished-page.ts'
+import { loginHandler, signInErrorPage } from '../login/error-page.ts'
 
-/** More than anybody reads; the ones used last are shown. */
-const mostShown = 100
-const mostEndedShown = 10
+/** More than anyone reads; the most recently used ones are shown. */
+const maxShown = 100
+const maxEndedShown = 10
 
 const noticeTexts: Readonly<Record<AccountNotice, ConnectionsView['notice']>> = {
-  ended: { text: 'That connection has ended.', isFailure: false },
-  all_ended: { text: 'All connections have ended.', isFailure: false },
-  already_ended: { text: 'That connection had ended before.', isFailure: false },
-  form_refused: { text: 'Nothing was done: that page was too old. Try again here.', isFailure: true },
+  ended: { text: 'Connection ended.', isFailure: false },
+  all_ended: { text: 'All connections ended.', isFailure: false },
+  already_ended: { text: 'The connection had already ended.', isFailure: false },
+  form_refused: {
+    text: 'Nothing was changed, because that page was out of date. Try again here.',
+    isFailure: true,
+  },
 }
 
 /**
- * `/account/connections`: GET shows the clients that may use the account of whoever signed in here, or asks them to sign in;
- * POST ends one connection or all of them, or takes the forms of the login page.
+ * `/account/connections`: GET shows the clients that can use the account of the person who signed in here, or asks them to sign
+ * in; POST ends one connection or all of them, or takes the forms of the login page.
  *
- * The page shows what this server granted. The provider is not asked anything: a connection whose sign-in has ended there in the
- * meantime is listed until this server notices.
+ * The page shows what this server granted, without asking the provider: a connection whose sign-in has ended there is listed
+ * until this server notices.
  */
 export function createAccountEndpoint(ports: AccountPorts): Endpoint {
   return {
-    path: pagePath(ports),
+    path: accountPath(ports),
     cors: 'none',
     methods: {
-      GET: (request, context) => showConnections(request, context, ports),
-      POST: strandedWhenClientUnavailable(
-        (request, context) => takeForm(request, context, ports),
-        ports.login,
-      ),
+      GET: loginHandler(ports, showConnections),
+      POST: loginHandler(ports, takeForm),
     },
   }
 }
 
-/** Somebody who is signed in here, in a browser that proves it. */
+/** A person who is signed in here, with the matching CSRF cookie. */
 interface Visit {
   session: AccountSession
   binding: BrowserBinding
 }
 
-function findVisit(request: Request, { login }: AccountPorts): Visit | undefined {
-  const binding = login.cookies.binding.read(request)
-  const session = openAccountSession(login.cookies.account.read(request), binding, login.signIn)
+function findVisit(login: AccountRequest): Visit | undefined {
+  const binding = login.cookies.csrf.read(login.request)
+  const session = openAccountSession(login.cookies.account.read(login.request), binding, login.signIn)
   return session && binding !== undefined ? { session, binding } : undefined
 }
 
-async function showConnections(
-  request: Request,
-  context: RequestContext,
-  ports: AccountPorts,
-): Promise<Response> {
-  const { login } = ports
-  const visit = findVisit(request, ports)
-  if (visit) return renderConnections(visit, ports)
-  const visitor = visitorOf(request, bindingOf(request, login), context, login)
-  return renderLogin({ kind: 'account', visitor }, {}, context, login)
+async function showConnections(login: AccountRequest): Promise<Response> {
+  const visit = findVisit(login)
+  if (visit) return renderConnections(visit, login)
+  const visitor = visitorOf(bindingOf(login), login)
+  return renderLogin({ kind: 'account', visitor }, {}, login)
 }
 
-async function renderConnections({ session, binding }: Visit, ports: AccountPorts): Promise<Response> {
-  const { login } = ports
+async function renderConnections({ session, binding }: Visit, login: AccountRequest): Promise<Response> {
   const now = login.signIn.runtime.now()
-  // In this order: what is fetched in between is in both, not in neither.
-  const waiting = await listWaiting(session.userId, ports)
-  const overview = overviewOf(await listRecords(session.userId, ports), now)
-  const shown = overview.live.slice(0, mostShown)
-  const ended = overview.ended.slice(0, mostEndedShown)
-  const clients = await createClientNames([...shown, ...ended, ...waiting], ports)
+  // In this order, a connection that is redeemed in between appears in both lists, not in neither.
+  const waiting = await listWaiting(session.userId, login)
+  const overview = overviewOf(await listRecords(session.userId, login), now)
+  const shown = overview.live.slice(0, maxShown)
+  const ended = overview.ended.slice(0, maxEndedShown)
+  const clients = await createClientNames([...shown, ...ended, ...waiting], login)
   const html = connectionsPage({
-    action: pagePath(ports),
+    action: accountPath(login),
     form: sealAccountForm(session, binding, login.signIn),
     email: session.email,
     notice: session.notice && noticeTexts[session.notice],
@@ -122,62 +116,60 @@ async function renderConnections({ session, binding }: Visit, ports: AccountPort
     appName: login.appName,
     appUrl: login.appUrl,
   })
-  const answer = page(html, 200, { 'set-cookie': login.cookies.binding.write(binding) })
-  // Said once.
+  const answer = page(html, 200, { 'set-cookie': login.cookies.csrf.write(binding) })
+  // Shown once.
   if (session.notice)
-    answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
+    answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, login))
   return answer
 }
 
-async function takeForm(request: Request, context: RequestContext, ports: AccountPorts): Promise<Response> {
-  const { login } = ports
-  const fields = await readOwnForm(request, login)
-  if (typeof fields === 'string') return strandedPage(fields, context, login)
-  if (fields.has('transaction')) return takeLoginForm(request, fields, context, login)
-  const visit = findVisit(request, ports)
-  // Signed out in the meantime, or an hour is over: the page asks to sign in.
-  if (!visit) return redirect(pagePath(ports))
+async function takeForm(login: AccountRequest): Promise<Response> {
+  const fields = await readOwnForm(login)
+  if (typeof fields === 'string') return signInErrorPage(fields, login)
+  if (fields.has('transaction')) return takeLoginForm(fields, login)
+  const visit = findVisit(login)
+  // Signed out meanwhile, or after an hour: the page asks to sign in.
+  if (!visit) return redirect(accountPath(login))
   const { session, binding } = visit
   if (!isAccountForm(fields.get('form') ?? '', session, binding, login.signIn)) {
-    return backWith('form_refused', visit, ports)
+    return backWith('form_refused', visit, login)
   }
   switch (fields.get('action')) {
     case 'end': {
-      const ended = await endConnection(fields.get('connection') ?? '', session, context, ports)
-      return backWith(ended ? 'ended' : 'already_ended', visit, ports)
+      const ended = await endConnection(fields.get('connection') ?? '', session, login)
+      return backWith(ended ? 'ended' : 'already_ended', visit, login)
     }
     case 'end_all':
-      await endAllConnections(session, context, ports)
-      return backWith('all_ended', visit, ports)
+      await endAllConnections(session, login)
+      return backWith('all_ended', visit, login)
     case 'sign_out':
-      return signOut(ports)
+      return signOut(login)
     default:
-      return backWith('form_refused', visit, ports)
+      return backWith('form_refused', visit, login)
   }
 }
 
-/** Back to the list, which says `notice` once. It travels in the sealed session, so no link can make the page say it. */
-function backWith(notice: AccountNotice, { session, binding }: Visit, ports: AccountPorts): Response {
-  return redirect(pagePath(ports), { 'set-cookie': sessionCookie({ ...session, notice }, binding, ports) })
+/**
+ * Redirects to the list, which shows `notice` once. The notice travels in the sealed session, so a link cannot make the page
+ * show it.
+ */
+function backWith(notice: AccountNotice, { session, binding }: Visit, login: AccountRequest): Response {
+  return redirect(accountPath(login), {
+    'set-cookie': sessionCookie({ ...session, notice }, binding, login),
+  })
 }
 
-function signOut(ports: AccountPorts): Response {
-  const { login } = ports
+function signOut(login: AccountRequest): Response {
   const view = {
     title: 'You’re signed out of this page',
     bridge: 'raised',
-    message: `This browser cannot see or end your connections any more. They go on as they are.`,
+    message: `This browser can no longer see or end your connections. The connections themselves stay active.`,
     nextStep: 'You can close this page.',
-    link: { url: pagePath(ports), label: 'Sign in again' },
+    link: { url: accountPath(login), label: 'Sign in again' },
   } as const
   return page(messagePage(view), 200, { 'set-cookie': login.cookies.account.clear() })
 }
 
-function sessionCookie(session: AccountSession, binding: BrowserBinding, { login }: AccountPorts): string {
+function sessionCookie(session: AccountSession, binding: BrowserBinding, login: AccountRequest): string {
   return login.cookies.account.write(sealAccountSession(session, binding, login.signIn))
-}
-
-// Without the origin: on loopback the browser may know this server by another name, and its cookies are of that one.
-function pagePath({ login }: AccountPorts): string {
-  return `${login.urls.basePath}${loginPaths.account}`
 }

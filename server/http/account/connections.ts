@@ -1,17 +1,18 @@
 import type { AccountSession } from '../../core/sign-in/account-session.ts'
-import type { ClientStore } from '../../core/clients/client.ts'
-import type { AuthorizationCodeRecord, GrantRecord, GrantStore } from '../../core/session/grant.ts'
+import { type Client, type ClientStore, ClientUnavailableError } from '../../core/clients/client.ts'
+import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/session/grant.ts'
 import type { RequestContext } from '../endpoint.ts'
-import type { LoginPorts } from '../login/login-subject.ts'
+import { connectedClient, returnHosts } from '../login/client-view.ts'
+import type { Login, LoginPorts } from '../login/login-subject.ts'
+import type { ConnectedClient } from '../pages/connection-list.ts'
 
-/** How many grants are read, or ended, at once. */
+/** How many grants are read or ended at once. */
 const pageSize = 200
-/** Of a user with more grants than this, most of them ended, the rest is not looked at. */
-const mostRead = 10_000
+/** Of a user with more grants than this, most of them ended, the rest is ignored. */
+const maxRecords = 10_000
 
-/** What the page of a person's connections needs: the login flow, the grants, and the clients as they are stored. */
-export interface AccountPorts {
-  login: LoginPorts
+/** What the connections page needs: the login flow, the grants, and the clients as stored. */
+export interface AccountPorts extends LoginPorts {
   grants: Pick<
     GrantStore,
     'listGrants' | 'findGrant' | 'endGrant' | 'endGrants' | 'listUnredeemedCodes' | 'expireCode'
@@ -19,10 +20,13 @@ export interface AccountPorts {
   storedClients: Pick<ClientStore, 'findClient'>
 }
 
-/** Every grant of a user that is not collected yet, live or not. */
+/** One request to the connections page. */
+export type AccountRequest = AccountPorts & Login
+
+/** Every grant of a user that was not deleted yet, live or not. */
 export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
-  while (records.length < mostRead) {
+  while (records.length < maxRecords) {
     const after = records.at(-1)?.grant.id ?? ''
     const read = await grants.listGrants({ userId }, { after, limit: pageSize })
     records.push(...read)
@@ -31,32 +35,31 @@ export async function listRecords(userId: string, { grants }: AccountPorts): Pro
   return records
 }
 
-/** What a user allowed and no client or device has fetched yet; those that expire first come first. */
+/** What a user allowed and no client or device has redeemed yet, earliest expiry first. */
 export function listWaiting(
   userId: string,
-  { grants, login }: AccountPorts,
+  { grants, signIn }: AccountPorts,
 ): Promise<AuthorizationCodeRecord[]> {
-  return grants.listUnredeemedCodes({ userId }, { now: login.signIn.runtime.now(), limit: pageSize })
+  return grants.listUnredeemedCodes({ userId }, { now: signIn.runtime.now(), limit: pageSize })
 }
 
 /**
- * Ends one connection, its tokens at once, or what was allowed and has not been fetched. False when it had ended before, or is not one of whoever is signed in: the two look
- * the same.
+ * Ends one connection with its tokens, or an approval that was not redeemed. False when it had already ended or belongs to
+ * another user: the two look the same.
  */
 export async function endConnection(
   grantId: string,
   { userId }: AccountSession,
-  context: RequestContext,
-  ports: AccountPorts,
+  account: AccountRequest,
 ): Promise<boolean> {
-  const { grants, login } = ports
-  const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
-  if (waiting && (await grants.expireCode(waiting.codeHash, login.signIn.runtime.now()))) {
+  const { grants, signIn, context } = account
+  const waiting = (await listWaiting(userId, account)).find(({ grant }) => grant.id === grantId)
+  if (waiting && (await grants.expireCode(waiting.codeHash, signIn.runtime.now()))) {
     reportRevoked(waiting.grant, context)
     return true
   }
-  // Also when it was fetched a moment ago.
-  const now = login.signIn.runtime.now()
+  // Also when it was redeemed a moment ago.
+  const now = signIn.runtime.now()
   const record = await grants.findGrant(grantId)
   if (!record || record.grant.user.id !== userId) return false
   if (record.end || record.grant.expiresAt <= now) return false
@@ -65,15 +68,17 @@ export async function endConnection(
   return true
 }
 
-/** Ends every connection of whoever is signed in, and what they allowed and nobody has fetched. Rejected half-way, it can be asked for again. */
+/**
+ * Ends every connection of the signed-in user, and every approval that was not redeemed. If it rejects half-way, it can be
+ * called again.
+ */
 export async function endAllConnections(
   { userId }: AccountSession,
-  context: RequestContext,
-  { grants, login }: AccountPorts,
+  { grants, signIn, context }: AccountRequest,
 ): Promise<void> {
   let ended
   do {
-    const page = { now: login.signIn.runtime.now(), limit: pageSize }
+    const page = { now: signIn.runtime.now(), limit: pageSize }
     ended = await grants.endGrants({ userId }, 'revoked_by_user', page)
     for (const grant of ended) reportRevoked(grant, context)
   } while (ended.length >= pageSize)
@@ -81,4 +86,42 @@ export async function endAllConnections(
 
 function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: RequestContext): void {
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
+}
+
+/** What the list of connections shows about their clients. */
+export interface ClientNames {
+  nameOf(clientId: string): ConnectedClient
+  /** Empty for a client of devices only, and for a removed one. */
+  returnsToOf(clientId: string): readonly string[]
+}
+
+/**
+ * Looks up the clients of some grants, each once. A client whose id is the URL of its document is only looked up in the store:
+ * a list must not make this server fetch a hundred documents that others chose. Its host is in its id anyway.
+ */
+export async function createClientNames(
+  of: readonly { grant: Grant }[],
+  { clients: finder, storedClients }: AccountPorts,
+): Promise<ClientNames> {
+  const ids = [...new Set(of.map(({ grant }) => grant.clientId))]
+  const found = await Promise.all(
+    ids.map((id) => (isUrl(id) ? storedClients : finder).findClient(id).catch(noneWhenUnavailable)),
+  )
+  const clients = new Map(ids.map((id, index) => [id, found[index]]))
+  return {
+    nameOf: (id) => connectedClient(id, clients.get(id)),
+    returnsToOf(id) {
+      const client = clients.get(id)
+      return client ? returnHosts(client) : []
+    },
+  }
+}
+
+function isUrl(id: string): boolean {
+  return /^https?:/i.test(id)
+}
+
+function noneWhenUnavailable(error: unknown): Client | undefined {
+  if (error instanceof ClientUnavailableError) return undefined
+  throw error
 }

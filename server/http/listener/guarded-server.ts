@@ -1,20 +1,26 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { connectionLimit } from './connection-limit.ts'
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-response.ts'
-import { maxHeaderBytes, mostHeaders, type RequestFault, requestFaults } from './request-fault.ts'
-import { formFaultOf } from './request-form.ts'
+import {
+  formFaultOf,
+  maxHeaderBytes,
+  maxHeaders,
+  type RequestFault,
+  requestFaults,
+} from '../request-fault.ts'
 
-/** A refused body up to here is read and dropped, so that the connection can go on. */
-const mostDroppedBytes = 64 * 1024
+/** A refused body up to this size is read and dropped, so that the connection can be kept. */
+const maxDroppedBytes = 64 * 1024
 const dropReportMs = 60_000
 
-/** Bounds on time and number. A slow or idle client costs a connection for so long, and no more of them are taken. */
+/** Limits on time and number. A slow or idle client holds a connection only this long, and only so many are accepted. */
 export interface ListenerLimits {
   headersTimeoutMs: number
   requestTimeoutMs: number
   keepAliveTimeoutMs: number
-  /** How often the ones above are looked at. */
+  /** How often the limits above are checked. */
   checkIntervalMs: number
   /** By default {@link connectionLimit}. */
   maxConnections: number
@@ -27,22 +33,22 @@ const defaultLimits: Omit<ListenerLimits, 'maxConnections'> = {
   checkIntervalMs: 5000,
 }
 
-/** What is known of a request before it is one: all that a {@link RequestGate} goes by. */
+/** What is known before there is a `Request`: all that a {@link RequestGate} uses. */
 export type RawRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'socket'>
 
-/** Refuses requests with as little work as can be, for the sake of the others. */
+/** Refuses requests as cheaply as possible, to protect the others. */
 export interface RequestGate {
-  /** The answer to a request that nobody is to look at; undefined lets it in. */
+  /** The response to a request that is not processed any further; undefined lets it in. */
   refuse(request: RawRequest): RawAnswer | undefined
-  /** Takes note of how a request that was let in was answered. */
+  /** Records the status of a request that was let in. */
   answered(request: RawRequest, status: number): void
 }
 
 type NodeHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /**
- * An HTTP/1.1 server that is not listening yet. Its requests pass the gate and are of sound form before `serve` sees them;
- * what is no request at all is answered with a reason, and its connection ends.
+ * An HTTP/1.1 server that is not listening yet. Requests pass the gate and the checks of their form before `serve` gets them;
+ * bytes that are not a request get an error response, and their connection is closed.
  */
 export function createGuardedServer(
   given: Partial<ListenerLimits>,
@@ -52,7 +58,7 @@ export function createGuardedServer(
   const limits = { maxConnections: connectionLimit(), ...defaultLimits, ...given }
   const handle: NodeHandler = (request, response) => {
     const refusal = gate?.refuse(request) ?? formRefusalOf(request, gate)
-    // A connection that only has refusals is kept: taking the next one would be more work than answering on it.
+    // A connection with only refusals is kept: accepting a new one would cost more than answering on it.
     if (refusal) sendAnswer(response, refusal, { close: isUnsound(request, refusal) })
     else void serve(request, response)
   }
@@ -63,19 +69,19 @@ export function createGuardedServer(
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
-      // A missing Host gets our own answer.
+      // A missing Host header gets our own response.
       requireHostHeader: false,
     },
     handle,
   )
   server.maxConnections = limits.maxConnections
-  // Node drops what is above without a word: one more tells that there was more.
-  server.maxHeadersCount = mostHeaders + 1
+  // Node silently drops the headers above the limit: one more shows that there were too many.
+  server.maxHeadersCount = maxHeaders + 1
   // Without a listener for `upgrade` Node serves the request as it is, in HTTP/1.1 (RFC 9110 section 7.8).
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const refusal = gate?.refuse(request) ?? formRefusalOf(request, gate)
     if (!refusal) response.writeContinue()
-    // A body that was not asked for may come all the same (RFC 9110 section 10.1.1).
+    // The body may come although it was not requested (RFC 9110 section 10.1.1).
     if (refusal) sendAnswer(response, refusal, { close: true })
     else void serve(request, response)
   })
@@ -98,15 +104,15 @@ function refusalOf({ status, description }: RequestFault): RawAnswer {
   return rawRefusal(status, { code: 'invalid_request', description })
 }
 
-/** Whether the connection is better ended: its framing is doubtful, or what is left of the body is large. */
+/** Whether the connection should be closed: its framing is doubtful, or the rest of the body is large. */
 function isUnsound({ headers }: IncomingMessage, { status }: RawAnswer): boolean {
   if (status === 400 || status === 501) return true
   return (
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > mostDroppedBytes
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > maxDroppedBytes
   )
 }
 
-/** Says once a minute that connections are turned away, and ends idle ones to make room. */
+/** Reports once a minute that connections are refused, and closes idle ones to make room. */
 export function reportDrops(
   server: Server,
   report: (event: string, fields: Record<string, unknown>) => void,
@@ -127,7 +133,7 @@ const expectationRefusal = refusalOf(requestFaults.expectation)
 
 const connectRefusal = refusalOf(requestFaults.proxy)
 
-/** What Node says is wrong; all else is `malformed`. */
+/** Node's error codes; all others are `malformed`. */
 const faultByCode: Readonly<Record<string, RequestFault>> = {
   HPE_HEADER_OVERFLOW: requestFaults.headers_too_large,
   HPE_INVALID_VERSION: requestFaults.version,
@@ -138,22 +144,22 @@ interface ClientError extends NodeJS.ErrnoException {
   rawPacket?: Buffer
 }
 
-/** A request line of HTTP/1 with a method that Node does not know; a longer one is none that anybody means. */
+/** A request line of HTTP/1 with a method that Node does not know. */
 const requestLinePattern = /^[\w!#$%&'*+\-.^`|~]{1,64} \S{1,200} HTTP\/1\.[01]\r\n/
 
 function faultOf({ code, rawPacket }: ClientError): RequestFault {
   if (code === 'HPE_INVALID_METHOD') {
     const line = rawPacket?.subarray(0, 300).toString('latin1') ?? ''
-    // RFC 9110 section 9.1. TLS, and whatever else is no HTTP, begins with an unknown method too.
+    // RFC 9110 section 9.1. TLS, and other bytes that are not HTTP, begin with an unknown method too.
     return requestLinePattern.test(line) ? requestFaults.method_unknown : requestFaults.malformed
   }
   return faultByCode[code ?? ''] ?? requestFaults.malformed
 }
 
-/** Answers what Node could not parse as HTTP. The connection is closed: where the next request starts is unknown. */
+/** Responds to bytes that Node could not parse as HTTP. The connection is closed: the start of the next request is unknown. */
 function answerClientError(error: ClientError, socket: Socket, gate: RequestGate | undefined): void {
   const request: RawRequest = { headers: {}, socket }
-  // Before the answer to an earlier request this one would be taken for that.
+  // Sent before the response to an earlier request, this one would be taken for it.
   const owes = Reflect.get(socket, '_httpMessage') != null
   const gone = !socket.writable || error.code === 'ECONNRESET'
   const silent = owes || gone || gate?.refuse(request) !== undefined
@@ -161,4 +167,34 @@ function answerClientError(error: ClientError, socket: Socket, gate: RequestGate
   gate?.answered(request, fault.status)
   if (silent) socket.destroy()
   else sendToSocket(socket, refusalOf(fault))
+}
+
+/** More connections would only wait for a CPU. */
+const maxConnections = 8192
+/** Enough for one reverse proxy and the streams of a few users. */
+const minConnections = 128
+
+/** Memory available to the process, in bytes. */
+export interface ProcessMemory {
+  /** Of the machine or, if that is less, of its container. */
+  total: number
+  /** Of the JavaScript heap. */
+  heap: number
+}
+
+/**
+ * The maximum number of open connections: as many as can all send headers of the largest size without ending them before they
+ * use a quarter of the memory or half of the heap. At least 128, at most 8192.
+ */
+export function connectionLimit({ total, heap }: ProcessMemory = processMemory()): number {
+  const affordable = Math.floor(Math.min(total / 4, heap / 2) / maxHeaderBytes)
+  return Math.min(maxConnections, Math.max(minConnections, affordable))
+}
+
+function processMemory(): ProcessMemory {
+  const machine = totalmem()
+  // 0 without a limit; some systems report one larger than any machine.
+  const container = process.constrainedMemory()
+  const total = container > 0 ? Math.min(container, machine) : machine
+  return { total, heap: getHeapStatistics().heap_size_limit }
 }

@@ -2,14 +2,15 @@ import type { Server } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
 import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
-import type { FetchHandler } from '../app.ts'
+import type { FetchHandler } from '../endpoint.ts'
+import { requestFaults } from '../request-fault.ts'
 
 const drainMs = 10_000
 const idleSweepMs = 100
-/** What a request that was cut may still be at: with the drain, longer than two calls of the provider. */
+/** How long interrupted requests may still work: together with the drain, longer than two calls of the provider. */
 const settleMs = 8000
 
-/** What a listener may be given beside the handler and the address. */
+/** What a listener takes besides the handler and the address. */
 export interface ListenerOptions {
   gate?: RequestGate
   report?: (event: string, fields?: Record<string, unknown>) => void
@@ -20,8 +21,8 @@ export interface ListenerOptions {
 export interface Listener {
   port: number
   /**
-   * Takes no new request, lets running ones end for up to ten seconds, then cuts what is left. Work whose client is
-   * gone is waited for too, for at most eight seconds more: what it needs is closed after this.
+   * Takes no new requests, gives running ones up to ten seconds, then cuts what is left. Work whose client is gone gets up to
+   * eight seconds more, because what it needs is closed after this.
    */
   close(): Promise<void>
 }
@@ -40,7 +41,7 @@ export async function listen(
     running.add(answering)
     const response = await answering.finally(() => running.delete(answering))
     gate?.answered(incoming, response.status)
-    // The connection would otherwise be kept alive for a minute, and the drain would wait for it.
+    // Otherwise the connection would be kept alive for a minute, and the drain would wait for it.
     if (draining) response.headers.set('connection', 'close')
     return response
   }
@@ -73,7 +74,7 @@ export async function listen(
 function drain(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
-    // A connection whose answer began before, an event stream say, is idle when it ends and not closed by itself.
+    // A connection whose response began earlier, for example an event stream, is idle when it ends, but not closed by itself.
     const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
     // Closes the idle connections too.
     server.close(() => {
@@ -91,16 +92,16 @@ async function settle(running: ReadonlySet<Promise<unknown>>): Promise<void> {
   patience.abort()
 }
 
-/** Answers a request whose host or path is no URL, and whatever else fails outside the handler. */
+/** Responds to a request whose host or path is not a valid URL, and to failures outside the handler. */
 function answerAdapterError(error: unknown): Response {
   const malformed = error instanceof Error && error.name === 'RequestError'
   return malformed
     ? Response.json(
-        { error: 'invalid_request', error_description: 'Host or path are not valid.' },
+        { error: 'invalid_request', error_description: requestFaults.target_invalid.description },
         { status: 400 },
       )
     : Response.json(
-        { error: 'server_error', error_description: 'Something went wrong here.' },
+        { error: 'server_error', error_description: 'Something went wrong. Try again.' },
         { status: 500 },
       )
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createAddressChain } from '../middleware/client-address.ts'
+import { createAddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
 import { createLoadShedding } from './load-shedding.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'

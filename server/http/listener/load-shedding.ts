@@ -1,24 +1,16 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type AddressBlock, addressBlocks } from '../../core/access/address-block.ts'
-import { knownShare } from '../../core/access/attempt-limit.ts'
+import { knownShare, refusals, tokenRefusals } from '../../core/access/limit-table.ts'
 import { createBoundedMap } from '../../core/bounded-map.ts'
 import { createRateLimit, type Rate, type RateLimit } from '../../core/access/rate-limit.ts'
 import { hashSecret } from '../../core/seal.ts'
-import type { AddressChain } from '../middleware/client-address.ts'
+import type { AddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
 import { httpErrors } from '../http-error.ts'
 import { type RawAnswer, rawRefusal } from './raw-response.ts'
 
-// Generous: the users of a hosted assistant, or of an office, share an address, and a client that has lost its way
-// probes for a while.
-const perAddress: Rate = { burst: 200, perSecond: 50 }
-const perAddressAtToken: Rate = { burst: 500, perSecond: 250 }
-// What refusing costs, a fifth of a processor or so, whoever is refused.
-const forEveryone: Rate = { burst: 2000, perSecond: 1000 }
-const forEveryoneAtToken: Rate = { burst: 2000, perSecond: 1000 }
-
-const mostAddresses = 10_000
-const mostCredentials = 20_000
+const maxAddresses = 10_000
+const maxCredentials = 20_000
 const everyone = 'everyone'
 const reportSeconds = 10
 const retrySeconds = '1'
@@ -29,28 +21,27 @@ export interface LoadSheddingPorts {
   runtime: Pick<Runtime, 'now'>
   report: (event: string, fields: Record<string, unknown>) => void
   tokenPaths: readonly string[]
-  /** Whether a `Cookie` header proves that its browser has signed in here before. Asked only while strangers are refused. */
+  /** Whether a `Cookie` header proves that its browser has signed in here before. Called only while strangers are refused. */
   isKnownBrowser: (cookieHeader: string | undefined) => boolean
-  /** Paths where a good answer proves the `Authorization` header that came with the request. */
+  /** Paths where a successful response proves that the `Authorization` header is good. */
   provingPaths: readonly string[]
 }
 
 /**
- * The {@link RequestGate} that keeps the server there for good clients while others only cause refusals.
+ * The {@link RequestGate} that keeps the server available to good clients while others only cause refusals.
  *
- * What counts is how requests were answered: each 4xx is one of so many that an address (of IPv6 a /64, and more of them its
- * /56 and /48), and everybody together, may cause. An address that has none left is answered 429, and everybody 503 when all
- * are used up, without being looked at, until some come back. A third of what everybody may cause is kept for browsers that have
- * signed in before. Two kinds of requests are let in all the same:
+ * It counts responses: each 4xx uses up one of the refusals that an address (for IPv6 a /64, and more for its /56 and /48) and
+ * all addresses together may cause. An address that has used up its own gets 429, and everyone gets 503 when all are used up,
+ * without further processing, until some are available again. A third of the total is kept for browsers that have signed in
+ * before. Two kinds of requests are let in regardless:
  *
- * - One whose `Authorization` header was accepted lately, at `/mcp` or by the token endpoint: a good client is served
- *   whoever else has its address. Its own refusals are counted too, so a good credential is no licence to flood.
- * - Token requests count apart from all others, and more of them are let in: a refresh token is in the body, so nobody
- *   knows a good refresh before it has been judged.
+ * - Those whose `Authorization` header was recently accepted at `/mcp` or by the token endpoint: a good client is served even
+ *   if it shares its address. Its own refusals are counted too, so a good credential does not allow flooding.
+ * - Token requests count separately, with a higher limit: the refresh token is in the body, so a good one is not recognised
+ *   before it is processed.
  *
- * Nothing that was answered well is counted: how much good clients may ask is not decided here. All is in this process's
- * memory, bounded, and forgotten with it. Many addresses together can make new clients come back a few times; clients
- * that are at work do not notice.
+ * Successful responses are not counted: this does not limit good clients. All state is in this process's memory, bounded, and
+ * lost with it. Many addresses together can make new clients retry a few times; clients at work do not notice.
  */
 export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   const { addressOf, runtime } = ports
@@ -58,9 +49,9 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   const provingPaths = new Set(ports.provingPaths)
   const shedding = createReporter(ports)
   const budgets = {
-    // Clients come to the token endpoint, not browsers.
-    token: createBudget(perAddressAtToken, forEveryoneAtToken, 0),
-    other: createBudget(perAddress, forEveryone, 1 / knownShare),
+    // The token endpoint is used by clients, not by browsers.
+    token: createBudget(tokenRefusals, 0),
+    other: createBudget(refusals, 1 / knownShare),
   }
   const credentials = createCredentialMemory()
   const budgetFor = (request: RawRequest): RefusalBudget =>
@@ -91,16 +82,19 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   }
 }
 
-/** What requests of one kind may cause. */
+/** How many refusals requests of one kind may cause. */
 interface RefusalBudget {
   refusal(blocks: readonly AddressBlock[], isKnown: () => boolean, now: number): RawAnswer | undefined
   take(blocks: readonly AddressBlock[], now: number): void
 }
 
 /** `kept` is the part of what everybody may cause that strangers do not get. */
-function createBudget(ofAddress: Rate, ofEveryone: Rate, kept: number): RefusalBudget {
+function createBudget(
+  { perAddress: ofAddress, everyone: ofEveryone }: { perAddress: Rate; everyone: Rate },
+  kept: number,
+): RefusalBudget {
   const limits = new Map<number, RateLimit>()
-  /** The limit of blocks that may cause `factor` times as much as an address, and no more than half of what there is. */
+  /** The limit of blocks that may cause `factor` times as much as an address, and at most half of the total. */
   const limitOf = ({ factor }: AddressBlock): RateLimit => {
     const limit =
       limits.get(factor) ??
@@ -109,7 +103,7 @@ function createBudget(ofAddress: Rate, ofEveryone: Rate, kept: number): RefusalB
           burst: Math.min(ofAddress.burst * factor, ofEveryone.burst / 2),
           perSecond: Math.min(ofAddress.perSecond * factor, ofEveryone.perSecond / 2),
         },
-        mostAddresses,
+        maxAddresses,
       )
     limits.set(factor, limit)
     return limit
@@ -134,7 +128,7 @@ function createBudget(ofAddress: Rate, ofEveryone: Rate, kept: number): RefusalB
   }
 }
 
-/** Which `Authorization` headers were accepted lately, by their hashes. */
+/** Which `Authorization` headers were recently accepted, by their hashes. */
 interface CredentialMemory {
   mayPass(authorization: string | undefined, now: number): boolean
   accepted(authorization: string): void
@@ -142,8 +136,8 @@ interface CredentialMemory {
 }
 
 function createCredentialMemory(): CredentialMemory {
-  const good = createBoundedMap<true>(mostCredentials)
-  const limit: RateLimit = createRateLimit(perAddress, mostAddresses)
+  const good = createBoundedMap<true>(maxCredentials)
+  const limit: RateLimit = createRateLimit(refusals.perAddress, maxAddresses)
   return {
     mayPass(authorization, now) {
       if (authorization === undefined) return false
@@ -158,7 +152,7 @@ function createCredentialMemory(): CredentialMemory {
       if (authorization === undefined) return
       const hash = hashSecret(authorization)
       if (good.get(hash) === undefined) return
-      // RFC 6750 section 3.1: the token has ended.
+      // RFC 6750 section 3.1: the token is no longer valid.
       if (status === 401) good.delete(hash)
       limit.take(hash, now)
     },
@@ -169,7 +163,7 @@ const tooManyOfAddress = shed('too_many_requests', httpErrors.too_many_requests.
 
 const tooManyOfEveryone = shed(
   'temporarily_unavailable',
-  'The server is flooded with requests that it has to refuse.',
+  'The server is receiving too many failing requests.',
 )
 
 function shed(code: 'too_many_requests' | 'temporarily_unavailable', message: string): RawAnswer {
@@ -182,14 +176,14 @@ function pathOf({ url = '' }: RawRequest): string {
   return query === -1 ? url : url.slice(0, query)
 }
 
-/** Which blocks of addresses a request counts for; none when nobody knows where it comes from. */
+/** The address blocks that a request counts for; none if its address is unknown. */
 function blocksOf({ socket, headers }: RawRequest, addressOf: AddressChain): readonly AddressBlock[] {
   const forwardedFor = headers['x-forwarded-for']
   const address = addressOf(typeof forwardedFor === 'string' ? forwardedFor : undefined, socket.remoteAddress)
   return address === undefined ? [] : addressBlocks(address)
 }
 
-/** Tells of shed requests: at once, then at most every ten seconds with their number. */
+/** Reports shed requests: at once, then at most every ten seconds with their number. */
 function createReporter({ report }: LoadSheddingPorts): (block: string | undefined, now: number) => void {
   let count = 0
   let reportedAt = 0

@@ -1,17 +1,17 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** An answer that is ready before its request comes: nothing in it depends on what was asked. */
+/** A response that does not depend on the request. */
 export interface RawAnswer {
   status: number
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   headers: string[]
   body: string
 }
 
 /**
- * A refusal as JSON in the shape of RFC 6749 section 5.2, for requests that never become a `Request`. Every page may read
- * it, as it says nothing about anybody: a client in a browser must learn when to come back.
+ * A refusal as JSON in the shape of RFC 6749 section 5.2, for requests that never become a `Request`. Every page may read it,
+ * because it reveals nothing: a client in a browser must learn when to retry.
  */
 export function rawRefusal(
   status: number,
@@ -42,13 +42,15 @@ export function rawRefusal(
 
 const closing = ['Connection', 'close']
 
-/** Answers a request that Node parsed. `close` ends the connection: what is left of the body is not worth reading. */
+/** Responds to a request that Node parsed. `close` closes the connection: the rest of the body is not worth reading. */
 export function sendAnswer(response: ServerResponse, answer: RawAnswer, { close }: { close: boolean }): void {
   response.writeHead(answer.status, close ? [...answer.headers, ...closing] : answer.headers)
   response.end(response.req.method === 'HEAD' ? undefined : answer.body)
 }
 
-/** Answers what Node could not parse as a request, and ends the connection: where the next one starts is unknown. */
+/**
+ * Responds to bytes that Node could not parse as a request, and closes the connection: the start of the next one is unknown.
+ */
 export function sendToSocket(socket: Socket, { status, headers, body }: RawAnswer): void {
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`]
   const all = [...headers, ...closing]

@@ -4,10 +4,10 @@ import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
 
-/** What goes back to the client: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
+/** What the client gets: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
 
-/** The redirect URI with the outcome, `state` and `iss` (RFC 9207) in its query; a query it already has stays. */
+/** The redirect URI with the outcome, `state` and `iss` (RFC 9207) added to its query. */
 export function authorizationResponseUrl(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
@@ -24,8 +24,8 @@ export function authorizationResponseUrl(
 }
 
 /**
- * Sends the browser back to the client: by redirect for http(s), by a page with a link for a private-use scheme, which
- * would otherwise leave the login page standing in the browser.
+ * Sends the browser back to the client: by redirect for http(s), by a page with a link for a private-use scheme, which would
+ * otherwise leave the login page open in the browser.
  */
 export function answerClient(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
@@ -44,12 +44,12 @@ export function answerClient(
   return page(finishedPage(view), 200, { 'referrer-policy': 'no-referrer' })
 }
 
-/** Where a redirect URI leads, for people: the host, or the scheme of an app without its colon. */
+/** Where a redirect URI leads, as people read it: the host, or the scheme of an app without its colon. */
 export function returnAddress(redirectUri: string): string {
   return redirectHost(redirectUri).replace(/:$/, '')
 }
 
-/** What a client is called on a page: its own, unproven name. */
+/** The name of a client on a page: its own, unverified one. */
 export function clientDisplayName(client: Pick<Client, 'id' | 'name'>): string {
-  return client.name ?? 'An unnamed client'
+  return client.name ?? 'An unnamed app'
 }

@@ -87,7 +87,7 @@ describe('social sign-in', () => {
   it('an account with a second factor goes on from its code, with no other click', async () => {
     const other = await startDrawbridge()
     const { client_id: id } = await other.register()
-    const admin = other.app.embedded?.provider.admin
+    const admin = other.admin
     const browser = other.browser()
     const signIn = async (): Promise<Visit> => {
       const login = await browser.visit(other.authorizeUrl(id))
@@ -102,7 +102,7 @@ describe('social sign-in', () => {
 
     const asked = await signIn()
     expect(asked.url.pathname).toBe('/oauth/callback')
-    expect(asked.html).toContain('Enter the code of your authenticator app')
+    expect(asked.html).toContain('Enter the code from your authenticator app')
     const code = computeTotp(secret, other.runtime.now())
     const { url } = await browser.submit(asked, 'code', { code })
     expect(url.origin + url.pathname).toBe(redirectUri)

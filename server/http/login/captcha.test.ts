@@ -15,7 +15,7 @@ import { providerSample, signedIn } from '../../../tests/support/server/core/sig
 import { type Listener, listen } from '../listener/listener.ts'
 import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
 import { standInForCaptcha, standInToken } from '../../../tests/support/pages/stand-in-captcha.ts'
-import type { FetchHandler } from '../app.ts'
+import type { FetchHandler } from '../endpoint.ts'
 
 const executable = findChromium()
 const kinds = Object.keys(captchaSamples) as Captcha['kind'][]
@@ -109,7 +109,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
       await fillIn(page)
       await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
       expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain(
-        'The check that you are a person',
+        'The captcha is missing',
       )
       expect(sent).toEqual([])
       await page.type('input[name=password]', 'correct horse')
@@ -164,7 +164,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     await page.setJavaScriptEnabled(false)
     await page.goto(login.authorizeUrl().href)
     const text = await page.$eval('noscript', (element) => element.textContent)
-    expect(text).toContain('needs JavaScript here')
+    expect(text).toContain('needs JavaScript for the captcha')
     await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
     expect(page.url()).toBe(`${clientOrigin}/social`)
     await page.close()

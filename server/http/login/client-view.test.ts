@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Client } from '../../core/clients/client.ts'
-import { deviceGrantType } from '../../core/clients/client.ts'
+import { type Client, deviceGrantType } from '../../core/clients/client.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { clientView, connectedClient, returnHosts } from './client-view.ts'
 
@@ -88,7 +87,7 @@ describe('a client in the list of connections', () => {
     [id, { describedBy: 'claude.ai' }],
     ['mcpc_gone', {}],
   ])('of one that is gone only the id %s is left', (gone, expected) => {
-    const name = 'An app that is not registered any more'
+    const name = 'An app that is no longer registered'
     expect(connectedClient(gone, undefined)).toEqual({ name, ...expected })
   })
 })

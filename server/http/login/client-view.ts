@@ -1,18 +1,17 @@
 import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Client, deviceGrantType } from '../../core/clients/client.ts'
-import { documentHost } from '../../core/session/connection.ts'
+import { documentHost } from '../../core/clients/client-id-metadata-document.ts'
 import { clientDisplayName } from './authorization-response.ts'
 import type { ClientView } from '../pages/client-facts.ts'
-import type { ConnectedClient } from '../pages/connection-head.ts'
+import type { ConnectedClient } from '../pages/connection-list.ts'
 
 /**
- * A client as the pages of a sign-in show it. What its id names is proven when the browser returns to an https address of the
- * very host that its document is on, or when the client has to authenticate at the token endpoint. On a loopback address,
- * behind an app's own scheme and on a device, any program can present the id of a public client (MCP security best practices,
- * localhost redirects).
+ * A client as the pages of a sign-in show it. The host of its id is proven when the browser returns to an https address of the
+ * same host, or when the client has to authenticate at the token endpoint. With a loopback address, an app's own scheme or a
+ * device, any program can present the id of a public client (MCP security best practices, localhost redirects).
  *
- * A document that sends the browser to another host proves nothing to a person: whoever can put one file on a host that
- * people know would have the name of that host on this page, and the code for themselves.
+ * A document that sends the browser to another host proves nothing: anyone who can put one file on a well-known host would have
+ * that host named on this page, and would get the code.
  */
 export function clientView(client: Client, redirectUri: string | undefined): ClientView {
   const host = documentHost(client)
@@ -28,7 +27,7 @@ export function clientView(client: Client, redirectUri: string | undefined): Cli
   }
 }
 
-/** Whether a redirect URI leads back to this computer, where any program may listen. */
+/** Whether a redirect URI leads to this computer, where any program may listen. */
 export function isLoopbackUri(uri: string): boolean {
   return URL.canParse(uri) && isLoopbackHostname(new URL(uri).hostname)
 }
@@ -46,12 +45,12 @@ function returnsToOther(uri: string, host: string | undefined): boolean {
 }
 
 /**
- * A client as a list shows it, where nobody knows any more which of its ways was taken: its host is proven when it is on all of
- * them. Of a client that is not there any more only the id is left.
+ * A client as a list shows it. Which of its redirect URIs was used is not known there, so its host counts as proven only when
+ * all of them prove it. Of a removed client only the id is left.
  */
 export function connectedClient(id: string, client: Client | undefined): ConnectedClient {
   const host = documentHost(client ?? { id })
-  const name = client ? clientDisplayName(client) : 'An app that is not registered any more'
+  const name = client ? clientDisplayName(client) : 'An app that is no longer registered'
   if (host === undefined) return { name }
   return client && isProvenAlways(client, host) ? { name, host } : { name, describedBy: host }
 }
@@ -62,7 +61,7 @@ function isProvenAlways(client: Client, host: string): boolean {
   return !client.grantTypes.includes(deviceGrantType) && client.redirectUris.every(returnsToWeb)
 }
 
-/** Hosts or schemes that browsers return to for a client, each once; none for a client of devices only. */
+/** Hosts or schemes that browsers return to for a client, without duplicates; none for a client of devices only. */
 export function returnHosts({ redirectUris }: Pick<Client, 'redirectUris'>): string[] {
   return [...new Set(redirectUris.map((uri) => redirectHost(uri).replace(/:$/, '')))]
 }

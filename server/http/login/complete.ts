@@ -6,146 +6,123 @@ import type { SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
-import type { RequestContext } from '../endpoint.ts'
-import type { LoginPorts, LoginSubject } from './login-subject.ts'
-import { loginPaths } from './draw.ts'
-import { messagePage } from '../pages/message-page.ts'
-import { strandedPage } from './error-page.ts'
+import { messagePage } from '../pages/finished-page.ts'
+import { signInErrorPage } from './error-page.ts'
+import { accountPath, type Login, type LoginSubject } from './login-subject.ts'
 
 type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind: Kind }>
 
 /**
- * What a completed sign-in comes to: the client gets its code, the device is allowed, or the person sees their connections.
- * The browser remembers the account, so that nobody else can lock it out of it: by its email address, and by `account` where
- * attempts were counted by something else.
+ * Completes a sign-in: the client gets its code, the device is allowed, or the person sees their connections. A device cookie
+ * records the account, so that failed attempts elsewhere cannot lock this browser out of it: by its email address, and by
+ * `account` where attempts were counted by something else.
  */
 export async function completeLogin(
   subject: LoginSubject,
   { signIn, account }: { signIn: SignIn; account?: string },
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const answer = await complete(subject, signIn, context, ports)
+  const answer = await complete(subject, signIn, login)
   const { email } = signIn.identity
   const names = [account, email === undefined ? undefined : accountOf(email)]
   const accounts = new Set(names.filter((name) => name !== undefined))
   if (accounts.size === 0) return answer
-  const { provider, sealer, runtime } = ports.signIn
+  const { provider, sealer, runtime } = login.signIn
   const known = [...accounts].reduce(
     (all, name) => rememberAccount(all, name, provider.issuer, runtime),
     subject.visitor.knownAccounts,
   )
-  answer.headers.append('set-cookie', ports.cookies.known.write(sealKnownAccounts(known, sealer)))
+  answer.headers.append('set-cookie', login.cookies.device.write(sealKnownAccounts(known, sealer)))
   return answer
 }
 
-function complete(
-  subject: LoginSubject,
-  signIn: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
+function complete(subject: LoginSubject, signIn: SignIn, login: Login): Promise<Response> {
   switch (subject.kind) {
     case 'authorization':
-      return answerWithCode(subject, signIn, context, ports)
+      return answerWithCode(subject, signIn, login)
     case 'device':
-      return allowDevice(subject, signIn, context, ports)
+      return allowDevice(subject, signIn, login)
     case 'account':
-      return openAccount(subject, signIn, context, ports)
+      return openAccount(subject, signIn, login)
   }
 }
 
 async function answerWithCode(
   { request, client }: SubjectOf<'authorization'>,
   signIn: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const code = await keepOrSignOut(signIn.session, ports.signIn.provider, () =>
-    issueAuthorizationCode(request, signIn, ports.codes),
+  const code = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
+    issueAuthorizationCode(request, signIn, login.codes),
   )
-  context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
-  return answerClient(request, { code }, client, ports.urls.issuer)
+  login.context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
+  return answerClient(request, { code }, client, login.urls.issuer)
 }
 
 async function allowDevice(
   { device, client }: SubjectOf<'device'>,
   signIn: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const allowed = await keepOrSignOut(signIn.session, ports.signIn.provider, () =>
-    approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }),
+  const allowed = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
+    approveDevice(device, signIn, { ...login.codes, devices: login.devices }),
   )
   if (!allowed) {
-    await endUnusedSession(signIn.session, ports.signIn)
-    return strandedPage('device_gone', context, ports)
+    await endUnusedSession(signIn.session, login.signIn)
+    return signInErrorPage('device_gone', login)
   }
-  context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
+  login.context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
   return page(
     messagePage({
-      title: 'Your device may connect',
+      title: 'Your device can connect now',
       bridge: 'lowered',
       message:
-        'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
+        'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
       nextStep: 'Go back to your device. You can close this page.',
-      link: {
-        url: accountPath(ports),
-        label: 'See or end your connections',
-      },
+      link: { url: accountPath(login), label: 'See or end your connections' },
     }),
   )
 }
 
-/** The provider's session is of no use here: the page shows what this server granted, and asks the provider nothing. */
+/** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(
   { visitor }: SubjectOf<'account'>,
   { identity, session }: SignIn,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const { signIn, cookies, codes } = ports
+  const { signIn, cookies, codes } = login
   await endUnusedSession(session, signIn)
   const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
-  context.report('account_signed_in', { sub: account.sub })
-  return redirect(accountPath(ports), {
+  login.context.report('account_signed_in', { sub: account.sub })
+  return redirect(accountPath(login), {
     'set-cookie': cookies.account.write(sealAccountSession(account, visitor.binding, signIn)),
   })
 }
 
-/** What the person's refusal comes to: the client or the device hears of it. */
-export async function refuseLogin(
-  subject: LoginSubject,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
+/** Reports the person's refusal to the client or the device. */
+export async function refuseLogin(subject: LoginSubject, login: Login): Promise<Response> {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
       const outcome = { error: 'access_denied', description: 'The user refused.' }
-      context.report('authorization_denied', { client_id: client.id })
-      return answerClient(request, outcome, client, ports.urls.issuer)
+      login.context.report('authorization_denied', { client_id: client.id })
+      return answerClient(request, outcome, client, login.urls.issuer)
     }
     case 'device': {
       const { device, client } = subject
-      const denied = await denyDevice(device, { ...ports.codes, devices: ports.devices })
-      if (!denied) return strandedPage('device_gone', context, ports)
-      context.report('device_denied', { client_id: client.id })
+      const denied = await denyDevice(device, { ...login.codes, devices: login.devices })
+      if (!denied) return signInErrorPage('device_gone', login)
+      login.context.report('device_denied', { client_id: client.id })
       return page(
         messagePage({
-          title: 'Nothing was allowed',
+          title: 'Access denied',
           bridge: 'raised',
-          message: 'The device is told that you refused.',
+          message: 'The device gets no access to your account.',
           nextStep: 'You can close this page.',
         }),
       )
     }
     case 'account':
-      return redirect(accountPath(ports))
+      return redirect(accountPath(login))
   }
-}
-
-// Without the origin: on loopback the browser may know this server by another name, and its cookies are of that one.
-function accountPath({ urls }: LoginPorts): string {
-  return `${urls.basePath}${loginPaths.account}`
 }

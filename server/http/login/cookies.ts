@@ -1,24 +1,63 @@
+import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { generateCookie } from 'hono/cookie'
 import { knownSeconds } from '../../core/sign-in/device-cookie.ts'
-import { createBindingCookie, type BindingCookie } from './csrf-cookie.ts'
-import { createHostCookie, type HostCookie } from './host-cookie.ts'
 
 const hourInSeconds = 3600
+const dayInSeconds = 24 * hourInSeconds
+
+/** A cookie of this host alone. Its content must be sealed or random: nothing else proves where it comes from. */
+export interface HostCookie {
+  /** Undefined without a well-formed one. */
+  read(request: Request): string | undefined
+  /** The same from the text of a `Cookie` header. */
+  readFrom(cookieHeader: string | undefined): string | undefined
+  /** `Set-Cookie` value. */
+  write(value: string): string
+  /** `Set-Cookie` value that deletes it. */
+  clear(): string
+}
 
 /** The cookies of the login flow. */
 export interface LoginCookies {
-  /** Ties pages to one browser. */
-  binding: BindingCookie
-  /** Holds the accounts that the browser has signed in to before. */
-  known: HostCookie
-  /** Holds the session of somebody who looks after their connections. */
+  /** Ties forms to one browser; one value serves all its tabs. */
+  csrf: HostCookie
+  /** Names the accounts that signed in with this browser before. */
+  device: HostCookie
+  /** The session of a person who manages their connections. */
   account: HostCookie
 }
 
 /** The {@link LoginCookies} for a base URL. */
 export function createLoginCookies(baseUrl: string): LoginCookies {
   return {
-    binding: createBindingCookie(baseUrl),
-    known: createHostCookie(baseUrl, 'known', knownSeconds),
+    csrf: createHostCookie(baseUrl, 'browser', dayInSeconds, /^[A-Za-z0-9_-]{43}$/),
+    device: createHostCookie(baseUrl, 'known', knownSeconds),
     account: createHostCookie(baseUrl, 'account', hourInSeconds),
+  }
+}
+
+/**
+ * The cookie `drawbridge-LABEL` for a base URL: with the `__Host-` prefix where https allows it, so that no other host of the
+ * domain can plant one, and not readable by scripts. Lax, not Strict: browsers come back from a social provider by a cross-site
+ * redirect.
+ */
+export function createHostCookie(
+  baseUrl: string,
+  label: string,
+  maxAge: number,
+  valuePattern: RegExp = /^/,
+): HostCookie {
+  const secure = baseUrl.startsWith('https:')
+  const name = `${secure ? '__Host-' : ''}drawbridge-${label}`
+  const attributes = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const
+  const readFrom = (cookieHeader: string | undefined): string | undefined => {
+    const value = parseCookieHeader(cookieHeader ?? '').find((cookie) => cookie.name === name)?.value
+    return value !== undefined && valuePattern.test(value) ? value : undefined
+  }
+  return {
+    read: (request) => readFrom(request.headers.get('cookie') ?? undefined),
+    readFrom,
+    write: (value) => generateCookie(name, value, { ...attributes, maxAge }),
+    clear: () => generateCookie(name, '', { ...attributes, maxAge: 0 }),
   }
 }

@@ -1,35 +1,38 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { ProviderError } from '../../core/session/session-provider.ts'
-import { cancelSecondFactor } from '../../core/sign-in/second-factor-step.ts'
+import {
+  cancelSecondFactor,
+  type FirstStep,
+  type SecondFactorOver,
+  trySecondFactor,
+} from '../../core/sign-in/second-factor-step.ts'
+import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn } from '../../core/sign-in/sign-in.ts'
 import { openTransaction } from '../../core/sign-in/sign-in-transaction.ts'
-import { redirect } from '../response.ts'
 import { readForm } from '../middleware/body.ts'
-import type { RequestContext } from '../endpoint.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
-import { findSubject, type LoginPorts, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
-import { refuseLogin } from './complete.ts'
-import { renderLogin } from './login-render.ts'
-import { continueLogin, takeSecondFactor } from './login-second-factor.ts'
-import { startRefusalFloor } from './login-timing.ts'
 import { captchaFields } from '../pages/captcha.ts'
-import { signInFailure } from './sign-in-message.ts'
-import { type StrandedReason, strandedPage } from './error-page.ts'
+import { redirect } from '../response.ts'
+import { completeLogin, refuseLogin } from './complete.ts'
+import { renderLogin, renderSecondFactor } from './draw.ts'
+import { type SignInErrorReason, signInErrorPage } from './error-page.ts'
+import { findSubject, type Login, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
+import { provenAccountFailure, type SignInFailure, signInFailure } from './sign-in-message.ts'
 
 const maxShownEmailLength = 320
 
-/** What is said about a form whose seal does not open. */
-export const sealRefusals: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', StrandedReason>> = {
+/** More than any kind of refusal takes here, and less than a person minds after a wrong password. */
+const minRefusalMs = 500
+
+/** The error page for a form whose seal does not open. */
+export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', SignInErrorReason>> = {
   invalid: 'transaction_invalid',
   expired: 'transaction_expired',
   foreign_browser: 'foreign_browser',
 }
 
-/** The fields of a form that a page of ours posted, or why it is not read. Not checked: which page, and in which browser. */
-export async function readOwnForm(
-  request: Request,
-  { urls }: Pick<LoginPorts, 'urls'>,
-): Promise<URLSearchParams | StrandedReason> {
+/** The fields of a form that a page of ours posted, or why it is refused. Not checked: which page, and in which browser. */
+export async function readOwnForm({ request, urls }: Login): Promise<URLSearchParams | SignInErrorReason> {
   if (!isOwnFormPost(request, urls.issuer)) return 'foreign_form'
   try {
     return await readForm(request)
@@ -40,63 +43,55 @@ export async function readOwnForm(
 }
 
 /**
- * Takes a form of a page of the login flow: a first step, a code of the second factor, or a refusal. What it is for comes out
- * of the sealed transaction in it, whichever endpoint it was posted to.
+ * Takes a form of a page of the login flow: a first step, a code of the second factor, or a refusal. Its purpose comes from the
+ * sealed transaction in it, regardless of the endpoint it was posted to.
  */
-export async function takeLoginForm(
-  request: Request,
-  fields: URLSearchParams,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
-  const opened = await openForm(request, fields, context, ports)
-  if (typeof opened === 'string') return strandedPage(opened, context, ports)
+export async function takeLoginForm(fields: URLSearchParams, login: Login): Promise<Response> {
+  const opened = await openForm(fields, login)
+  if (typeof opened === 'string') return signInErrorPage(opened, login)
   const { subject, secondFactorId } = opened
   if (fields.get('action') === 'deny') {
-    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, ports.signIn)
-    return refuseLogin(subject, context, ports)
+    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, login.signIn)
+    return refuseLogin(subject, login)
   }
   return secondFactorId === undefined
-    ? takeFirstStep(fields, subject, context, ports)
-    : takeSecondFactor(secondFactorId, fields, subject, context, ports)
+    ? takeFirstStep(fields, subject, login)
+    : takeSecondFactor(secondFactorId, fields, subject, login)
 }
 
-/** What the form is about, or why it may not be acted on. */
+/** What the form is about, or why it is refused. */
 async function openForm(
-  request: Request,
   fields: URLSearchParams,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<{ subject: LoginSubject; secondFactorId: string | undefined } | StrandedReason> {
-  const given = ports.cookies.binding.read(request)
-  const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
-  if (opened.kind !== 'open') return sealRefusals[opened.kind]
+  login: Login,
+): Promise<{ subject: LoginSubject; secondFactorId: string | undefined } | SignInErrorReason> {
+  const given = login.cookies.csrf.read(login.request)
+  const opened = openTransaction(fields.get('transaction') ?? '', given, login.signIn)
+  if (opened.kind !== 'open') return sealErrors[opened.kind]
   const { purpose, secondFactorId, binding } = opened
-  const visitor = visitorOf(request, binding, context, ports)
-  const subject = await findSubject(purpose, visitor, ports)
+  const visitor = visitorOf(binding, login)
+  const subject = await findSubject(purpose, visitor, login)
   return subject ? { subject, secondFactorId } : 'client_unknown'
 }
 
 async function takeFirstStep(
   fields: URLSearchParams,
   subject: LoginSubject,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
   const method = fields.get('provider')
-  const floor = startRefusalFloor(ports.signIn.runtime)
+  const refusalDue = startRefusalDelay(login.signIn.runtime)
   try {
     if (method !== null) {
-      return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, ports.signIn))
+      return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, login.signIn))
     }
-    const step = await signInWithPassword(postedPassword(fields), subject.visitor, ports.signIn)
-    return await continueLogin(step, subject, context, ports)
+    const step = await signInWithPassword(postedPassword(fields), subject.visitor, login.signIn)
+    return await continueLogin(step, subject, login)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    context.report('sign_in_failed', { failure: error.failure, message: error.message })
-    if (method === null) await floor.reached()
+    login.context.report('sign_in_failed', { failure: error.failure, message: error.message })
+    if (method === null) await refusalDue()
     const email = fields.get('email')?.slice(0, maxShownEmailLength)
-    return renderLogin(subject, { email, failure: signInFailure(error) }, context, ports)
+    return renderLogin(subject, { email, failure: signInFailure(error) }, login)
   }
 }
 
@@ -105,5 +100,70 @@ function postedPassword(fields: URLSearchParams): Parameters<typeof signInWithPa
     email: fields.get('email') ?? '',
     password: fields.get('password') ?? '',
     captchaToken: captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined,
+  }
+}
+
+/**
+ * Starts the minimum time that refusing a password takes; the result waits for the rest of it. Wrong passwords, unknown accounts
+ * and accounts over their limit cost this server and the provider different work, and the response time must not tell which it
+ * was (OWASP Authentication Cheat Sheet, authentication responses). A provider that takes longer still shows.
+ */
+export function startRefusalDelay(
+  runtime: Pick<Runtime, 'sleep'>,
+  milliseconds: () => number = () => performance.now(),
+): () => Promise<void> {
+  const startedAt = milliseconds()
+  return async () => {
+    const left = Math.ceil(minRefusalMs - (milliseconds() - startedAt))
+    if (left > 0) await runtime.sleep(left)
+  }
+}
+
+/** Goes on from a successful first step: completes the sign-in, or asks for a code. */
+export async function continueLogin(step: FirstStep, subject: LoginSubject, login: Login): Promise<Response> {
+  if (step.kind === 'signed_in') return completeLogin(subject, step, login)
+  login.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
+  return renderSecondFactor(subject, step.prompt, undefined, login)
+}
+
+/** Takes the form of the second-factor page; `id` is the sign-in that waits, taken from the seal. */
+async function takeSecondFactor(
+  id: string,
+  fields: URLSearchParams,
+  subject: LoginSubject,
+  login: Login,
+): Promise<Response> {
+  const attempt = { id, factorId: fields.get('factor') ?? undefined, code: fields.get('code') ?? '' }
+  const result = await trySecondFactor(attempt, subject.visitor, login.signIn)
+  switch (result.kind) {
+    case 'signed_in':
+      return completeLogin(subject, result, login)
+    case 'again': {
+      const { failure, message } = result.failure
+      login.context.report('second_factor_failed', { failure, message })
+      return renderSecondFactor(subject, result.prompt, result, login)
+    }
+    case 'over': {
+      const failure = overFailure(result)
+      const message = result.reason === 'refused' ? result.failure.message : undefined
+      login.context.report('second_factor_over', { reason: failure.reason, message })
+      return renderLogin(subject, { failure }, login)
+    }
+  }
+}
+
+// The half-way session has ended at the provider, or its token has expired: nothing is wrong with the account.
+const sessionOver: ReadonlySet<ProviderFailure> = new Set(['terminal', 'expired', 'invalid_token'])
+
+function overFailure(result: SecondFactorOver): SignInFailure {
+  switch (result.reason) {
+    case 'gone':
+      return { reason: 'second_factor_gone' }
+    case 'wrong_codes':
+      return { reason: 'second_factor_wrong_codes' }
+    case 'refused':
+      return sessionOver.has(result.failure.failure)
+        ? { reason: 'second_factor_gone' }
+        : provenAccountFailure(result.failure)
   }
 }

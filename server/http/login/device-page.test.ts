@@ -90,8 +90,8 @@ describe('a code that was typed', () => {
       '203.0.113.7',
       '2 minutes ago',
       '“<bdi>Sample</bdi>”',
-      'Nobody has checked this name',
-      'Only go on if you started this yourself, on a device in front of you',
+      'This name is not verified',
+      'Continue only if you started this yourself, on a device in front of you',
       'Stay connected for 30 days',
       'Sign in and allow',
       'Continue with Google and allow',
@@ -132,7 +132,7 @@ describe('a code that was typed', () => {
     browser = login.browser()
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const asked = await browser.submit(await enter(userCode), 'password', password)
-    expect(asked.html).toContain('Enter the code of your authenticator app')
+    expect(asked.html).toContain('Enter the code from your authenticator app')
     expect(asked.html).toContain(userCode)
     expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
     const done = await browser.submit(asked, 'code', { code: '123456' })
@@ -146,7 +146,7 @@ describe('a code that was typed', () => {
     failure = new ProviderError('invalid_credentials', 'no')
     const again = await browser.submit(await enter(userCode), 'password', password)
     expect(status(again)).toBe(400)
-    expect(again.html).toContain('Email or password is not right')
+    expect(again.html).toContain('Wrong email or password')
     expect(again.html).toContain('203.0.113.7')
     failure = undefined
     expect((await browser.submit(again, 'password', password)).html).toContain('Go back to your device')
@@ -155,7 +155,7 @@ describe('a code that was typed', () => {
   it('cancelling tells the device so', async () => {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const denied = await browser.submit(await enter(userCode), 'action', { action: 'deny' })
-    expect(denied.html).toContain('Nothing was allowed')
+    expect(denied.html).toContain('Access denied')
     expect(await login.pollDevice(deviceCode)).toBe('access_denied')
     expect(login.logged()).toContain('{"event":"device_denied","client_id":"mcpc_public"}')
   })
@@ -173,7 +173,7 @@ describe('a device that is decided about already', () => {
     ended = []
     const late = await browser.submit(shown, 'password', password)
     expect(status(late)).toBe(400)
-    expect(late.html).toContain('This code is not good any more')
+    expect(late.html).toContain('This code is no longer valid')
     expect(ended).toEqual([signInSample().session])
   })
 
@@ -182,7 +182,7 @@ describe('a device that is decided about already', () => {
     const shown = await enter(userCode)
     login.runtime.advance(901)
     const late = await browser.submit(shown, 'action', { action: 'deny' })
-    expect(late.html).toContain('This code is not good any more')
+    expect(late.html).toContain('This code is no longer valid')
   })
 
   it('whose client is gone by now is not shown', async () => {
@@ -194,7 +194,7 @@ describe('a device that is decided about already', () => {
 
 describe('a wrong code', () => {
   it.each([
-    ['WDJB-MJHT', 'No device waits with that code'],
+    ['WDJB-MJHT', 'That code does not match a waiting device'],
     ['nonsense', 'A code has eight letters'],
     ['', 'A code has eight letters'],
     ['"><script>', 'A code has eight letters'],
@@ -273,7 +273,7 @@ describe('a form', () => {
     const entry = await browser.visit(page)
     login.runtime.advance(3601)
     const late = await browser.submit(entry, 'user_code', { user_code: 'WDJB-MJHT' })
-    expect(late.html).toContain('open too long')
+    expect(late.html).toContain('has expired')
   })
 })
 

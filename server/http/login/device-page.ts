@@ -5,89 +5,90 @@ import { userCodes } from '../../core/access/limit-table.ts'
 import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { normaliseUserCode } from '../../core/authorization/user-code.ts'
 import { page } from '../response.ts'
-import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, findSubject, type LoginPorts, sourceOf, visitorOf } from './login-subject.ts'
-import { readOwnForm, sealRefusals, takeLoginForm } from './decide.ts'
-import { renderLogin } from './login-render.ts'
-import { loginPaths } from './draw.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { readOwnForm, sealErrors, takeLoginForm } from './decide.ts'
+import { renderLogin } from './draw.ts'
 import { type DeviceEntryView, deviceEntryPage } from '../pages/device-entry-page.ts'
-import { strandedPage, strandedWhenClientUnavailable } from './error-page.ts'
+import { loginHandler, signInErrorPage } from './error-page.ts'
+import {
+  bindingOf,
+  findSubject,
+  type Login,
+  type LoginPorts,
+  loginPaths,
+  sourceOf,
+  visitorOf,
+} from './login-subject.ts'
 
 const entryUse = 'drawbridge device entry'
 const entryTtlSeconds = 3600
 
 /**
- * `/oauth/device` (RFC 8628 section 3.3): GET asks for the code that a device shows, and a code in the address is only filled
- * in. POST takes the code and shows who asks and for what, with the ways to sign in; signing in there is what allows.
+ * `/oauth/device` (RFC 8628 section 3.3): GET asks for the code that a device shows; a code in the URL is only filled in. POST
+ * takes the code and shows who asks and for what, with the ways to sign in. Signing in there allows the device.
  */
 export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
   return {
     path: `${ports.urls.basePath}${loginPaths.device}`,
     cors: 'none',
     methods: {
-      GET: (request) => showEntry(request, ports),
-      POST: strandedWhenClientUnavailable((request, context) => takeForm(request, context, ports), ports),
+      GET: loginHandler(ports, showEntry),
+      POST: loginHandler(ports, takeForm),
     },
   }
 }
 
-function showEntry(request: Request, ports: LoginPorts): Response {
-  const binding = bindingOf(request, ports)
-  const given = new URL(request.url).searchParams.get('user_code')
+function showEntry(login: Login): Response {
+  const binding = bindingOf(login)
+  const given = new URL(login.request.url).searchParams.get('user_code')
   const userCode = given === null ? undefined : normaliseUserCode(given)
-  return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, ports)
+  return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, login)
 }
 
-async function takeForm(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
-  const fields = await readOwnForm(request, ports)
-  if (typeof fields === 'string') return strandedPage(fields, context, ports)
-  if (fields.has('transaction')) return takeLoginForm(request, fields, context, ports)
-  const terms = { use: entryUse, binding: ports.cookies.binding.read(request) }
-  const opening = openForBrowser(fields.get('form') ?? '', terms, ports.signIn)
-  if (opening.kind !== 'open') return strandedPage(sealRefusals[opening.kind], context, ports)
-  return takeCode(request, fields.get('user_code') ?? '', opening.binding, context, ports)
+async function takeForm(login: Login): Promise<Response> {
+  const fields = await readOwnForm(login)
+  if (typeof fields === 'string') return signInErrorPage(fields, login)
+  if (fields.has('transaction')) return takeLoginForm(fields, login)
+  const terms = { use: entryUse, binding: login.cookies.csrf.read(login.request) }
+  const opening = openForBrowser(fields.get('form') ?? '', terms, login.signIn)
+  if (opening.kind !== 'open') return signInErrorPage(sealErrors[opening.kind], login)
+  return takeCode(fields.get('user_code') ?? '', opening.binding, login)
 }
 
-async function takeCode(
-  request: Request,
-  typed: string,
-  binding: BrowserBinding,
-  context: RequestContext,
-  ports: LoginPorts,
-): Promise<Response> {
+async function takeCode(typed: string, binding: BrowserBinding, login: Login): Promise<Response> {
   const userCode = normaliseUserCode(typed)
-  // What cannot be a code guesses nothing.
+  // Not counted: text that cannot be a code is not a guess.
   if (userCode === undefined) {
-    const error = 'A code has eight letters. Type it as your device shows it.'
-    return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
+    const error = 'A code has eight letters. Type it as shown on your device.'
+    return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, login)
   }
-  const visitor = visitorOf(request, binding, context, ports)
+  const visitor = visitorOf(binding, login)
   const limits = limitsOf(userCodes, sourceOf(visitor))
-  const { waitSeconds } = await countWithin(limits, ports.signIn)
+  const { waitSeconds } = await countWithin(limits, login.signIn)
   if (waitSeconds > 0) {
-    context.report('device_code_limited')
+    login.context.report('device_code_limited')
     const minutes = Math.ceil(waitSeconds / 60)
-    const error = `Too many codes were tried. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
-    return renderEntry({ userCode, error }, binding, 429, ports, { 'retry-after': String(waitSeconds) })
+    const error = `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
+    return renderEntry({ userCode, error }, binding, 429, login, { 'retry-after': String(waitSeconds) })
   }
-  const device = await findDeviceByUserCode(userCode, { ...ports.codes, devices: ports.devices })
+  const device = await findDeviceByUserCode(userCode, { ...login.codes, devices: login.devices })
   if (!device) {
-    context.report('device_code_unknown')
+    login.context.report('device_code_unknown')
     const error =
-      'No device waits with that code. Compare it with your device; if it is the same, it has expired: start again there.'
-    return renderEntry({ userCode, error }, binding, 400, ports)
+      'That code does not match a waiting device. Check it for typos. If it is correct, it has expired: start again on your device.'
+    return renderEntry({ userCode, error }, binding, 400, login)
   }
-  const subject = await findSubject({ kind: 'device', device, userCode }, visitor, ports)
-  if (!subject) return strandedPage('device_client_unknown', context, ports)
-  context.report('device_code_taken', { client_id: device.clientId })
-  return renderLogin(subject, {}, context, ports)
+  const subject = await findSubject({ kind: 'device', device, userCode }, visitor, login)
+  if (!subject) return signInErrorPage('device_client_unknown', login)
+  login.context.report('device_code_taken', { client_id: device.clientId })
+  return renderLogin(subject, {}, login)
 }
 
 function renderEntry(
   part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
   binding: BrowserBinding,
   status: number,
-  { urls, signIn, cookies, appName, appUrl }: LoginPorts,
+  { urls, signIn, cookies, appName, appUrl }: Login,
   headers: Record<string, string> = {},
 ): Response {
   const expiresAt = signIn.runtime.now() + entryTtlSeconds
@@ -98,5 +99,5 @@ function renderEntry(
     appUrl,
     ...part,
   })
-  return page(html, status, { 'set-cookie': cookies.binding.write(binding), ...headers })
+  return page(html, status, { 'set-cookie': cookies.csrf.write(binding), ...headers })
 }

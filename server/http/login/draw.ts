@@ -1,41 +1,125 @@
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
+import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
+import { type ProviderCapabilities, ProviderError } from '../../core/session/session-provider.ts'
 import { sealTransaction } from '../../core/sign-in/sign-in-transaction.ts'
-import { returnAddress } from './authorization-response.ts'
-import { clientView, isLoopbackUri } from './client-view.ts'
-import { type LoginPorts, type LoginSubject, purposeOf } from './login-subject.ts'
-import type { AppView } from '../pages/app-view.ts'
+import { captchaPolicy } from '../pages/captcha.ts'
+import { type AppView, contentSecurityPolicy } from '../pages/layout.ts'
+import { loginPage } from '../pages/login-page.ts'
+import { secondFactorPage } from '../pages/second-factor-page.ts'
 import type { SubjectView } from '../pages/sign-in-subject.ts'
 import { agoText } from '../pages/when.ts'
+import { page } from '../response.ts'
+import { returnAddress } from './authorization-response.ts'
+import { clientView, isLoopbackUri } from './client-view.ts'
+import { signInErrorPage } from './error-page.ts'
+import { type Login, loginPaths, type LoginSubject, notePageOpen, purposeOf } from './login-subject.ts'
+import {
+  failureText,
+  retryHeaders,
+  type SignInFailure,
+  signInFailure,
+  signInMessages,
+} from './sign-in-message.ts'
 
 const dayInSeconds = 86_400
 
-/** Where the pages of each kind of sign-in are, under the path of the base URL. Each takes the forms of its own pages. */
-export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
-  authorization: '/oauth/authorize',
-  device: '/oauth/device',
-  account: '/account/connections',
+/** What a login page shows besides its subject. */
+export interface LoginState {
+  email?: string | undefined
+  failure?: SignInFailure
+}
+
+/** The login page of a subject, or a page that says why nobody can sign in right now. */
+export async function renderLogin(
+  subject: LoginSubject,
+  { email, failure: given }: LoginState,
+  login: Login,
+): Promise<Response> {
+  const capabilities = await login.signIn.provider.capabilities().catch((error: unknown) => {
+    if (!(error instanceof ProviderError)) throw error
+    login.context.report('provider_failed', { failure: error.failure, message: error.message })
+    return undefined
+  })
+  if (!capabilities) return signInErrorPage('sign_in_unavailable', login)
+  await notePageOpen(subject, login)
+  const password = capabilities.password && login.signIn.provider.passwordSignIn !== undefined
+  const captcha = password ? capabilities.captcha : undefined
+  const failure = given && withCaptchaKnown(given, capabilities)
+  const html = loginPage({
+    ...subjectPageView(subject, undefined, login),
+    password,
+    social: capabilities.social,
+    ...(captcha && { captcha }),
+    ...(email !== undefined && { email }),
+    ...(failure && { error: failureText(failure) }),
+  })
+  return loginResponse(html, subject, failure, login, {
+    ...(captcha && { 'content-security-policy': contentSecurityPolicy(captchaPolicy(captcha)) }),
+  })
+}
+
+/** A page cannot show a captcha without a site key: the operator has to configure it. */
+function withCaptchaKnown(failure: SignInFailure, { captcha }: ProviderCapabilities): SignInFailure {
+  return failure.reason === 'captcha' && !captcha ? { reason: 'captcha_not_configured' } : failure
+}
+
+/** The page that asks for a code of the second factor; `retry` says why the last one was refused. */
+export async function renderSecondFactor(
+  subject: LoginSubject,
+  { id, factors }: SecondFactorPrompt,
+  retry: SecondFactorRetry | undefined,
+  login: Login,
+): Promise<Response> {
+  await notePageOpen(subject, login)
+  const failure = retry && signInFailure(retry.failure)
+  const html = secondFactorPage({
+    ...subjectPageView(subject, id, login),
+    factors,
+    ...(retry && { chosen: retry.factorId }),
+    ...(failure && { error: `${failureText(failure)}${attemptsLeft(retry)}` }),
+  })
+  return loginResponse(html, subject, failure, login)
+}
+
+function attemptsLeft({ codesLeft: left }: SecondFactorRetry): string {
+  if (left === undefined) return ''
+  return left === 1 ? ' One attempt is left.' : ` ${left}\u00a0attempts are left.`
+}
+
+function loginResponse(
+  html: string,
+  { visitor }: LoginSubject,
+  failure: SignInFailure | undefined,
+  { cookies }: Login,
+  headers: Record<string, string> = {},
+): Response {
+  return page(html, failure ? signInMessages[failure.reason].status : 200, {
+    ...(failure && retryHeaders(failure)),
+    ...headers,
+    'set-cookie': cookies.csrf.write(visitor.binding),
+  })
 }
 
 /**
  * What every page of a sign-in has in common: what it is for, where its forms post to, and what they carry sealed.
- * `secondFactorId` is that of the page which asks for a code.
+ * `secondFactorId` identifies the sign-in that waits for a code.
  */
-export function subjectPageView(
+function subjectPageView(
   subject: LoginSubject,
   secondFactorId: string | undefined,
-  ports: LoginPorts,
+  login: Login,
 ): AppView & { action: string; transaction: string; subject: SubjectView } {
   const transaction = { purpose: purposeOf(subject), secondFactorId }
   return {
-    action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
-    transaction: sealTransaction(transaction, subject.visitor.binding, ports.signIn),
-    subject: subjectView(subject, ports),
-    appName: ports.appName,
-    appUrl: ports.appUrl,
+    action: `${login.urls.basePath}${loginPaths[subject.kind]}`,
+    transaction: sealTransaction(transaction, subject.visitor.binding, login.signIn),
+    subject: subjectView(subject, login),
+    appName: login.appName,
+    appUrl: login.appUrl,
   }
 }
 
-function subjectView(subject: LoginSubject, { codes, signIn }: LoginPorts): SubjectView {
+function subjectView(subject: LoginSubject, { codes, signIn }: Login): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
@@ -67,5 +151,5 @@ function permissionsOf(scope: string, { scopes, sessionTtlSeconds }: Authorizati
   const days = Math.round(sessionTtlSeconds / dayInSeconds)
   const lasting =
     days >= 1 ? `${days} ${days === 1 ? 'day' : 'days'}` : `${Math.ceil(sessionTtlSeconds / 60)} minutes`
-  return [...scopes.describe(scope), `Stay connected for ${lasting}, without asking you again`]
+  return [...scopes.describe(scope), `Stay connected for ${lasting} without asking you again`]
 }

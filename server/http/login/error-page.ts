@@ -1,12 +1,12 @@
 import type { UnsafeRequestReason } from '../../core/authorization/authorization-request.ts'
 import { ClientUnavailableError } from '../../core/clients/client.ts'
 import { page } from '../response.ts'
-import type { EndpointHandler, RequestContext } from '../endpoint.ts'
-import type { AppView } from '../pages/app-view.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
+import type { Login, LoginPorts } from './login-subject.ts'
 
-/** Why the browser stays here with an error page instead of going back to the client. */
-export type StrandedReason =
+/** Why the browser gets an error page instead of going back to the client. */
+export type SignInErrorReason =
   | UnsafeRequestReason
   | 'transaction_invalid'
   | 'transaction_expired'
@@ -24,13 +24,13 @@ export type StrandedReason =
   | 'device_gone'
   | 'device_client_unknown'
 
-/** What a stranded person reads, and the HTTP status it comes with. */
-export type StrandedText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
+/** What the page says, and the HTTP status it is sent with. */
+export type SignInErrorText = Pick<ErrorView, 'title' | 'message' | 'nextStep'> & { status: number }
 
 const startOver = 'Go back to the app you came from and connect again.'
 
 /** The error pages, by reason. */
-export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
+export const signInErrors: Readonly<Record<SignInErrorReason, SignInErrorText>> = {
   client_id_missing: {
     status: 400,
     title: 'This link is incomplete',
@@ -40,8 +40,8 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   client_unknown: {
     status: 400,
     title: 'This app is not registered here',
-    message: 'Its registration is unknown or was removed, so it cannot be connected as it is.',
-    nextStep: 'In the app, remove this connector and add it again. It then registers itself anew.',
+    message: 'Its registration is unknown or was removed, so it cannot be connected.',
+    nextStep: 'In the app, remove this connector and add it again, so that it registers again.',
   },
   redirect_uri_missing: {
     status: 400,
@@ -51,34 +51,35 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   },
   redirect_uri_mismatch: {
     status: 400,
-    title: 'This app wants to return to an unknown address',
-    message: 'The address in the link is not one that the app registered. Sending you there could be unsafe.',
+    title: 'This app uses an unregistered return address',
+    message:
+      'The return address in the link is not registered for this app. Sending you there could be unsafe.',
     nextStep:
-      'In the app, remove this connector and add it again. If that does not help, tell the makers of the app.',
+      'In the app, remove this connector and add it again. If that does not help, contact the app’s developer.',
   },
   parameter_repeated: {
     status: 400,
-    title: 'This link contradicts itself',
+    title: 'This link is not valid',
     message: 'It names the app or the return address more than once.',
     nextStep: startOver,
   },
   transaction_invalid: {
     status: 400,
-    title: 'This sign-in page cannot be used',
-    message: 'It is incomplete, or it was made by another server.',
+    title: 'This sign-in page is not valid',
+    message: 'It is incomplete, or it comes from another server.',
     nextStep: startOver,
   },
   transaction_expired: {
     status: 400,
-    title: 'This sign-in page was open too long',
-    message: 'For safety a sign-in page works for one hour.',
+    title: 'This sign-in page has expired',
+    message: 'For your security, a sign-in page expires after one hour.',
     nextStep: startOver,
   },
   foreign_browser: {
     status: 403,
     title: 'This sign-in page belongs to another browser',
-    message: 'It was opened somewhere else, or this browser does not keep cookies.',
-    nextStep: 'Allow cookies for this address, then go back to the app you came from and connect again.',
+    message: 'It was opened in another browser, or this browser does not accept cookies.',
+    nextStep: 'Allow cookies for this site, then go back to the app you came from and connect again.',
   },
   foreign_form: {
     status: 403,
@@ -89,86 +90,85 @@ export const strandedTexts: Readonly<Record<StrandedReason, StrandedText>> = {
   form_unreadable: {
     status: 400,
     title: 'This form cannot be read',
-    message: 'It is too large, or parts of it are missing or given twice.',
+    message: 'It is too large, or some of its fields are missing or repeated.',
     nextStep: startOver,
   },
   social_expired: {
     status: 400,
     title: 'This sign-in took too long',
-    message: 'The sign-in that you come back from is not known here any more, or was already completed.',
+    message: 'The sign-in you came back from has expired or was already completed.',
     nextStep: startOver,
   },
   social_refused: {
     status: 400,
-    title: 'That sign-in was not completed',
+    title: 'The sign-in was not completed',
     message:
-      'It was cancelled or failed. Several sign-ins are open in this browser, so it is not clear which one this was.',
-    nextStep: 'Go back to the tab of the sign-in page and try again there, or start again in the app.',
+      'It was cancelled or failed. This browser has several sign-ins open, so the server cannot tell which one it was.',
+    nextStep: 'Go back to the tab with the sign-in page and try again, or start again in the app.',
   },
   social_rate_limited: {
     status: 429,
     title: 'Too many people are signing in',
-    message: 'Your sign-in has to wait for its turn. It is still open.',
+    message: 'Your sign-in has to wait. It is still open.',
     nextStep: 'Wait a minute, then reload this page.',
   },
   sign_in_unavailable: {
     status: 503,
-    title: 'Signing in is not possible right now',
-    message: 'The sign-in service of the web app cannot be reached.',
+    title: 'Sign-in is not available right now',
+    message: 'The web app’s sign-in service cannot be reached.',
     nextStep: 'Wait a moment, then reload this page.',
   },
   client_unavailable: {
     status: 503,
     title: 'This app cannot be checked right now',
-    message:
-      'The document that describes it cannot be fetched, so nobody can tell whether it may be connected.',
-    nextStep: 'Wait a minute, then connect again in the app. If this stays, tell whoever runs this server.',
+    message: 'Its metadata document cannot be fetched, so the server cannot verify the app.',
+    nextStep:
+      'Wait a minute, then connect again in the app. If this happens again, tell the server’s operator.',
   },
   client_document_faulty: {
     status: 400,
-    title: 'This app describes itself incorrectly',
-    message: 'The document that describes it is missing or has a fault, so the app cannot be connected.',
-    nextStep: 'Waiting does not help. Tell the makers of the app what the details below say.',
+    title: 'This app’s metadata is not valid',
+    message: 'Its metadata document is missing or has an error, so the app cannot be connected.',
+    nextStep: 'Trying again will not help. Send the details on this page to the app’s developer.',
   },
   request_refused: {
     status: 400,
-    title: 'This app’s request cannot be granted',
-    message: 'The app asked for a sign-in in a way that this server does not accept.',
+    title: 'This app’s request was refused',
+    message: 'The app requested a sign-in in a way that this server does not accept.',
     nextStep:
-      'If you know the site below, go back to it; the app is told what went wrong. Otherwise close this page.',
+      'If you trust the site below, go back to it; the app is told what went wrong. Otherwise close this page.',
   },
   client_limited: {
     status: 429,
     title: 'This app cannot be checked right now',
-    message: 'Requests from your address named too many apps that are new here within a minute.',
+    message: 'Too many new apps were connected from your network within a minute.',
     nextStep: 'Wait a minute, then connect again in the app.',
   },
   device_gone: {
     status: 400,
-    title: 'This code is not good any more',
-    message: 'It has expired, or somebody has already allowed or refused the device.',
-    nextStep: 'If your device still waits, start again there and enter the new code that it shows.',
+    title: 'This code is no longer valid',
+    message: 'It has expired, or the device was already allowed or denied.',
+    nextStep: 'If your device is still waiting, start again there and enter the new code it shows.',
   },
   device_client_unknown: {
     status: 400,
     title: 'The app on this device is not registered here',
-    message: 'Its registration is unknown or was removed, so it cannot be connected as it is.',
-    nextStep: 'On the device, remove this connector and add it again. It then shows a new code.',
+    message: 'Its registration is unknown or was removed, so it cannot be connected.',
+    nextStep: 'On the device, remove this connector and add it again, then enter the new code it shows.',
   },
 }
 
 const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5' }
 
-/** The error page for `reason`, with the request id under which the log has the rest. */
-export function strandedPage(
-  reason: StrandedReason,
-  context: RequestContext,
-  { appUrl, appName }: AppView,
+/** The error page for `reason`, with the request id that leads to the details in the log. */
+export function signInErrorPage(
+  reason: SignInErrorReason,
+  { context, appUrl, appName }: Login,
   detail?: string,
   back?: ErrorView['back'],
 ): Response {
   context.report('sign_in_stranded', { reason })
-  const { status, ...text } = strandedTexts[reason]
+  const { status, ...text } = signInErrors[reason]
   const view = {
     ...text,
     requestId: context.id,
@@ -180,19 +180,20 @@ export function strandedPage(
   return page(errorPage(view), status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 }
 
-/**
- * `handler`, answering with a page instead when the document of the client that it is about cannot be had right now, which
- * says nothing about whether it may be connected, or is faulty.
- */
-export function strandedWhenClientUnavailable(handler: EndpointHandler, app: AppView): EndpointHandler {
+/** A handler of the login flow; an error page when the document of the client cannot be fetched right now or is faulty. */
+export function loginHandler<Ports extends LoginPorts>(
+  ports: Ports,
+  handle: (login: Ports & Login) => Promise<Response> | Response,
+): EndpointHandler {
   return async (request, context) => {
+    const login = { ...ports, request, context }
     try {
-      return await handler(request, context)
+      return await handle(login)
     } catch (error) {
       if (!(error instanceof ClientUnavailableError)) throw error
-      if (error.limited) return strandedPage('client_limited', context, app)
+      if (error.limited) return signInErrorPage('client_limited', login)
       const reason = error.faulty ? 'client_document_faulty' : 'client_unavailable'
-      return strandedPage(reason, context, app, error.message)
+      return signInErrorPage(reason, login, error.message)
     }
   }
 }

@@ -128,7 +128,7 @@ describe('the browser that knows an account (OWASP Authentication Cheat Sheet, d
     )
     const cookie = response.headers.getSetCookie().find((line) => line.includes('known')) ?? ''
     expect(cookie).toMatch(
-      /^__Host-drawbridge-known=k\.[\w-]+; Path=\/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure$/,
+      /^__Host-drawbridge-known=k\.[\w-]+; Max-Age=31536000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     )
     expect(cookie).not.toContain('ada')
   })
@@ -244,7 +244,7 @@ describe('what another version of this server sealed', () => {
     const transaction = sealer.seal(JSON.stringify(old), 'drawbridge login transaction')
     const late = await browser.submit(page, 'password', { ...password, transaction })
     expect(late.response?.status).toBe(400)
-    expect(late.html).toContain('open too long')
+    expect(late.html).toContain('has expired')
     expect(sent).toEqual([])
   })
 
@@ -303,12 +303,12 @@ describe('a client whose id is the address of its document', () => {
       'CIMD 6.4: is shown by its host, verified',
       'https://claude.ai/cb',
       'Verified address',
-      'Any program can say so',
+      'Any program can claim this',
     ],
     [
       'returning to this computer it is not, as any program can use its id',
       'http://127.0.0.1:4711/callback',
-      'Any program can say so',
+      'Any program can claim this',
       'Verified address',
     ],
   ])('%s', async (_rule, redirectUri, present, absent) => {

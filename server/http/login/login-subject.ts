@@ -1,18 +1,21 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { AttemptSource } from '../../core/access/attempt.ts'
+import type { AttemptSource } from '../../core/access/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
-import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
 import type { DeviceStore, PendingDevice } from '../../core/authorization/device-authorization-store.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
+import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
 import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
+import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
+import {
+  type BrowserBinding,
+  type SignInPurpose,
+  createBrowserBinding,
+} from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/sign-in.ts'
-import type { SignInPurpose } from '../../core/sign-in/sign-in-purpose.ts'
-import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
-import type { SignInVisitor } from '../../core/sign-in/sign-in-visitor.ts'
 import type { RequestContext } from '../endpoint.ts'
+import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'
-import type { PublicUrls } from '../oauth/metadata.ts'
 
 /** What the endpoints of the login flow share. */
 export interface LoginPorts {
@@ -28,6 +31,12 @@ export interface LoginPorts {
   cookies: LoginCookies
 }
 
+/** One request to the login flow. */
+export interface Login extends LoginPorts {
+  request: Request
+  context: RequestContext
+}
+
 /** What a sign-in is for, with the client that asks, and who signs in. */
 export type LoginSubject = { visitor: SignInVisitor } & (
   | { kind: 'authorization'; request: AuthorizationRequest; client: Client }
@@ -35,7 +44,22 @@ export type LoginSubject = { visitor: SignInVisitor } & (
   | { kind: 'account' }
 )
 
-/** What of a subject is sealed into its pages. */
+/** Where the pages of each kind of sign-in are, below the path of the base URL. Each takes the forms of its own pages. */
+export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
+  authorization: '/oauth/authorize',
+  device: '/oauth/device',
+  account: '/account/connections',
+}
+
+/**
+ * The path of the connections page. Without the origin: on loopback the browser may know this server by another name, and its
+ * cookies belong to that name.
+ */
+export function accountPath({ urls }: Pick<LoginPorts, 'urls'>): string {
+  return `${urls.basePath}${loginPaths.account}`
+}
+
+/** The part of a subject that is sealed into its pages. */
 export function purposeOf(subject: LoginSubject): SignInPurpose {
   switch (subject.kind) {
     case 'authorization':
@@ -48,9 +72,8 @@ export function purposeOf(subject: LoginSubject): SignInPurpose {
 }
 
 /**
- * The subject of a purpose; undefined when its client is not there any more, or does not return any more to where the answer
- * would go: a page is good for an hour, and in that time its makers may have taken an address back. Rejects with `ClientUnavailableError` when
- * nobody can say right now.
+ * The subject of a purpose. Undefined when its client is gone, or no longer has the redirect URI of the request: a page is valid
+ * for an hour, and the client may change in that time. Rejects with `ClientUnavailableError` when the client cannot be looked up.
  */
 export async function findSubject(
   purpose: SignInPurpose,
@@ -66,7 +89,7 @@ export async function findSubject(
   return client && returns ? { ...purpose, client, visitor } : undefined
 }
 
-/** Notes that a page of the sign-in is open, so that nobody loses the registration of its client meanwhile. */
+/** Records that a page of the sign-in is open, so that the registration of its client is not removed meanwhile. */
 export async function notePageOpen(
   subject: LoginSubject,
   { registrations, signIn }: Pick<LoginPorts, 'registrations' | 'signIn'>,
@@ -80,21 +103,16 @@ export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSour
   return { address, known: knownAccounts.length > 0 }
 }
 
-/** The binding of the browser that sends `request`, or a new one for it. */
-export function bindingOf(
-  request: Request,
-  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
-): BrowserBinding {
-  return cookies.binding.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
+/** The CSRF value of the browser that sends the request, or a new one for it. */
+export function bindingOf({ request, cookies, signIn }: Login): BrowserBinding {
+  return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
-/** Who sends `request`, in a browser that has `binding`. */
+/** Who sends the request, in the browser with the CSRF value `binding`. */
 export function visitorOf(
-  request: Request,
   binding: BrowserBinding,
-  context: RequestContext,
-  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
+  { request, context, cookies, signIn }: Login,
 ): SignInVisitor {
-  const knownAccounts = openKnownAccounts(cookies.known.read(request), signIn)
+  const knownAccounts = openKnownAccounts(cookies.device.read(request), signIn)
   return { binding, address: context.address, knownAccounts }
 }

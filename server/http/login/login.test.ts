@@ -5,7 +5,7 @@ import {
   type ProviderFailure,
   type SessionProvider,
 } from '../../core/session/session-provider.ts'
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
@@ -75,7 +75,7 @@ describe('what is offered', () => {
     expect(page.html).toMatch(/class="button primary deliberate"\s+name="provider"\s+value="google"/)
     const posted = await browser.submit(page, 'provider', password)
     expect(posted.response?.status).toBe(400)
-    expect(posted.html).toContain('switched off')
+    expect(posted.html).toContain('turned off')
     expect(sent).toEqual([])
   })
 
@@ -107,7 +107,7 @@ describe('captcha', () => {
     const { browser, page } = await open(provider({ captcha: turnstile }))
     const refused = await browser.submit(page, 'password', password)
     expect(refused.response?.status).toBe(400)
-    expect(refused.html).toContain('The check that you are a person is missing')
+    expect(refused.html).toContain('The captcha is missing')
     expect(refused.html).toContain(`value="${password.email}"`)
     expect(policyOf(refused)).toContain('script-src')
     expect(sent).toEqual([])
@@ -126,7 +126,7 @@ describe('captcha', () => {
     const { browser, page } = await open(provider())
     failure = new ProviderError('captcha', 'captcha_failed')
     const refused = await browser.submit(page, 'password', password)
-    expect(refused.html).toContain('not set up completely here')
+    expect(refused.html).toContain('not fully set up on this server')
     expect(refused.html).not.toContain('Complete it below')
   })
 
@@ -188,7 +188,7 @@ describe('the limit of sign-ins', () => {
 
   it.each([
     ['?code=social', 503, '17', 'reload this page'],
-    ['?error=temporarily_unavailable', 400, null, 'Several sign-ins are open'],
+    ['?error=temporarily_unavailable', 400, null, 'several sign-ins open'],
   ])('an outage on the way back of one of two tabs: %s is %i', async (query, status, retryAfter, text) => {
     const { browser, page } = await open(provider())
     await browser.submit(page, 'provider', { provider: 'google' })
@@ -212,7 +212,7 @@ describe('a failed first step', () => {
   it.each<[failure: ProviderFailure, status: number, text: string]>([
     ['second_factor_missing', 400, 'Turn it on in the web app'],
     ['second_factor_unusable', 400, 'Add an authenticator app'],
-    ['email_unconfirmed', 400, 'Open the link in the confirmation mail'],
+    ['email_unconfirmed', 400, 'Open the link in the confirmation email'],
     ['transient', 503, 'Try again in a moment'],
   ])('%s: %i, with the next step', async (kind, status, text) => {
     const { browser, page } = await open(provider())
@@ -236,7 +236,7 @@ describe('a failed first step', () => {
     failure = new ProviderError('invalid_credentials', 'user_banned')
     const back = await browser.visit('http://localhost:8787/oauth/callback?code=social')
     expect(back.html).toContain('This account cannot sign in')
-    expect(back.html).not.toContain('password is not right')
+    expect(back.html).not.toContain('Wrong email or password')
   })
 })
 

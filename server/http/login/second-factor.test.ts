@@ -65,7 +65,7 @@ describe('the second step', () => {
   it('comes after the password, and only then the client gets its code', async () => {
     const page = await toCodePage()
     expect(status(page)).toBe(200)
-    expect(page.html).toContain('Enter the code of your authenticator app')
+    expect(page.html).toContain('Enter the code from your authenticator app')
     const done = await enter(page, rightCode)
     expect(`${done.url.origin}${done.url.pathname}`).toBe(authorizationRequest().redirectUri)
     expect(done.url.searchParams.has('code')).toBe(true)
@@ -144,7 +144,7 @@ describe('a wrong code', () => {
     const page = await toCodePage()
     const wrong = await enter(page, '000000')
     expect(status(wrong)).toBe(400)
-    expect(wrong.html).toContain('That code is not right')
+    expect(wrong.html).toContain('Wrong code')
     expect(wrong.html).toContain('4\u00a0attempts are left.')
     expect((await enter(wrong, rightCode)).url.searchParams.has('code')).toBe(true)
   })
@@ -159,7 +159,7 @@ describe('a wrong code', () => {
     let page = await toCodePage()
     for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
     expect(status(page)).toBe(400)
-    expect(page.html).toContain('Too many codes were wrong')
+    expect(page.html).toContain('Too many wrong codes')
     expect(await login.toSignOut()).toHaveLength(1)
     const again = await browser.submit(page, 'password', password)
     expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
@@ -170,7 +170,7 @@ describe('a provider that does not judge the code', () => {
   it.each<[failure: ProviderFailure, status: number, retryAfter: string | undefined, text: string]>([
     ['transient', 503, '5', 'cannot be reached right now'],
     ['rate_limited', 429, '60', 'Too many attempts'],
-    ['protocol', 502, undefined, 'unexpected answer'],
+    ['protocol', 502, undefined, 'unexpected response'],
   ])('%s: status %i on the same page, and the sign-in goes on', async (kind, code, retryAfter, text) => {
     const page = await toCodePage()
     failure = kind
@@ -184,11 +184,11 @@ describe('a provider that does not judge the code', () => {
   })
 
   it.each<[failure: ProviderFailure, text: string]>([
-    ['terminal', 'Sign in again from the start'],
-    ['invalid_token', 'Sign in again from the start'],
+    ['terminal', 'Sign in again.'],
+    ['invalid_token', 'Sign in again.'],
     ['invalid_credentials', 'This account cannot sign in'],
     ['second_factor_unusable', 'Add an authenticator app'],
-    ['disabled', 'switched off'],
+    ['disabled', 'turned off'],
   ])('%s ends it: the login page says what to do', async (kind, text) => {
     const page = await toCodePage()
     failure = kind
@@ -206,7 +206,7 @@ describe('a page that cannot be used any more', () => {
     login.runtime.advance(601)
     const late = await enter(page, rightCode)
     expect(status(late)).toBe(400)
-    expect(late.html).toContain('longer than ten minutes')
+    expect(late.html).toContain('expired after ten minutes')
     expect(sent).toEqual([])
     const again = await browser.submit(late, 'password', password)
     expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
@@ -217,7 +217,7 @@ describe('a page that cannot be used any more', () => {
     await enter(page, rightCode)
     const replayed = await enter(page, rightCode)
     expect(status(replayed)).toBe(400)
-    expect(replayed.html).toContain('was completed or cancelled')
+    expect(replayed.html).toContain('was already completed or cancelled')
     expect(sent).toHaveLength(1)
   })
 
@@ -265,7 +265,7 @@ describe('cancelling', () => {
     const { url } = await browser.submit(page, 'action', { action: 'deny' })
     expect(url.searchParams.get('error')).toBe('access_denied')
     expect(await login.toSignOut()).toHaveLength(1)
-    expect((await enter(page, rightCode)).html).toContain('was completed or cancelled')
+    expect((await enter(page, rightCode)).html).toContain('was already completed or cancelled')
   })
 })
 

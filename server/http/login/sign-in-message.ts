@@ -1,6 +1,6 @@
 import type { ProviderError, ProviderFailure } from '../../core/session/session-provider.ts'
 
-/** Why a sign-in did not go on: the provider's failure, or a reason that only this server has. */
+/** Why a sign-in did not go on: the provider's failure, or a reason of this server. */
 export type SignInReason =
   | ProviderFailure
   | 'captcha_not_configured'
@@ -14,57 +14,57 @@ export interface SignInMessage {
 }
 
 /**
- * What the page says, by reason. Wrong password, unknown and banned account share one text: anything else would tell
+ * What the page says, by reason. A wrong password, an unknown and a banned account share one text: anything else would reveal
  * which accounts exist.
  */
 export const signInMessages: Readonly<Record<SignInReason, SignInMessage>> = {
-  invalid_credentials: { status: 400, text: 'Email or password is not right. Check both and try again.' },
+  invalid_credentials: { status: 400, text: 'Wrong email or password. Check both and try again.' },
   email_unconfirmed: {
     status: 400,
-    text: 'This email address is not confirmed yet. Open the link in the confirmation mail, then sign in here again.',
+    text: 'This email address is not confirmed yet. Open the link in the confirmation email, then sign in again.',
   },
   captcha: {
     status: 400,
-    text: 'The check that you are a person is missing, failed, or took too long. Complete it below, enter your password and sign in.',
+    text: 'The captcha is missing, failed, or expired. Complete it below, enter your password, and sign in.',
   },
   captcha_not_configured: {
     status: 400,
-    text: 'Signing in with a password is not set up completely here. Choose another way, or tell the people who run this server.',
+    text: 'Password sign-in is not fully set up on this server. Choose another way to sign in, or tell the server’s operator.',
   },
   wrong_code: {
     status: 400,
-    text: 'That code is not right. Enter the six digits that your authenticator app shows now.',
+    text: 'Wrong code. Enter the six digits that your authenticator app shows now.',
   },
   second_factor_missing: {
     status: 400,
-    text: 'Only accounts with a second factor can sign in here, and this one has none. Turn it on in the web app, then sign in here again.',
+    text: 'Only accounts with two-factor authentication can sign in here. Turn it on in the web app, then sign in again.',
   },
   second_factor_unusable: {
     status: 400,
-    text: 'This account is protected by a second factor that this page cannot ask for. Add an authenticator app to it in the web app, then sign in here again.',
+    text: 'This account uses a second factor that is not supported here. Add an authenticator app to it in the web app, then sign in again.',
   },
   second_factor_gone: {
     status: 400,
-    text: 'That sign-in took longer than ten minutes, or was completed or cancelled. Sign in again from the start.',
+    text: 'That sign-in expired after ten minutes, or was already completed or cancelled. Sign in again.',
   },
   second_factor_wrong_codes: {
     status: 400,
-    text: 'Too many codes were wrong, so that sign-in was ended. Sign in again from the start.',
+    text: 'Too many wrong codes. Sign in again.',
   },
   rate_limited: { status: 429, text: 'Too many attempts. Wait a minute, then try again.' },
-  disabled: { status: 400, text: 'This way of signing in is switched off. Choose another one.' },
-  expired: { status: 400, text: 'That sign-in took too long. Start it again.' },
-  denied: { status: 400, text: 'The sign-in was cancelled. Try again, or choose another way.' },
+  disabled: { status: 400, text: 'This sign-in method is turned off. Choose another one.' },
+  expired: { status: 400, text: 'That sign-in took too long. Start again.' },
+  denied: { status: 400, text: 'The sign-in was cancelled. Try again, or choose another way to sign in.' },
   terminal: { status: 400, text: 'This account cannot sign in. Ask the owner of the web app.' },
   invalid_token: {
     status: 502,
-    text: 'The sign-in service gave an answer that cannot be trusted. Try again later.',
+    text: 'The sign-in service sent a response that could not be verified. Try again later.',
   },
   transient: { status: 503, text: 'The sign-in service cannot be reached right now. Try again in a moment.' },
-  protocol: { status: 502, text: 'The sign-in service gave an unexpected answer. Try again later.' },
+  protocol: { status: 502, text: 'The sign-in service sent an unexpected response. Try again later.' },
 }
 
-/** A failed sign-in as a page needs it. The error's own message never reaches one. */
+/** A failed sign-in as a page needs it. The error's own message is never shown. */
 export interface SignInFailure {
   reason: SignInReason
   retryAfterSeconds?: number | undefined
@@ -76,23 +76,23 @@ export function signInFailure(error: ProviderError): SignInFailure {
 }
 
 /**
- * The same once the person has proven whose account it is, by a social sign-in or a password. What stands for a wrong
- * password then is an account that may not sign in, and saying so gives nothing away.
+ * The same once the person has proven which account is theirs, by a social sign-in or a password. What otherwise counts as a
+ * wrong password is then an account that may not sign in, and saying so reveals nothing.
  */
 export function provenAccountFailure(error: ProviderError): SignInFailure {
   return error.failure === 'invalid_credentials' ? { reason: 'terminal' } : signInFailure(error)
 }
 
-/** What the page says about a failed sign-in: the text of its reason, and how long to wait where that is over a minute. */
+/** What the page says about a failed sign-in: the text of its reason, and how long to wait if that is over a minute. */
 export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure): string {
   if (reason !== 'rate_limited' || retryAfterSeconds <= 60) return signInMessages[reason].text
   return `Too many attempts. Wait ${Math.ceil(retryAfterSeconds / 60)} minutes, then try again.`
 }
 
-const usualWaitSeconds: Readonly<Record<number, number>> = { 429: 60, 503: 5 }
+const defaultWaitSeconds: Readonly<Record<number, number>> = { 429: 60, 503: 5 }
 
-/** `Retry-After` where trying again later helps: what the failure asks for, else a minute (429) or five seconds (503). */
+/** `Retry-After` where trying again later helps: what the failure asks for, otherwise a minute (429) or five seconds (503). */
 export function retryHeaders({ reason, retryAfterSeconds }: SignInFailure): Record<string, string> {
-  const usual = usualWaitSeconds[signInMessages[reason].status]
-  return usual === undefined ? {} : { 'retry-after': String(retryAfterSeconds ?? usual) }
+  const seconds = defaultWaitSeconds[signInMessages[reason].status]
+  return seconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds ?? seconds) }
 }

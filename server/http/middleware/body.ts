@@ -1,12 +1,15 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { repeatedParameter } from '../../core/authorization/authorization-request.ts'
-import { maxFormBytes, type RequestFault, requestFaults } from '../listener/request-fault.ts'
+import { maxFormBytes, type RequestFault, requestFaults } from '../request-fault.ts'
 
-/** What reading a body found; `text` is strict UTF-8. */
+/** The result of reading a body; `text` is strict UTF-8. */
 export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
 
-/** Reads at most `maxBytes` of the body, refusing a larger one without reading it to its end. */
+/**
+ * Reads at most `maxBytes` of the body, and refuses a larger one without reading all of it. `bodyLimit` of Hono would make the
+ * Node adapter build a complete `Request`, and refuses before the caller is known.
+ */
 export async function readBody(request: Request, maxBytes: number): Promise<BodyReading> {
   const declared = request.headers.get('content-length')
   if (Number(declared ?? 0) > maxBytes) return { kind: 'too_large' }
@@ -36,7 +39,7 @@ export function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
-/** The parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, 413 or 415 included. */
+/** The parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, also with 413 and 415. */
 export async function readForm(request: Request): Promise<URLSearchParams> {
   const text = await readText(request, 'application/x-www-form-urlencoded', requestFaults.body_no_form)
   const parameters = new URLSearchParams(text)
@@ -47,7 +50,7 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
   return parameters
 }
 
-/** The value of a JSON body. Throws `invalid_request`, 413 or 415 included. */
+/** The value of a JSON body. Throws `invalid_request`, also with 413 and 415. */
 export async function readJson(request: Request): Promise<unknown> {
   const text = await readText(request, 'application/json', requestFaults.body_no_json)
   try {
@@ -72,4 +75,17 @@ async function readText(request: Request, type: string, otherType: RequestFault)
 
 function refusalOf({ status, description }: RequestFault): OAuthError {
   return new OAuthError('invalid_request', description, { status })
+}
+
+/** The parameter `name` of a form; an empty one counts as omitted (RFC 6749 section 3.1). */
+export function optionalParameter(form: URLSearchParams, name: string): string | undefined {
+  const value = form.get(name)
+  return value === null || value === '' ? undefined : value
+}
+
+/** As {@link optionalParameter}. Throws `invalid_request` when it is omitted. */
+export function requiredParameter(form: URLSearchParams, name: string): string {
+  const value = optionalParameter(form, name)
+  if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
+  return value
 }

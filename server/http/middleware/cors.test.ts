@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { everyone, preflight, requestedHeaders, withCors } from './cors.ts'
+import { createHttpApp } from '../app.ts'
+import type { CorsAudience } from '../endpoint.ts'
+import { everyone, preflight, requestedHeaders } from './cors.ts'
 
 const asking = (list: string): Request =>
   new Request('http://localhost/mcp', {
@@ -36,13 +38,16 @@ describe('preflight', () => {
   })
 })
 
-describe('withCors', () => {
-  it.each([
+describe('an answer for', () => {
+  it.each<[CorsAudience, string | null, string | null]>([
     [everyone(), '*', null],
-    [{ kind: 'origin', origin: 'https://app.example' } as const, 'https://app.example', 'true'],
-    [{ kind: 'nobody' } as const, null, null],
-  ])('%j', (audience, origin, credentials) => {
-    const { headers } = withCors(new Response(), audience)
+    [{ kind: 'origin', origin: 'https://app.example' }, 'https://app.example', 'true'],
+    [{ kind: 'nobody' }, null, null],
+  ])('%j', async (audience, origin, credentials) => {
+    const endpoint = { path: '/mcp', cors: () => audience, methods: { GET: () => new Response() } }
+    const createContext = () => ({ id: 'request-1', address: undefined, report: () => {} })
+    const fetch = createHttpApp([endpoint], { baseUrl: 'http://localhost', createContext })
+    const { headers } = await fetch(new Request('http://localhost/mcp'))
     expect(headers.get('access-control-allow-origin')).toBe(origin)
     expect(headers.get('access-control-allow-credentials')).toBe(credentials)
     expect(headers.get('access-control-expose-headers')?.includes('WWW-Authenticate') ?? false).toBe(

@@ -1,3 +1,6 @@
+import type { MiddlewareHandler } from 'hono'
+import type { CorsAudience, Endpoint, HttpEnv } from '../endpoint.ts'
+
 const allowedRequestHeaders = [
   'authorization',
   'content-type',
@@ -10,19 +13,30 @@ const allowedRequestHeaders = [
 ]
 const exposedResponseHeaders = 'WWW-Authenticate, Retry-After, MCP-Protocol-Version, Mcp-Session-Id'
 
-const longestHeaderList = 4096
-const mostParameterHeaders = 50
+const maxHeaderListLength = 4096
+const maxParameterHeaders = 50
 
-/** Who may read an answer: every page, without credentials; one named origin, with them; or no page at all. */
-export type CorsAudience = { kind: 'everyone' } | { kind: 'origin'; origin: string } | { kind: 'nobody' }
-
-/** The audience of what is public: discovery, registration and tokens, none of which looks at cookies. */
+/** The audience of what is public: discovery, registration and tokens, none of which reads cookies. */
 export const everyone = (): CorsAudience => ({ kind: 'everyone' })
 
-/** Adds the CORS headers for `audience` to `response`, errors included: a page must be able to read a challenge. */
-export function withCors(response: Response, audience: CorsAudience): Response {
-  const { headers } = response
-  if (audience.kind === 'nobody') return response
+/** Who may read the response of `endpoint` to `request`. */
+export function audienceOf({ cors }: Endpoint, request: Request): CorsAudience {
+  return cors === 'none' ? { kind: 'nobody' } : cors(request)
+}
+
+/**
+ * Adds the CORS headers to every response, errors included: a page must be able to read a challenge, and browser clients that
+ * probe for documents must be able to read that a path is unknown. `cors` of Hono cannot do this: credentials depend on the
+ * request here, and only some of the requested headers are allowed.
+ */
+export const cors: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  c.set('audience', everyone())
+  await next()
+  addCorsHeaders(c.res.headers, c.get('audience'))
+}
+
+function addCorsHeaders(headers: Headers, audience: CorsAudience): void {
+  if (audience.kind === 'nobody') return
   if (audience.kind === 'everyone') {
     headers.set('access-control-allow-origin', '*')
   } else {
@@ -31,24 +45,20 @@ export function withCors(response: Response, audience: CorsAudience): Response {
     headers.append('vary', 'Origin')
   }
   headers.set('access-control-expose-headers', exposedResponseHeaders)
-  return response
 }
 
 /** The headers that a preflight asks for, in lower case; none when the list is absurdly long. */
 export function requestedHeaders(request: Request): string[] {
   const list = request.headers.get('access-control-request-headers') ?? ''
-  // Split at the comma alone: a pattern with blanks around it would take quadratic time on a hostile list.
-  return list.length > longestHeaderList ? [] : list.split(',').map((name) => name.trim().toLowerCase())
+  // Split at the comma alone: a pattern with blanks around it takes quadratic time on a hostile list.
+  return list.length > maxHeaderListLength ? [] : list.split(',').map((name) => name.trim().toLowerCase())
 }
 
-/**
- * Answer to a preflight: the methods of the endpoint, the headers MCP clients send, and any `Mcp-Param-*` asked for. Who
- * may read it is for {@link withCors} to add.
- */
+/** The response to a preflight: the methods of the endpoint, the headers MCP clients send, and any `Mcp-Param-*` asked for. */
 export function preflight(request: Request, methods: readonly string[]): Response {
   const parameters = requestedHeaders(request)
     .filter((name) => /^mcp-param-[a-z0-9_-]{1,100}$/.test(name))
-    .slice(0, mostParameterHeaders)
+    .slice(0, maxParameterHeaders)
   return new Response(null, {
     status: 204,
     headers: {

@@ -2,12 +2,12 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 
-/** Whether a request is for this server, by its address and its Host header alike. `url` is the request's, if it was read already. */
+/** Whether a request is for this server, by both its URL and its Host header. */
 export type HostGuard = (request: Request, url?: URL) => boolean
 
 /**
- * The {@link HostGuard} of a base URL and of further hosts that the operator names: a rebound DNS name does not get past
- * it. Forwarding headers are not looked at.
+ * The {@link HostGuard} for a base URL and the hosts that the operator adds: it stops rebound DNS names. Forwarding headers are
+ * ignored.
  */
 export function createHostGuard(baseUrl: string, allowedHosts: readonly string[] = []): HostGuard {
   const base = new URL(baseUrl)
@@ -16,14 +16,14 @@ export function createHostGuard(baseUrl: string, allowedHosts: readonly string[]
   return (request, url = new URL(request.url)) => {
     const host = request.headers.get('host')
     if (host !== null && host !== url.host && !isOwn(host)) return false
-    // RFC 9112 section 3.2.2: a target in absolute form has a host of its own, which counts.
+    // RFC 9112 section 3.2.2: the host of a target in absolute form counts.
     return isOwn(url.host)
   }
 }
 
-/** On a loopback base URL every loopback name of the same port counts. */
+/** With a loopback base URL, every loopback name with the same port counts. */
 function isHostOf(own: URL, host: string): boolean {
-  // Nearly every request: nothing to parse.
+  // Most requests: nothing to parse.
   if (host === own.host) return true
   const url = URL.canParse(`${own.protocol}//${host}`) ? new URL(`${own.protocol}//${host}`) : undefined
   if (url === undefined || url.pathname !== '/' || url.username !== '' || url.search !== '') return false
@@ -31,12 +31,12 @@ function isHostOf(own: URL, host: string): boolean {
   return isLoopbackHostname(own.hostname) && isLoopbackHostname(url.hostname) && url.port === own.port
 }
 
-/** What an `Origin` header means at `/mcp`. */
+/** What an `Origin` header allows at `/mcp`. */
 export type OriginVerdict = 'absent' | 'trusted' | 'bearer_only' | 'foreign'
 
 /**
- * Judges an `Origin` (MCP 2026-07-28 transport security): `trusted` origins may use the cookie, loopback pages and
- * browser extensions may use a bearer, every other page nothing at all.
+ * Judges an `Origin` (MCP 2026-07-28 transport security): `trusted` origins may use the cookie; loopback pages and browser
+ * extensions may use a bearer token; other pages may do nothing.
  */
 export function judgeOrigin(origin: string | null, allowedOrigins: readonly string[]): OriginVerdict {
   if (origin === null) return 'absent'
@@ -51,8 +51,8 @@ export function judgeOrigin(origin: string | null, allowedOrigins: readonly stri
 /**
  * Whether a request may use the session cookie.
  *
- * A page's request names its origin, which must be trusted. A request without `Origin` comes from no page: browsers
- * send it with every cross-origin and every POST request. `Sec-Fetch-Site` and `Sec-Fetch-Mode`, where sent, must agree.
+ * The origin of a page's request must be trusted. A request without `Origin` does not come from a page: browsers send it with
+ * every cross-origin and every POST request. `Sec-Fetch-Site` and `Sec-Fetch-Mode`, if sent, must agree.
  */
 export function mayUseCookie(request: Request, verdict: OriginVerdict): boolean {
   if (verdict !== 'absent' && verdict !== 'trusted') return false
@@ -62,7 +62,7 @@ export function mayUseCookie(request: Request, verdict: OriginVerdict): boolean 
   return mode !== 'navigate' && mode !== 'no-cors'
 }
 
-/** Whether a form post came from a page of ours: its `Origin`, where sent, and `Sec-Fetch-Site` must say so. */
+/** Whether a form post comes from our own page: `Origin`, if sent, and `Sec-Fetch-Site` must say so. */
 export function isOwnFormPost(request: Request, baseUrl: string): boolean {
   const origin = request.headers.get('origin')
   if (origin !== null && !isOwnOrigin(origin, baseUrl)) return false

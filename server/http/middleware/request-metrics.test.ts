@@ -1,11 +1,8 @@
+import { Hono } from 'hono'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Endpoint } from '../endpoint.ts'
-import { observeRequests } from './request-metrics.ts'
-
-const endpoints: Endpoint[] = [
-  { path: '/base/mcp', methods: {}, cors: 'none' },
-  { path: '/base/oauth/register/', prefix: true, methods: {}, cors: 'none' },
-]
+import { createHttpApp } from '../app.ts'
+import type { Endpoint, HttpEnv } from '../endpoint.ts'
+import { requestMetrics } from './request-metrics.ts'
 
 let clock: number
 let inFlight: number
@@ -16,16 +13,12 @@ beforeEach(() => {
   ended = []
 })
 
-function observed(answer: () => Promise<Response>): (path: string) => Promise<Response> {
-  const observer = {
-    requestStarted: () => void (inFlight += 1),
-    requestEnded(...end: [string, number, number]) {
-      inFlight -= 1
-      ended.push(end)
-    },
-  }
-  const fetch = observeRequests(answer, endpoints, observer, () => clock)
-  return (path) => fetch(new Request(`https://mcp.example.com${path}`))
+const observer = {
+  requestStarted: () => void (inFlight += 1),
+  requestEnded(...end: [string, number, number]) {
+    inFlight -= 1
+    ended.push(end)
+  },
 }
 
 describe('a request', () => {
@@ -39,25 +32,36 @@ describe('a request', () => {
     ['/mcp', 'other'],
     ['/wp-login.php', 'other'],
   ])('of %s counts as %s: names come from the table, never from the request', async (path, name) => {
-    await observed(async () => new Response(null, { status: 204 }))(path)
-    expect(ended).toEqual([[name, 204, 0]])
+    const GET = (): Response => new Response(null, { status: 204 })
+    const endpoints: Endpoint[] = [
+      { path: '/base/mcp', methods: { GET }, cors: 'none' },
+      { path: '/base/oauth/register/', prefix: true, methods: { GET }, cors: 'none' },
+    ]
+    const baseUrl = 'https://mcp.example.com'
+    const createContext = () => ({ id: 'request-1', address: undefined, report: () => {} })
+    await createHttpApp(endpoints, { baseUrl, createContext, observer })(new Request(baseUrl + path))
+    expect(ended).toEqual([[name, name === 'other' ? 404 : 204, expect.any(Number)]])
   })
+
+  function observed(answer: () => Response | Promise<Response>): Promise<Response> {
+    const app = new Hono<HttpEnv>().use(requestMetrics(observer, () => clock)).get('/', answer)
+    return Promise.resolve(app.onError(() => new Response('', { status: 500 })).request('/'))
+  }
 
   it('is in flight until its answer begins, and takes that long', async () => {
     let resolve = (_response: Response): void => {}
-    const answer = new Promise<Response>((settle) => (resolve = settle))
-    const answering = observed(() => answer)('/base/mcp')
+    const promise = new Promise<Response>((settle) => (resolve = settle))
+    const answering = observed(() => promise)
     expect(inFlight).toBe(1)
     clock += 250
     resolve(new Response('', { status: 401 }))
     await answering
     expect(inFlight).toBe(0)
-    expect(ended).toEqual([['/base/mcp', 401, 0.25]])
+    expect(ended).toEqual([['other', 401, 0.25]])
   })
 
   it('that fails is not in flight for ever', async () => {
-    const fetch = observed(() => Promise.reject(new Error('broken')))
-    await expect(fetch('/base/mcp')).rejects.toThrow('broken')
-    expect([inFlight, ended]).toEqual([0, [['/base/mcp', 500, 0]]])
+    await observed(() => Promise.reject(new Error('broken')))
+    expect([inFlight, ended]).toEqual([0, [['other', 500, 0]]])
   })
 })

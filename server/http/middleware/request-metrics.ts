@@ -1,35 +1,29 @@
-import type { Endpoint } from '../endpoint.ts'
-import { createEndpointFinder, type FetchHandler } from '../app.ts'
+import type { MiddlewareHandler } from 'hono'
+import type { Endpoint, HttpEnv } from '../endpoint.ts'
 
-/** Who counts requests. */
+/** Counts requests. */
 export interface RequestObserver {
   requestStarted(): void
-  /** `endpoint` is a path of the table, `*` standing for what follows a prefix, or `other`. */
+  /** `endpoint` is a path of the table, with `*` for what follows a prefix, or `other`. */
   requestEnded(endpoint: string, status: number, seconds: number): void
 }
 
 /**
- * `fetch`, with `observer` told of every request. Only paths of `endpoints` are named, so nobody can make names up. The
- * time ends when the answer begins: what a stream takes is not in it. `nowMs` never goes back.
+ * Tells `observer` about every request. Only paths of the table are named, so clients cannot add names. The time ends when the
+ * response begins: the duration of a stream is not included. `nowMs` must be monotonic.
  */
-export function observeRequests(
-  fetch: FetchHandler,
-  endpoints: readonly Endpoint[],
+export function requestMetrics(
   observer: RequestObserver,
   nowMs: () => number = () => performance.now(),
-): FetchHandler {
-  const find = createEndpointFinder(endpoints)
-  return async (request, peer) => {
-    const began = nowMs()
+): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const startedAt = nowMs()
     observer.requestStarted()
-    let status = 500
     try {
-      const response = await fetch(request, peer)
-      status = response.status
-      return response
+      await next()
     } finally {
-      const endpoint = find(new URL(request.url).pathname)
-      observer.requestEnded(nameOf(endpoint), status, (nowMs() - began) / 1000)
+      const status = c.finalized ? c.res.status : 500
+      observer.requestEnded(nameOf(c.get('endpoint')), status, (nowMs() - startedAt) / 1000)
     }
   }
 }

@@ -6,84 +6,84 @@ import {
 import { finderFor } from '../../core/clients/client.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import { answerClient, authorizationResponseUrl, returnAddress } from '../login/authorization-response.ts'
-import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { bindingOf, type LoginPorts, sourceOf, visitorOf } from '../login/login-subject.ts'
+import type { Endpoint } from '../endpoint.ts'
+import {
+  bindingOf,
+  type Login,
+  loginPaths,
+  type LoginPorts,
+  sourceOf,
+  visitorOf,
+} from '../login/login-subject.ts'
 import { readOwnForm, takeLoginForm } from '../login/decide.ts'
-import { renderLogin } from '../login/login-render.ts'
-import { loginPaths } from '../login/draw.ts'
-import { strandedPage, strandedWhenClientUnavailable } from '../login/error-page.ts'
+import { renderLogin } from '../login/draw.ts'
+import { loginHandler, signInErrorPage } from '../login/error-page.ts'
 
 /**
- * `/oauth/authorize`: GET shows the login page, POST takes its forms. Nothing reaches the session provider before a
- * form is posted, and no client gets a code without that click.
+ * `/oauth/authorize`: GET shows the login page, POST takes its forms. The session provider is not involved before a form is
+ * posted, and no client gets a code without that click.
  */
 export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
   return {
     path: `${ports.urls.basePath}${loginPaths.authorization}`,
     cors: 'none',
     methods: {
-      GET: strandedWhenClientUnavailable((request, context) => showLogin(request, context, ports), ports),
-      POST: strandedWhenClientUnavailable((request, context) => takeForm(request, context, ports), ports),
+      GET: loginHandler(ports, showLogin),
+      POST: loginHandler(ports, takeForm),
     },
   }
 }
 
-async function showLogin(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
-  const parameters = new URL(request.url).searchParams
-  const visitor = visitorOf(request, bindingOf(request, ports), context, ports)
+async function showLogin(login: Login): Promise<Response> {
+  const parameters = new URL(login.request.url).searchParams
+  const visitor = visitorOf(bindingOf(login), login)
   const parsed = await parseAuthorizationRequest(parameters, {
-    clients: finderFor(sourceOf(visitor), ports.clients),
-    resource: ports.urls.resource,
-    scopes: ports.codes.scopes,
+    clients: finderFor(sourceOf(visitor), login.clients),
+    resource: login.urls.resource,
+    scopes: login.codes.scopes,
   })
   switch (parsed.kind) {
     case 'unsafe': {
       const registered = parsed.client?.redirectUris.join(' , ')
       const detail = parsed.reason === 'redirect_uri_mismatch' ? `Registered: ${registered}` : undefined
-      return strandedPage(parsed.reason, context, ports, detail)
+      return signInErrorPage(parsed.reason, login, detail)
     }
     case 'refused': {
-      context.report('authorization_refused', { error: parsed.error })
-      // Nobody has been asked yet: where a stranger registered an address, the person decides whether to go there.
+      login.context.report('authorization_refused', { error: parsed.error })
+      // The person was not asked yet: if a stranger registered the address, the person decides whether to go there.
       return isUnusedRegistration(parsed.client) && isForeignSite(parsed.redirectUri)
-        ? refusedPage(parsed, context, ports)
-        : answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
+        ? refusedPage(parsed, login)
+        : answerClient(parsed, parsed, parsed.client, login.urls.issuer)
     }
     case 'accepted': {
       const { client, request: asked } = parsed
       const email = shownEmail(parameters, parsed.loginHint)
-      return renderLogin(
-        { kind: 'authorization', request: asked, client, visitor },
-        { email },
-        context,
-        ports,
-      )
+      return renderLogin({ kind: 'authorization', request: asked, client, visitor }, { email }, login)
     }
   }
 }
 
-/** Whether a redirect URI leads to another computer: neither to a program on this one nor to an app by its own scheme. */
+/** Whether a redirect URI leads to another computer, not to a program on this one or to an app by its own scheme. */
 function isForeignSite(redirectUri: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return /^https?:$/.test(protocol) && !isLoopbackHostname(hostname)
 }
 
-/** Says what is wrong with a request, and leaves going back to the app to the person (RFC 9700 section 4.11.2). */
+/** Says what is wrong with a request, and lets the person decide whether to go back to the app (RFC 9700 section 4.11.2). */
 function refusedPage(
   refused: Extract<AuthorizationRequestResult, { kind: 'refused' }>,
-  context: RequestContext,
-  ports: LoginPorts,
+  login: Login,
 ): Response {
   const { description, redirectUri } = refused
   const way = {
-    url: authorizationResponseUrl(refused, refused, ports.urls.issuer),
+    url: authorizationResponseUrl(refused, refused, login.urls.issuer),
     host: returnAddress(redirectUri),
   }
-  return strandedPage('request_refused', context, ports, description, way)
+  return signInErrorPage('request_refused', login, description, way)
 }
 
 /**
- * What the email field is filled with. The page asks for an account and for consent every time, so `login` and `consent` of
+ * What the email field is filled with. The page always asks for an account and for consent, so `login` and `consent` of
  * `prompt` change nothing; `select_account` asks for a free choice (OpenID Connect Core 1.0 section 3.1.2.1).
  */
 function shownEmail(parameters: URLSearchParams, loginHint: string | undefined): string | undefined {
@@ -91,8 +91,8 @@ function shownEmail(parameters: URLSearchParams, loginHint: string | undefined):
   return prompts.includes('select_account') ? undefined : loginHint
 }
 
-async function takeForm(request: Request, context: RequestContext, ports: LoginPorts): Promise<Response> {
-  const fields = await readOwnForm(request, ports)
-  if (typeof fields === 'string') return strandedPage(fields, context, ports)
-  return takeLoginForm(request, fields, context, ports)
+async function takeForm(login: Login): Promise<Response> {
+  const fields = await readOwnForm(login)
+  if (typeof fields === 'string') return signInErrorPage(fields, login)
+  return takeLoginForm(fields, login)
 }

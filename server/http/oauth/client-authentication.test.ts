@@ -1,12 +1,12 @@
 import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
-import { hashSecret } from '../../core/seal.ts'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
+import { hashSecret } from '../../core/seal.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { readClient, readClientCredentials } from './client-authentication.ts'
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -188,7 +188,7 @@ function read(
   const request = new Request('https://mcp.example.com/oauth/token', { method: 'POST' })
   return readClient(request, new URLSearchParams(form), {
     clients: { findClient },
-    store: createMemoryStore(),
+    store: openMemoryStore(),
     runtime: createFakeRuntime(start),
     issuer: 'https://mcp.example.com',
     tokenEndpoint: 'https://mcp.example.com/oauth/token',

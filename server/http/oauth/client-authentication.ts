@@ -8,17 +8,16 @@ import {
   type ClientProof,
 } from '../../core/clients/client-authentication.ts'
 import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
-import { optionalParameter } from './form-parameter.ts'
+import { optionalParameter } from '../middleware/body.ts'
 
 export type { ClientAuthenticationPorts } from '../../core/clients/client-authentication.ts'
 
 /**
- * The client that a request to the token endpoint and its siblings comes from, proven by exactly one method: Basic header,
- * `client_secret` or `client_assertion` in the form, or none at all for a public client (RFC 6749 section 2.3, RFC 7521
- * section 4.2).
+ * The client of a request to the token endpoint and its siblings, authenticated with exactly one method: Basic header,
+ * `client_secret` or `client_assertion` in the form, or none for a public client (RFC 6749 section 2.3, RFC 7521 section 4.2).
  *
- * Throws `invalid_request` when it uses two methods, `invalid_client` (401) when it is unknown or not proven, and
- * `temporarily_unavailable` (503) when nobody can say right now: that must not make a client throw its tokens away.
+ * Throws `invalid_request` for two methods, `invalid_client` (401) for an unknown or unauthenticated client, and
+ * `temporarily_unavailable` (503) when it cannot be checked right now: a client must not discard its tokens because of that.
  */
 export async function readClient(
   request: Request,
@@ -35,21 +34,21 @@ export async function readClient(
   }
 }
 
-/** What the request says about its client. Throws as {@link readClient} does; nothing is looked up yet. */
+/** What the request says about its client. Throws like {@link readClient}; nothing is looked up yet. */
 export function readClientCredentials(header: string | null, form: URLSearchParams): ClientCredentials {
   const id = optionalParameter(form, 'client_id')
   const inForm = readFormProof(form)
   if (header !== null) {
     const basic = readBasicCredentials(header)
     if (inForm.kind !== 'none') {
-      throw new OAuthError('invalid_request', 'The client authenticates twice. Use one method.')
+      throw new OAuthError('invalid_request', 'The client authenticates with two methods. Use one.')
     }
     return { id: sameId(basic.id, id), proof: basic.proof }
   }
   if (inForm.kind === 'assertion') {
     const subject = assertedClientId(inForm.assertion)
     if (subject === undefined) {
-      throw new OAuthError('invalid_client', 'The client assertion is no signed JWT with a sub.')
+      throw new OAuthError('invalid_client', 'The client assertion is not a signed JWT with a sub.')
     }
     return { id: sameId(subject, id), proof: inForm }
   }
@@ -59,7 +58,7 @@ export function readClientCredentials(header: string | null, form: URLSearchPara
 
 function sameId(proven: string, given: string | undefined): string {
   if (given !== undefined && given !== proven) {
-    throw new OAuthError('invalid_request', 'client_id is not the one that the client authenticates as.')
+    throw new OAuthError('invalid_request', 'client_id does not match the authenticated client.')
   }
   return proven
 }
@@ -72,10 +71,10 @@ function readFormProof(form: URLSearchParams): ClientProof {
     return secret === undefined ? { kind: 'none' } : { kind: 'secret', secret }
   }
   if (secret !== undefined) {
-    throw new OAuthError('invalid_request', 'The client authenticates twice. Use one method.')
+    throw new OAuthError('invalid_request', 'The client authenticates with two methods. Use one.')
   }
   if (assertion === undefined || type === undefined) {
-    throw new OAuthError('invalid_request', 'client_assertion and client_assertion_type belong together.')
+    throw new OAuthError('invalid_request', 'Send both client_assertion and client_assertion_type.')
   }
   if (type !== assertionType) {
     throw new OAuthError('invalid_client', `client_assertion_type must be ${assertionType}.`)
@@ -89,7 +88,7 @@ function readBasicCredentials(header: string): ClientCredentials {
   const text = bytes && decodeUtf8(bytes)
   const colon = text?.indexOf(':') ?? -1
   if (text === undefined || colon < 1) {
-    throw new OAuthError('invalid_client', 'The Authorization header is not a valid Basic one.')
+    throw new OAuthError('invalid_client', 'The Authorization header is not a valid Basic header.')
   }
   // RFC 6749 section 2.3.1: both halves are form-encoded before they are joined.
   const secret = formDecode(text.slice(colon + 1))

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Client, type ClientFinder, ClientUnavailableError } from '../../core/clients/client.ts'
-import { createMemoryStore } from '../../store/memory/memory.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { type Client, type ClientFinder, ClientUnavailableError } from '../../core/clients/client.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { json } from '../response.ts'
 import { type ClientFormHandler, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
-import { createRouter } from '../app.ts'
+import { createHttpApp } from '../app.ts'
 
 const baseUrl = 'http://localhost:8787'
 
@@ -23,7 +23,7 @@ async function post(
   const reported: unknown[] = []
   const authentication = {
     clients: { findClient },
-    store: createMemoryStore(),
+    store: openMemoryStore(),
     runtime: createFakeRuntime(),
     issuer: baseUrl,
     tokenEndpoint: `${baseUrl}/oauth/token`,
@@ -35,7 +35,7 @@ async function post(
     address: '192.0.2.1',
     report: (event: string, given?: Record<string, unknown>) => void reported.push([event, given]),
   })
-  const router = createRouter([endpoint], { baseUrl, allowedHosts: [], createContext })
+  const router = createHttpApp([endpoint], { baseUrl, allowedHosts: [], createContext })
   const body = new URLSearchParams(fields)
   return { response: await router(new Request(`${baseUrl}/x`, { method: 'POST', body })), reported }
 }

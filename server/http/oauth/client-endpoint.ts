@@ -1,18 +1,18 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type Client, ClientUnavailableError, finderFor } from '../../core/clients/client.ts'
+import type { Endpoint, RequestContext } from '../endpoint.ts'
+import { retryLater, tooManyRequests } from '../http-error.ts'
 import { readForm } from '../middleware/body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
-import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { retryLater, tooManyRequests } from './retry-later.ts'
 
-const usualRetrySeconds = 5
+const defaultRetrySeconds = 5
 
-/** What the endpoints need that clients prove themselves to. */
+/** What the endpoints that authenticate clients need. */
 export interface ClientEndpointPorts {
   authentication: ClientAuthenticationPorts
 }
 
-/** Answers the form of a client that has proven itself. */
+/** Answers the form of an authenticated client. */
 export type ClientFormHandler = (
   client: Client,
   form: URLSearchParams,
@@ -20,8 +20,8 @@ export type ClientFormHandler = (
 ) => Promise<Response>
 
 /**
- * An endpoint that takes forms of clients by POST, and only in the body: what stands in the query does not count, and so no
- * secret needs to be in a URL (RFC 6749 sections 2.3.1 and 3.2). Who the client is comes before what it wants.
+ * An endpoint that takes forms of clients by POST, and only from the body: parameters in the query are ignored, so that no
+ * secret needs to be in a URL (RFC 6749 sections 2.3.1 and 3.2). The client is authenticated before its request is read.
  */
 export function createClientEndpoint(
   path: string,
@@ -42,7 +42,7 @@ export function createClientEndpoint(
           if (error instanceof OAuthError && error.code === 'temporarily_unavailable') {
             const { code, description, cause } = error
             context.report('request_refused', { code, description, error: cause })
-            const { limited = false, retryAfterSeconds = usualRetrySeconds } =
+            const { limited = false, retryAfterSeconds = defaultRetrySeconds } =
               cause instanceof ClientUnavailableError ? cause : {}
             return limited
               ? tooManyRequests(description, retryAfterSeconds)
@@ -55,7 +55,7 @@ export function createClientEndpoint(
   }
 }
 
-/** What has to be fetched to know the client, or its keys, counts for the address that the request comes from. */
+/** Fetching a client's document or keys counts against the address that the request comes from. */
 function authenticationFor(
   { address }: RequestContext,
   ports: ClientAuthenticationPorts,

@@ -1,26 +1,24 @@
-import type { AttemptStore } from '../../core/access/attempt.ts'
-import { countWithin, limitsOf } from '../../core/access/attempt-limit.ts'
+import { type AttemptStore, countWithin, limitsOf } from '../../core/access/attempt-limit.ts'
 import { isInUse } from '../../core/clients/client-life.ts'
-import { deviceGrantType } from '../../core/clients/client.ts'
+import { deviceGrantType, requireGrantType } from '../../core/clients/client.ts'
 import {
   type DeviceAuthorizationPorts,
   startDeviceAuthorization,
 } from '../../core/authorization/device-authorization.ts'
-import { requireGrantType } from '../../core/clients/grant-type.ts'
 import { deviceStarts } from '../../core/access/limit-table.ts'
 import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { optionalParameter } from './form-parameter.ts'
-import { tooManyRequests } from './retry-later.ts'
+import { optionalParameter } from '../middleware/body.ts'
+import { tooManyRequests } from '../http-error.ts'
 
 /** What the device authorization endpoint needs. */
 export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {
   attempts: AttemptStore
 }
 
-/** `POST /oauth/device_authorization` (RFC 8628 section 3.1). A page may start it, as it may ask for tokens. */
+/** `POST /oauth/device_authorization` (RFC 8628 section 3.1). Web pages may call it, like the token endpoint. */
 export function createDeviceAuthorizationEndpoint(
   basePath: string,
   ports: DeviceAuthorizationEndpointPorts,
@@ -33,7 +31,10 @@ export function createDeviceAuthorizationEndpoint(
     const { waitSeconds } = await countWithin(limits, { store: ports.attempts, runtime: ports.runtime })
     if (waitSeconds > 0) {
       context.report('device_limit_reached', { client_id: client.id })
-      return tooManyRequests('Too many devices were started. Wait as long as Retry-After says.', waitSeconds)
+      return tooManyRequests(
+        'Too many device sign-ins were started. Try again after as many seconds as Retry-After says.',
+        waitSeconds,
+      )
     }
     const request = {
       client,

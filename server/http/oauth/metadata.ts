@@ -7,35 +7,10 @@ import { assertionAlgorithms } from '../../core/clients/client-assertion.ts'
 import { clientAuthMethods, grantTypes } from '../../core/clients/client.ts'
 import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { everyone } from '../middleware/cors.ts'
+import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
 
-/** URLs that metadata, challenges and tokens share. Each is built once, so that they are the same string everywhere. */
-export interface PublicUrls {
-  /** Base URL without trailing slash: the issuer. */
-  issuer: string
-  /** Path of the base URL, without trailing slash; empty at the root. */
-  basePath: string
-  tokenEndpoint: string
-  resource: string
-  resourceMetadata: string
-}
-
-/** The {@link PublicUrls} of a base URL. */
-export function publicUrls(baseUrl: string): PublicUrls {
-  const issuer = baseUrl.replace(/\/+$/, '')
-  const { origin, pathname } = new URL(issuer)
-  const basePath = pathname.replace(/\/+$/, '')
-  return {
-    issuer,
-    basePath,
-    tokenEndpoint: `${issuer}/oauth/token`,
-    resource: `${issuer}/mcp`,
-    // Path-inserted form (RFC 9728 section 3.1).
-    resourceMetadata: `${origin}/.well-known/oauth-protected-resource${basePath}/mcp`,
-  }
-}
-
-/** What the documents say about this very server. */
+/** What the documents say about this server. */
 export interface MetadataOptions {
   scopes: ScopeCatalogue
   resourceName: string
@@ -45,7 +20,7 @@ export interface MetadataOptions {
   clientDocuments: boolean
 }
 
-/** Both discovery documents under every path that clients in the field ask for; any other well-known path is 404. */
+/** Both discovery documents, at every path that clients in the field request; any other well-known path is 404. */
 export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptions): Endpoint[] {
   const { scopes } = options
   const protectedResource: ProtectedResourceMetadata = {
@@ -64,7 +39,7 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
   ]
 }
 
-/** RFC 8414 section 2. Clients of documents are found only where `none` is a method, too. */
+/** RFC 8414 section 2. Clients with metadata documents use `none`, which is therefore always listed. */
 function authorizationServerMetadata(
   urls: PublicUrls,
   { scopes, registration, clientDocuments }: MetadataOptions,
@@ -119,7 +94,7 @@ function documentEndpoints(name: string, basePath: string, document: object): En
   return [...paths].map((path) => ({ path, methods: { GET: get }, cors: everyone }))
 }
 
-/** Whether one of the tags of If-None-Match is ours, also after a proxy has compressed it into a weak one (RFC 9110 section 13.1.2). */
+/** Whether If-None-Match contains our tag, also after a proxy has weakened it by compressing (RFC 9110 section 13.1.2). */
 function isUnchanged(header: string | null, etag: string): boolean {
   return header !== null && header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
 import {
   type DrawbridgeFixture,
-  redirectUri,
   startDrawbridge,
   type Tokens,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
@@ -74,28 +73,6 @@ describe('grant_type=authorization_code', () => {
     const wrong = await drawbridge.redeem(clientId, code, { code_verifier: 'x'.repeat(43) })
     expect(await errorOf(wrong)).toEqual([400, 'invalid_grant'])
     expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
-  })
-
-  it.each<[rule: string, fields: Record<string, string>, status: number, error: string]>([
-    ['RFC 7636 4.5: no verifier', { code_verifier: '' }, 400, 'invalid_request'],
-    ['RFC 6749 4.1.3: another redirect URI', { redirect_uri: `${redirectUri}/x` }, 400, 'invalid_grant'],
-    ['RFC 8707: a foreign resource', { resource: 'https://other.example/mcp' }, 400, 'invalid_target'],
-    ['an unknown code', { code: 'nothing' }, 400, 'invalid_grant'],
-    ['no code', { code: '' }, 400, 'invalid_request'],
-    ['no grant type', { grant_type: '' }, 400, 'invalid_request'],
-    ['another grant type', { grant_type: 'password' }, 400, 'unsupported_grant_type'],
-    [
-      'a grant type named like a member of every object',
-      { grant_type: 'constructor' },
-      400,
-      'unsupported_grant_type',
-    ],
-    ['no client', { client_id: '' }, 401, 'invalid_client'],
-    ['an unknown client', { client_id: 'nobody' }, 401, 'invalid_client'],
-  ])('refuses %s', async (_rule, fields, status, error) => {
-    const { client_id: clientId } = await drawbridge.register()
-    const code = await drawbridge.code(clientId)
-    expect(await errorOf(await drawbridge.redeem(clientId, code, fields))).toEqual([status, error])
   })
 
   it("refuses another client's code", async () => {
@@ -312,22 +289,8 @@ describe('grant_type=refresh_token', () => {
 
   it('does not call the provider', async () => {
     const { clientId, tokens } = await drawbridge.connect()
-    drawbridge.app.embedded?.provider.admin.setFaults({ failNext: { status: 503, count: 1000 } })
+    drawbridge.admin.setFaults({ failNext: { status: 503, count: 1000 } })
     drawbridge.runtime.advance(7200)
-    expect((await drawbridge.refresh(clientId, tokens.refresh_token)).status).toBe(200)
-  })
-
-  it.each<[rule: string, fields: Record<string, string>, status: number, error: string]>([
-    ['RFC 8707: a foreign resource', { resource: 'https://other.example/' }, 400, 'invalid_target'],
-    ['an unknown token', { refresh_token: 'mcpr_nothing' }, 400, 'invalid_grant'],
-    ['no token', { refresh_token: '' }, 400, 'invalid_request'],
-    ['an unknown client', { client_id: 'nobody' }, 401, 'invalid_client'],
-  ])('refuses %s, and the token stays good', async (_rule, fields, status, error) => {
-    const { clientId, tokens } = await drawbridge.connect()
-    expect(await errorOf(await drawbridge.refresh(clientId, tokens.refresh_token, fields))).toEqual([
-      status,
-      error,
-    ])
     expect((await drawbridge.refresh(clientId, tokens.refresh_token)).status).toBe(200)
   })
 
@@ -367,91 +330,5 @@ describe('client authentication (RFC 6749 2.3)', () => {
       client_secret: secret,
     })
     expect(byBody.status).toBe(200)
-  })
-
-  it('a wrong secret by header is 401 with the scheme to use', async () => {
-    const { id, refreshToken } = await confidential()
-    const response = await drawbridge.postForm(
-      '/oauth/token',
-      { grant_type: 'refresh_token', refresh_token: refreshToken },
-      basic(id, 'wrong'),
-    )
-    expect(response.headers.get('www-authenticate')).toMatch(/^Basic /)
-    expect(await errorOf(response)).toEqual([401, 'invalid_client'])
-  })
-
-  it.each<[rule: string, headers: Record<string, string>, fields: Record<string, string>, error: string]>([
-    ['no secret', {}, {}, 'invalid_client'],
-    ['two methods at once', basic('ID', 'SECRET'), { client_secret: 'SECRET' }, 'invalid_request'],
-    ['two different clients', basic('ID', 'SECRET'), { client_id: 'other' }, 'invalid_request'],
-    ['a broken header', { authorization: 'Basic !!!' }, {}, 'invalid_client'],
-    ['a bearer header', { authorization: 'Bearer x' }, {}, 'invalid_client'],
-  ])('refuses %s', async (_rule, headers, fields, error) => {
-    const { id, secret, refreshToken } = await confidential()
-    const fill = (text: string): string => text.replace('ID', id).replace('SECRET', secret)
-    const filled = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [
-        name,
-        value.startsWith('Basic SUQ6') ? (basic(id, secret)['authorization'] ?? '') : value,
-      ]),
-    )
-    const response = await drawbridge.postForm(
-      '/oauth/token',
-      {
-        grant_type: 'refresh_token',
-        refresh_token: refreshToken,
-        client_id: id,
-        ...Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fill(value)])),
-      },
-      filled,
-    )
-    expect((await errorOf(response))[1]).toBe(error)
-  })
-})
-
-describe('the request itself', () => {
-  it.each(['grant_type', 'code', 'client_id', 'code_verifier'])(
-    'RFC 6749 3.2: a repeated %s is refused',
-    async (name) => {
-      const { client_id: clientId } = await drawbridge.register()
-      const body = new URLSearchParams({
-        grant_type: 'authorization_code',
-        client_id: clientId,
-        code: 'x',
-        code_verifier: 'y',
-      })
-      body.append(name, body.get(name) ?? '')
-      const response = await drawbridge.fetch('/oauth/token', {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: body.toString(),
-      })
-      expect(await errorOf(response)).toEqual([400, 'invalid_request'])
-    },
-  )
-
-  it.each<[rule: string, init: RequestInit, status: number]>([
-    ['JSON', { headers: { 'content-type': 'application/json' }, body: '{}' }, 415],
-    ['no type', { body: new Uint8Array([1]) }, 415],
-    [
-      'more than 64 KiB',
-      { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'x'.repeat(70_000) },
-      413,
-    ],
-    [
-      'bytes that are no UTF-8',
-      {
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: new Uint8Array([0xff, 0xfe]),
-      },
-      400,
-    ],
-  ])('refuses a body of %s', async (_rule, init, status) => {
-    const response = await drawbridge.fetch('/oauth/token', { method: 'POST', ...init })
-    expect(await errorOf(response)).toEqual([status, 'invalid_request'])
-  })
-
-  it('GET is 405: no code or token ever travels in a URL', async () => {
-    expect((await drawbridge.fetch('/oauth/token?grant_type=authorization_code')).status).toBe(405)
   })
 })

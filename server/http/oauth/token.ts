@@ -1,10 +1,15 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isSameSource } from '../../core/access/address-block.ts'
 import { redeemAuthorizationCode } from '../../core/authorization/authorization-code.ts'
-import { type Client, deviceGrantType, type GrantType, grantTypes } from '../../core/clients/client.ts'
+import {
+  type Client,
+  deviceGrantType,
+  type GrantType,
+  grantTypes,
+  requireGrantType,
+} from '../../core/clients/client.ts'
 import type { KeepClient } from '../../core/clients/client-life.ts'
 import { type DevicePorts, redeemDeviceCode } from '../../core/authorization/device-authorization.ts'
-import { requireGrantType } from '../../core/clients/grant-type.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import type { GrantUses } from '../../core/session/grant-use.ts'
 import {
@@ -17,7 +22,7 @@ import { json } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { optionalParameter, requiredParameter } from './form-parameter.ts'
+import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 
 /** What the token endpoint needs. */
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
@@ -51,7 +56,7 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
   })
 }
 
-/** Whether the client was removed since it authenticated: whoever did that did not see the grant, and has not ended it. */
+/** Whether the client was removed since it authenticated: its removal did not see this grant, and has not ended it. */
 function isRemoved({ id }: Client, { authentication }: TokenPorts): Promise<boolean> {
   return authentication.clients.findClient(id, 'connected').then(
     (client) => client === undefined,
@@ -66,7 +71,8 @@ async function endAtOnce(grant: Grant, { store, runtime, reportGrantEnd }: Token
 }
 
 /**
- * Between approval and fetching a person may have signed out everywhere. While nobody can say, the session lives: `/mcp` will see.
+ * Between approval and redemption the person may have signed out everywhere. If the provider cannot be reached, the session
+ * counts as alive, and `/mcp` checks it later.
  */
 async function requireLiveSession({ id }: Grant, { store, keeper }: TokenPorts): Promise<void> {
   const session = await store.findProviderSession(id)
@@ -76,13 +82,13 @@ async function requireLiveSession({ id }: Grant, { store, keeper }: TokenPorts):
   }
 }
 
-/** Whether two requests seem to come from one place; for the log, where a race looks otherwise than a thief. */
+/** Whether two requests seem to come from the same place; in the log it tells a race from a theft. */
 function replaySource(first: string | undefined, again: string | undefined): string {
   if (first === undefined || again === undefined) return 'unknown_address'
   return isSameSource(first, again) ? 'same_address' : 'other_address'
 }
 
-/** The tokens are issued by now, and the code is used up: they must get to the client whatever happens to its record. */
+/** The tokens are issued and the code is used up: the client must get them even if its record cannot be updated. */
 async function keepClient(
   client: Client,
   grant: Grant,
@@ -122,7 +128,7 @@ const redemptions: Readonly<Record<GrantType, Redemption>> = {
     }
     return redeemAuthorizationCode(request, ports)
   },
-  // Whether the client may refresh is for the token to say: it was issued to the client or not.
+  // Whether the client may refresh depends on the token: it was issued to this client or not.
   async refresh_token(client, form, { address }, ports) {
     const request = {
       client,

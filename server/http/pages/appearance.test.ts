@@ -1,13 +1,15 @@
 // What only a browser can tell: the policy lets the stylesheet through, nothing overflows, the keyboard finds its way,
-// and axe has nothing to say.
+// axe has nothing to say, and when a click counts.
 import axe from 'axe-core'
 import type { Page } from 'puppeteer-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findChromium, startChromium } from '../../../tests/support/server/headless-chromium.ts'
-import type { RunningChromium } from '../../../tests/support/server/headless-chromium.ts'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import {
+  findChromium,
+  type RunningChromium,
+  startChromium,
+} from '../../../tests/support/server/headless-chromium.ts'
 import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
-import { servePages } from '../../../tests/support/pages/page-server.ts'
-import type { PageServer } from '../../../tests/support/pages/page-server.ts'
+import { type PageServer, servePages } from '../../../tests/support/pages/page-server.ts'
 import { standInForCaptcha } from '../../../tests/support/pages/stand-in-captcha.ts'
 
 const chromium = findChromium()
@@ -117,7 +119,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       'password',
       'Sign in and allow',
       'Continue with Google and allow',
-      'Cancel, allow nothing',
+      'Cancel and deny access',
       'Create one at Example Notes',
       'About claude.ai',
     ])
@@ -136,7 +138,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       stops.push(await stop())
       expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid')
     }
-    expect(stops).toEqual(['Confirm and allow', 'Cancel, allow nothing', 'Get help at Example Notes'])
+    expect(stops).toEqual(['Confirm and allow', 'Cancel and deny access', 'Get help at Example Notes'])
     await page.focus('#code')
     await page.keyboard.down('Shift')
     await page.keyboard.press('Tab')
@@ -188,3 +190,49 @@ interface OpenOptions {
   bypassPolicy?: boolean
   features?: Readonly<Record<string, string>>
 }
+
+const social = 'button[name=provider]'
+
+describe.skipIf(chromium === undefined)('a page that allows by one click, in Chromium', () => {
+  let running: RunningChromium
+  let server: PageServer
+
+  beforeAll(async () => {
+    server = await servePages(pageSamples)
+    running = await startChromium(chromium ?? '', 'mouse')
+  })
+  afterAll(async () => {
+    await running?.close()
+    await server?.close()
+  })
+
+  /** A login page that counts how often its social button was pressed. */
+  async function open(): Promise<{ page: Page; presses: () => Promise<unknown> }> {
+    const page = await running.browser.newPage()
+    await page.goto(server.urlOf('login'))
+    await page.evaluate(`window.presses = 0
+      document.querySelector('${social}').addEventListener('click', (event) => {
+        event.preventDefault()
+        window.presses += 1
+      })`)
+    return { page, presses: () => page.evaluate('window.presses') }
+  }
+
+  it('takes no click of a mouse that has just come: it may be the second one of a double click elsewhere', async () => {
+    const { page, presses } = await open()
+    await page.click(social)
+    expect(await presses()).toBe(0)
+    await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished))')
+    await page.click(social)
+    expect(await presses()).toBe(1)
+    await page.close()
+  })
+
+  it('takes the keyboard at once', async () => {
+    const { page, presses } = await open()
+    await page.focus(social)
+    await page.keyboard.press('Enter')
+    expect(await presses()).toBe(1)
+    await page.close()
+  })
+})

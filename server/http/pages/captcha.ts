@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto'
 import { html, rawHtml } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import { alertGlyph } from './glyph.ts'
+import { alertGlyph } from './drawings.ts'
 import type { PolicyOpening } from './layout.ts'
 
 /** How a vendor's widget gets onto a page, and what it may load there. */
 interface Vendor {
   scriptUrl: string
   className: string
-  /** Form field that the widget puts its response into. */
+  /** Form field for the response of the widget. */
   field: string
   policy: PolicyOpening
 }
 
-// hCaptcha takes no theme `auto`. This runs while the page is parsed, before the widget looks for its element.
+// hCaptcha has no theme `auto`. This runs while the page is parsed, before the widget looks for its element.
 const themeScript =
   "document.currentScript.previousElementSibling.dataset.theme=matchMedia('(prefers-color-scheme: dark)').matches?'dark':'light'"
 const themeHash = `'sha256-${createHash('sha256').update(themeScript).digest('base64')}'`
@@ -22,7 +22,7 @@ const themeHash = `'sha256-${createHash('sha256').update(themeScript).digest('ba
 const hcaptchaHosts = ['https://hcaptcha.com', 'https://*.hcaptcha.com']
 const turnstileHosts = ['https://challenges.cloudflare.com']
 
-// Sources as the vendors document them for a Content-Security-Policy.
+// Sources from the vendors' documentation for a Content-Security-Policy.
 const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
   hcaptcha: {
     scriptUrl: 'https://js.hcaptcha.com/1/api.js?recaptchacompat=off',
@@ -43,10 +43,10 @@ const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
   },
 }
 
-/** The form fields in which a captcha response may arrive, one per vendor. */
+/** The form fields that may carry a captcha response, one per vendor. */
 export const captchaFields: readonly string[] = Object.values(vendors).map(({ field }) => field)
 
-/** What a page with this captcha has to let through. */
+/** What a page with this captcha must be allowed to load. */
 export function captchaPolicy({ kind }: Captcha): PolicyOpening {
   return vendors[kind].policy
 }
@@ -57,8 +57,8 @@ export function captchaScript({ kind }: Captcha): SafeHtml {
 }
 
 /**
- * Where the vendor's script puts the widget, in the colours of the page. `elsewhere`: there is another way to sign in,
- * which needs no script. Not checked: the site key.
+ * The element that the vendor's script turns into the widget, in the colours of the page. `elsewhere`: there is another way to
+ * sign in, which needs no script. Not checked: the site key.
  */
 export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): SafeHtml {
   const { className } = vendors[kind]
@@ -77,8 +77,8 @@ export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): S
       <p class="alert">
         ${alertGlyph}
         <span
-          >Signing in with a password needs JavaScript here: it checks that you are a person.
-          ${elsewhere ? 'Turn it on and reload this page, or use another way below.' : 'Turn it on and reload this page.'}</span
+          >Password sign-in needs JavaScript for the captcha.
+          ${elsewhere ? 'Turn it on and reload this page, or use another sign-in method below.' : 'Turn it on and reload this page.'}</span
         >
       </p>
     </noscript>`

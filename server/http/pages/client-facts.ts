@@ -1,15 +1,14 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { claimedName } from './claimed-name.ts'
-import { checkGlyph } from './glyph.ts'
-import { hostName } from './host-name.ts'
+import { claimedName, hostName } from './names.ts'
+import { checkGlyph } from './drawings.ts'
 
 /**
- * Who asks, as every page shows it. `name` and `uri` are what the client says of itself.
+ * The client that asks, as every page shows it. `name` and `uri` are its own claims.
  *
- * `verifiedHost` is set only when it is proven that whoever asks belongs to that host; `describedBy` names the host of a
- * description that any program or device can point to, or with `returnsElsewhere` one that leads to another host. `vouched`:
- * the operator set this client up, name included.
+ * `verifiedHost` is set only when the client is proven to belong to that host; `describedBy` is the host of a metadata document
+ * that any program or device can name, or with `returnsElsewhere` one that leads to another host. `vouched`: the operator set
+ * this client up, name included.
  */
 export interface ClientView {
   name: string
@@ -20,11 +19,11 @@ export interface ClientView {
   vouched?: boolean
 }
 
-/** The host that a client goes by, before its name: proven or not, it says more than what a client calls itself. */
+/** The host of the client, before its name: proven or not, it says more than the name that a client gave itself. */
 export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: ClientView): SafeHtml | false {
   if (verifiedHost !== undefined) {
     return html`<div>
-      <dt>Asked for by</dt>
+      <dt>Requested by</dt>
       <dd>
         ${hostName(verifiedHost)}
         <span class="note">${checkGlyph} Verified address</span>
@@ -37,18 +36,18 @@ export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: Client
     <dd>
       <span class="address">${describedBy}</span>${
         returnsElsewhere
-          ? html`<span class="note">, but it returns to another address</span>`
-          : html` <span class="note">Any program can say so</span>`
+          ? html`<span class="note">, but it returns to a different address</span>`
+          : html` <span class="note">Any program can claim this</span>`
       }
     </dd>
   </div>`
 }
 
-/** What the client is called: in quotes, and with a word on who says so unless its host is proven. */
+/** The name of the client: quoted, with a note on who says so unless its host is proven. */
 export function nameFact(client: ClientView): SafeHtml {
   const note = client.vouched
-    ? 'Set up by the people who run this server'
-    : client.verifiedHost === undefined && 'Nobody has checked this name'
+    ? 'Set up by the server’s operator'
+    : client.verifiedHost === undefined && 'This name is not verified'
   return html`<div>
     <dt>${client.vouched ? 'Known here as' : 'Calls itself'}</dt>
     <dd class="claim">
@@ -57,7 +56,7 @@ export function nameFact(client: ClientView): SafeHtml {
   </div>`
 }
 
-/** A link to the client's own page, given only when it lies on the host that was proven to be the client's. */
+/** A link to the client's own page, shown only if it lies on the proven host of the client. */
 export function aboutClient(client: ClientView): SafeHtml | false {
   if (client.uri === undefined || client.verifiedHost === undefined || !URL.canParse(client.uri)) return false
   const page = new URL(client.uri)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { connectionsPage, type ConnectionsView, type ConnectionView } from './connections-page.ts'
-import { messagePage } from './message-page.ts'
+import { messagePage } from './finished-page.ts'
 import { connectionsSample, messageSample } from '../../../tests/support/pages/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
@@ -70,11 +70,11 @@ describe('what is said', () => {
     end: 'key_used_twice',
   } as const
   const rows: readonly [string, Partial<ConnectionsView>, readonly string[], readonly string[]][] = [
-    ['three', {}, ['3 connections', 'claude.ai', 'A device, connected by its code'], ['No app is connected']],
+    ['three', {}, ['3 connections', 'claude.ai', 'A device, connected with a code'], ['No app is connected']],
     ['none', { connections: [] }, ['No app is connected'], ['<li ', 'end_all']],
     ['one never used', one({ lastUse: undefined }), ['Not yet'], ['minute ago']],
     ['no address', one({ lastUse: { at: 0, address: undefined } }), ['on 1 January 1970'], [' from <span']],
-    ['more than are shown', { more: 7 }, ['10 connections', '7 more'], []],
+    ['more than are shown', { more: 7 }, ['10 connections', '7 older connections'], []],
     ['no email', { email: undefined }, [], ['signed in as']],
     [
       'something was done',
@@ -91,14 +91,14 @@ describe('what is said', () => {
     [
       'RFC 9700 4.14: a key that was used twice',
       { ended: [safety] },
-      ['was disconnected for safety', 'its key was used twice', 'connect it again'],
-      ['That is usual'],
+      ['was disconnected for your security', 'its key was used twice', 'connect it again'],
+      ['This is normal'],
     ],
     [
       'the provider’s session that ended is said more calmly',
       { ended: [{ ...safety, end: 'signed_out_elsewhere' }] },
-      ['That is usual after a changed password'],
-      ['for safety', 'class="alert"'],
+      ['This is normal after changing a password'],
+      ['for your security', 'class="alert"'],
     ],
   ]
   test.each(rows)('%s', (_case, part, present, absent) => {

@@ -1,12 +1,15 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { claimedName } from './claimed-name.ts'
-import { type ConnectedClient, connectionHead, formInput } from './connection-head.ts'
-import { alertGlyph, checkGlyph } from './glyph.ts'
-import { hostName } from './host-name.ts'
-import { layout } from './layout.ts'
-import { type WaitingConnectionView, waitingList } from './waiting-connections.ts'
+import { type AppView, layout } from './layout.ts'
+import { claimedName, hostName } from './names.ts'
+import {
+  type ConnectedClient,
+  connectionHead,
+  formInput,
+  type WaitingConnectionView,
+  waitingList,
+} from './connection-list.ts'
+import { alertGlyph, checkGlyph } from './drawings.ts'
 import { agoText, dateText, machineTime } from './when.ts'
 
 /** One connection of the list. Times are epoch seconds. */
@@ -17,7 +20,7 @@ export interface ConnectionView {
   returnsTo: readonly string[]
   createdAt: number
   lastUse: { at: number; address: string | undefined } | undefined
-  /** How often a used key was presented again; from where, when these were two addresses. */
+  /** How often a used key was presented again, and the two addresses it came from, if they differ. */
   replays: { count: number; lastAt: number; addresses: readonly [string, string] | undefined } | undefined
   expiresAt: number
 }
@@ -35,12 +38,12 @@ export interface ConnectionsView extends AppView {
   action: string
   /** Opaque sealed value that ties the forms to this sign-in and browser; travels in hidden inputs. */
   form: string
-  /** What the account is called; undefined when the provider did not say. */
+  /** Name of the account; undefined if the provider did not say. */
   email: string | undefined
-  /** What the last form did, as a sentence. */
+  /** The result of the last form, as a sentence. */
   notice: { text: string; isFailure: boolean } | undefined
   connections: readonly ConnectionView[]
-  /** What was allowed and has not been fetched. */
+  /** Approvals that were not redeemed yet. */
   waiting: readonly WaitingConnectionView[]
   /** Live connections that the list leaves out. */
   more: number
@@ -49,8 +52,8 @@ export interface ConnectionsView extends AppView {
 }
 
 /**
- * Decides how a person looks over the clients that may use their account: each with what is proven about it, when and from
- * where it was used last, and one button to end it; before them, what ended by itself and may need their attention.
+ * The page where a person reviews the clients that can use their account: each with its proven facts, its last use with the
+ * address, and a button to end it. Connections that ended by themselves come first, because they may need attention.
  */
 export function connectionsPage(view: ConnectionsView): string {
   const { connections, waiting } = view
@@ -60,7 +63,7 @@ export function connectionsPage(view: ConnectionsView): string {
     bridge: isEmpty ? 'raised' : 'lowered',
     gate: html`<h1>Your connections</h1>
       <p class="ask">
-        Apps and devices that may use your account at <bdi>${view.appName}</bdi>${
+        Apps and devices that can use your account at <bdi>${view.appName}</bdi>${
           view.email === undefined ? '' : html`, signed in as <bdi class="account">${view.email}</bdi>`
         }.
       </p>
@@ -75,9 +78,7 @@ export function connectionsPage(view: ConnectionsView): string {
         isEmpty
           ? html`<div class="heading">
               <h2>No app is connected</h2>
-              <p class="quiet">
-                When you connect one, it is listed here until you end it or its time is over.
-              </p>
+              <p class="quiet">When you connect one, it is listed here until you end it or it expires.</p>
             </div>`
           : connections.length > 0 &&
             html`<h2>${countText(connections.length + view.more)}</h2>
@@ -88,12 +89,12 @@ export function connectionsPage(view: ConnectionsView): string {
       ${
         view.more > 0 &&
         html`<p class="quiet">
-          ${view.more} more that were used longer ago are not shown. Ending all connections ends them, too.
+          ${view.more} older connections are not shown. Ending all connections ends them too.
         </p>`
       }
       ${connections.length + waiting.length > 1 && endAllForm(view)}
       <div class="court-foot">
-        <p>Ending a connection here does not sign you out of <bdi>${view.appName}</bdi> itself.</p>
+        <p>Ending a connection does not sign you out of <bdi>${view.appName}</bdi> itself.</p>
         <p><a class="link alone" href="${view.appUrl}">Go to ${view.appName}</a></p>
       </div>
     </section>`,
@@ -115,8 +116,8 @@ function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): 
   if (end === 'renewal_refused') {
     return html`<p class="note-box">
       <span
-        >${clientName(client)} was disconnected ${when}, because the web app no longer renewed the sign-in
-        behind it. Connect it again if you still use it.</span
+        >${clientName(client)} was disconnected ${when} because the web app no longer renewed its sign-in.
+        Connect it again if you still use it.</span
       >
     </p>`
   }
@@ -124,16 +125,16 @@ function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): 
     ? html`<p class="alert">
         ${alertGlyph}
         <span
-          ><strong>${clientName(client)} was disconnected for safety</strong>, ${when}: its key was used
-          twice, so somebody may have copied it. If you did not do that yourself, by restoring a backup for
-          example, look at the computer it ran on. Then connect it again.</span
+          ><strong>${clientName(client)} was disconnected for your security</strong> ${when}: its key was used
+          twice, so somebody may have copied it. If you did not cause this yourself, for example by restoring
+          a backup, check the computer it ran on. Then connect it again.</span
         >
       </p>`
     : html`<p class="note-box">
         <span
-          >${clientName(client)} was disconnected ${when}, because the sign-in behind it had ended at the web
-          app. That is usual after a changed password or signing out everywhere. Connect it again if you still
-          use it.</span
+          >${clientName(client)} was disconnected ${when} because its sign-in had ended at the web app. This
+          is normal after changing a password or signing out everywhere. Connect it again if you still use
+          it.</span
         >
       </p>`
 }
@@ -164,7 +165,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
         <dd>
           ${
             lastUse === undefined
-              ? 'Not yet, or a moment ago'
+              ? 'Not yet, or just now'
               : html`<time datetime="${machineTime(lastUse.at)}">${agoText(lastUse.at, view.now)}</time>${
                     lastUse.address !== undefined &&
                     html` from <span class="address">${lastUse.address}</span>`
@@ -178,7 +179,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
         <dd><time datetime="${machineTime(createdAt)}">${dateText(createdAt)}</time></dd>
       </div>
       <div>
-        <dt>Ends by itself</dt>
+        <dt>Expires</dt>
         <dd><time datetime="${machineTime(expiresAt)}">${dateText(expiresAt)}</time></dd>
       </div>
     </dl>
@@ -191,9 +192,9 @@ function addressNotice({ addresses }: NonNullable<ConnectionView['replays']>): S
   return html`<p class="alert">
     ${alertGlyph}
     <span
-      ><strong>Used from two addresses.</strong> The same key of this connection came from
-      <span class="address">${first}</span> and from <span class="address">${other}</span>. A computer that
-      changed networks can cause this. If that was not you, end this connection.</span
+      ><strong>Used from two addresses.</strong> The same key was sent from
+      <span class="address">${first}</span> and from <span class="address">${other}</span>. This can happen
+      when a computer changes networks. If that was not you, end this connection.</span
     >
   </p>`
 }
@@ -209,18 +210,18 @@ function replayDetail({ count, lastAt }: NonNullable<ConnectionView['replays']>,
 }
 
 function returnText(hosts: readonly string[]): SafeHtml | string {
-  if (hosts.length === 0) return 'A device, connected by its code'
+  if (hosts.length === 0) return 'A device, connected with a code'
   return html`${hosts.map((host, index) => html`${index > 0 && ', '}<span class="address">${host}</span>`)}`
 }
 
-/** Two steps without a script: the button that ends everything is not there before one asks for it. */
+/** Two steps without a script: the button that ends everything is hidden until it is asked for. */
 function endAllForm(view: ConnectionsView): SafeHtml {
   return html`<details class="end-all">
     <summary class="button secondary">End all connections…</summary>
     <form method="post" action="${view.action}" class="stack">
       ${formInput(view)}
-      <p>Every app and device in this list stops working with your account until you connect it again.</p>
-      <button class="button danger" name="action" value="end_all">End all of them</button>
+      <p>Every app and device in this list loses access to your account until you connect it again.</p>
+      <button class="button danger" name="action" value="end_all">End all connections</button>
     </form>
   </details>`
 }

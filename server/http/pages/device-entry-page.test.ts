@@ -50,14 +50,14 @@ describe('the field', () => {
 
 test('RFC 8628 3.3.1: a code from a link is to be compared, and the keyboard does not start in it', () => {
   const page = deviceEntryPage({ ...deviceEntrySample, userCode: 'WDJB-MJHT', fromLink: true })
-  expect(page).toContain('Compare it with what your device shows')
+  expect(page).toContain('Compare it with your device')
   expect(page).toContain('The codes are the same')
   expect(page).toContain('value="WDJB-MJHT"')
   expect(page).not.toContain('autofocus')
 })
 
 test('RFC 8628 5.4: warns of codes that somebody else sent', () => {
-  expect(deviceEntryPage(deviceEntrySample)).toContain('Only use a code that you asked for yourself')
+  expect(deviceEntryPage(deviceEntrySample)).toContain('Only enter a code that you requested yourself')
 })
 
 test('an error is announced, describes the field and stands in the title', () => {

@@ -1,26 +1,25 @@
 import { html } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { alertGlyph } from './glyph.ts'
-import { layout } from './layout.ts'
+import { type AppView, layout } from './layout.ts'
+import { alertGlyph } from './drawings.ts'
 
-/** What the page that takes a device's code shows and where it posts. Every text is escaped. */
+/** What the page for a device's code shows, and where it posts. Every text is escaped. */
 export interface DeviceEntryView extends AppView {
   /** Absolute path that the form posts to. */
   action: string
   /** Opaque sealed value that ties the form to its browser; travels in a hidden input. */
   form: string
-  /** What was typed before, or the code that a link brought along. */
+  /** What was typed before, or the code from a link. */
   userCode?: string
-  /** The code came with the link: nobody has typed it, so it has to be compared. */
+  /** The code came with the link, not from the person, so it has to be compared. */
   fromLink?: boolean
   /** Why the last code was not accepted, as a sentence. */
   error?: string
 }
 
 /**
- * Decides how a person enters the code that a device shows (RFC 8628 section 3.3): one large field, which a phone opens with
- * capitals and without corrections. A code that a link brought along is only filled in; the person compares it with the
- * device and presses the button (section 3.3.1).
+ * How a person enters the code that a device shows (RFC 8628 section 3.3): one large field, which a phone opens with capitals
+ * and without corrections. A code from a link is only filled in; the person compares it with the device and presses the button
+ * (section 3.3.1).
  */
 export function deviceEntryPage(view: DeviceEntryView): string {
   const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'
@@ -29,14 +28,12 @@ export function deviceEntryPage(view: DeviceEntryView): string {
     bridge: 'lowering',
     gate: html`<h1>Connect a device</h1>
       <p class="ask">
-        A device or program without a browser of its own shows a code instead. Entering it here is the first
-        step to let it use your account at <bdi>${view.appName}</bdi>.
+        A device or program without a browser shows a code. Enter it here to start connecting it to your
+        account at <bdi>${view.appName}</bdi>.
       </p>
       <p class="warning">
         ${alertGlyph}
-        <span
-          >Only use a code that you asked for yourself. Nobody will ever send you one for a good reason.</span
-        >
+        <span>Only enter a code that you requested yourself. Never enter one that somebody sent you.</span>
       </p>`,
     main: html`<section class="court-inner" aria-labelledby="device-code">
       <div class="heading">
@@ -46,7 +43,7 @@ export function deviceEntryPage(view: DeviceEntryView): string {
         ${
           view.fromLink &&
           html`<p class="quiet">
-            Compare it with what your device shows, letter by letter. If they differ, close this page.
+            Compare it with your device, letter by letter. If they differ, close this page.
           </p>`
         }
       </div>
@@ -69,7 +66,7 @@ export function deviceEntryPage(view: DeviceEntryView): string {
             autocorrect="off"
             spellcheck="false"
             pattern="[^0-9]{8,60}"
-            title="The eight letters that the device shows"
+            title="The eight letters shown on the device"
             maxlength="60"
             required
             ${view.fromLink ? '' : html`autofocus`}
@@ -77,8 +74,8 @@ export function deviceEntryPage(view: DeviceEntryView): string {
             value="${view.userCode ?? ''}"
           />
           <p class="quiet" id="code-hint">
-            Eight letters, as in <span class="sample">WDJB-MJHT</span>. Small letters and a missing dash do
-            not matter.
+            Eight letters, as in <span class="sample">WDJB-MJHT</span>. Lowercase letters and a missing dash
+            are fine.
           </p>
         </div>
         <button class="button primary" type="submit">
@@ -86,7 +83,7 @@ export function deviceEntryPage(view: DeviceEntryView): string {
         </button>
       </form>
       <div class="court-foot">
-        <p>Nothing is allowed yet: the next page says who asks, and for what.</p>
+        <p>This does not give access yet. The next page shows who is asking, and for what.</p>
       </div>
     </section>`,
   })

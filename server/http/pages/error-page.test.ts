@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { errorPage } from './error-page.ts'
-import type { ErrorView } from './error-page.ts'
+import { errorPage, type ErrorView } from './error-page.ts'
 import { errorSample } from '../../../tests/support/pages/view-sample.ts'
 
 describe('errorPage', () => {

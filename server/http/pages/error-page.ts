@@ -1,7 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { hostName } from './host-name.ts'
-import { layout } from './layout.ts'
+import { type AppView, layout } from './layout.ts'
+import { hostName } from './names.ts'
 
 /** What the error page shows. Every field is text; nothing in it is treated as markup. */
 export interface ErrorView {
@@ -9,21 +8,21 @@ export interface ErrorView {
   title: string
   /** Why it happened, in a sentence or two. */
   message: string
-  /** What the reader does now. */
+  /** What the reader should do now. */
   nextStep: string
   /** Identifies this request in the server's log. */
   requestId: string
-  /** The web application, offered as a way out. */
+  /** The web app, offered as a way out. */
   app?: AppView
-  /** The way back to a client that nobody has vouched for: its address with the refusal, and the host it is at. */
+  /** The way back to a client that is not trusted: its address with the refusal, and its host. */
   back?: { url: string; host: string }
-  /** Technical text for whoever develops the client, for example the parameter that was refused. */
+  /** Technical text for the client's developer, for example the parameter that was refused. */
   detail?: string
 }
 
 /**
- * Decides how a failure that cannot be reported to the client reads to the person: what happened, why, the next step
- * last, then the request id for support. Not checked: that the texts hold no secret; the caller writes them.
+ * How a failure that cannot be reported to the client is shown to the person: what happened, why, the next step, then the
+ * request ID for support. Not checked: that the texts contain no secret; the caller writes them.
  */
 export function errorPage(view: ErrorView): string {
   return layout({
@@ -51,7 +50,7 @@ export function errorPage(view: ErrorView): string {
             : html`<p><a class="link alone" href="${view.app.appUrl}">Go to ${view.app.appName}</a></p>`
         }
       </section>
-      <p class="request-id">Request <code>${view.requestId}</code></p>
+      <p class="request-id">Request ID <code>${view.requestId}</code></p>
     </div>`,
   })
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { finishedPage } from './finished-page.ts'
-import type { FinishedView } from './finished-page.ts'
+import { finishedPage, type FinishedView } from './finished-page.ts'
 import { finishedSample } from '../../../tests/support/pages/view-sample.ts'
 
 const escapedUrl = finishedSample.continueUrl.replaceAll('&', '&amp;')
@@ -22,7 +21,7 @@ describe('finishedPage', () => {
   test.each([
     [undefined, 'You’re signed in', '<title>Signed in ·'],
     [false, 'You’re signed in', '<title>Signed in ·'],
-    [true, 'Nothing was allowed', '<title>Nothing was allowed ·'],
+    [true, 'Access denied', '<title>Access denied ·'],
   ])('denied: %s', (denied, heading, title) => {
     const page = finishedPage({ ...finishedSample, ...(denied === undefined ? {} : { denied }) })
     expect(page).toContain(`<h1>${heading}</h1>`)

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
-import { html, rawHtml } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { bridgeMark, bridgeScene, iconUrl } from './bridge-mark.ts'
-import type { BridgePosition } from './bridge-mark.ts'
+import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { bridgeMark, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
 import { style } from './style.ts'
 
 // One piece, because the hash covers every character between the tags.
@@ -18,10 +16,9 @@ export interface PolicyOpening {
 }
 
 /**
- * The Content-Security-Policy of a page: one stylesheet known by its hash, the icon as a data URL, and of other places
- * only what `opening` names. It leaves `form-action` out on purpose: Chromium applies that to the whole redirect chain
- * after a form post and would block the way back to the client. Pages are safe without it because every untrusted text
- * is escaped.
+ * The Content-Security-Policy of a page: one stylesheet known by its hash, the icon as a data URL, and from other hosts only
+ * what `opening` names. It omits `form-action` on purpose: Chromium applies it to the whole redirect chain after a form post
+ * and would block the way back to the client. Pages are safe without it because every untrusted text is escaped.
  */
 export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
   const directives: readonly (readonly [name: string, sources: readonly string[]])[] = [
@@ -40,24 +37,24 @@ export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
     .join('; ')
 }
 
-/** The policy of every page that loads nothing from elsewhere. */
+/** The policy of pages that load nothing from elsewhere. */
 export const pageContentSecurityPolicy: string = contentSecurityPolicy()
 
-/** The parts in which pages differ. */
+/** The parts that differ between pages. */
 export interface Layout {
-  /** Names the page in the tab; escaped here. */
+  /** The title of the page; escaped here. */
   title: string
-  /** How the drawing stands: raised when the way is barred, lowering while it is being asked, lowered when it is open. */
+  /** How the drawing stands: raised when access is denied, lowering while it is being requested, lowered when it is given. */
   bridge: BridgePosition
-  /** Further elements of the head. */
+  /** Additional elements of the head. */
   head?: SafeHtml
-  /** What stands on the gate side, under the mark. */
+  /** Content of the gate side, below the mark. */
   gate?: SafeHtml
-  /** What stands on the other side: the form or the message. */
+  /** Content of the other side: the form or the message. */
   main: SafeHtml
 }
 
-/** Puts a page's parts into the one document that all pages share: gate on one side, court on the other. */
+/** Builds the document that all pages share: gate on one side, court on the other. */
 export function layout(parts: Layout): string {
   return String(
     html`<!doctype html>
@@ -87,4 +84,10 @@ export function layout(parts: Layout): string {
         </body>
       </html> `,
   )
+}
+
+/** The web app: its name for people, and where accounts are created. */
+export interface AppView {
+  appName: string
+  appUrl: string
 }

@@ -1,7 +1,5 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { loginPage } from './login-page.ts'
-import type { LoginView } from './login-page.ts'
-import type { RequestView } from './request-summary.ts'
 import {
   captchaSamples,
   deviceSample,
@@ -9,6 +7,10 @@ import {
   loopbackSample,
   requestSample,
 } from '../../../tests/support/pages/view-sample.ts'
+import { captchaFields, captchaPolicy, captchaWidget } from './captcha.ts'
+import { contentSecurityPolicy, pageContentSecurityPolicy } from './layout.ts'
+import { loginPage, type LoginView } from './login-page.ts'
+import type { RequestView } from './sign-in-subject.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const asking = (part: Partial<RequestView>): Partial<LoginView> => ({
@@ -56,8 +58,11 @@ describe('every text of the view is escaped', () => {
 describe('what is offered', () => {
   const password = ['name="email"', 'name="password"', 'Sign in and allow']
   const google = ['name="provider"', 'value="google"', 'Continue with Google and allow']
-  const warning = ['A program on this computer is asking. Go on only if you started it.', 'on this computer']
-  const unchecked = ['Nobody has checked this name']
+  const warning = [
+    'A program on this computer is asking. Continue only if you started it.',
+    'on this computer',
+  ]
+  const unchecked = ['This name is not verified']
   const rows: readonly [string, Partial<LoginView>, readonly string[], readonly string[]][] = [
     ['both methods', {}, [...password, ...google, '>or<'], []],
     ['password only', { social: [] }, password, [...google, '>or<']],
@@ -74,13 +79,18 @@ describe('what is offered', () => {
       ['class="button secondary deliberate"\n          name="provider"'],
       [],
     ],
-    ['no method', { password: false, social: [] }, ['No way to sign in'], [...password, ...google]],
-    ['verified client', {}, ['Verified address', 'Asked for by'], [...unchecked, ...warning]],
+    [
+      'no method',
+      { password: false, social: [] },
+      ['No sign-in method is turned on'],
+      [...password, ...google],
+    ],
+    ['verified client', {}, ['Verified address', 'Requested by'], [...unchecked, ...warning]],
     [
       'RFC 7591 5: unverified client',
       asking({ client: { name: 'x' } }),
       unchecked,
-      ['Verified address', 'Asked for by'],
+      ['Verified address', 'Requested by'],
     ],
     ['loopback only', { ...loopbackSample }, [...warning, ...unchecked], ['Verified address']],
     [
@@ -137,32 +147,32 @@ describe('what signing in is for', () => {
     [
       'RFC 8628 5.4: a device with the warning of remote phishing',
       device,
-      ['Only go on if you started this yourself, on a device in front of you'],
+      ['Continue only if you started this yourself, on a device in front of you'],
       [],
     ],
     [
       'a device that nobody knows the address of',
       { subject: { ...deviceSample, address: undefined } },
-      ['An address that is not known'],
+      ['An unknown address'],
       ['203.0.113.7'],
     ],
-    ['a device: signing in allows', device, ['Sign in and allow', 'Cancel, allow nothing'], []],
+    ['a device: signing in allows', device, ['Sign in and allow', 'Cancel and deny access'], []],
     [
       'a host that any program can name is not called verified',
       device,
-      ['bridge.example.com', 'Any program can say so', 'Nobody has checked this name'],
+      ['bridge.example.com', 'Any program can claim this', 'This name is not verified'],
       ['Verified address', 'About bridge.example.com'],
     ],
     [
       'a client of the operator',
       asking({ client: { name: 'x', vouched: true } }),
-      ['Set up by the people who run this server', 'Known here as'],
-      ['Nobody has checked this name', 'Calls itself'],
+      ['Set up by the server’s operator', 'Known here as'],
+      ['This name is not verified', 'Calls itself'],
     ],
     [
       'one’s own connections: nothing is allowed, and there is nobody to refuse',
       account,
-      ['Sign in to see and end connections', '>Sign in</button>', 'Continue with Google\n'],
+      ['Sign in to manage your connections', '>Sign in</button>', 'Continue with Google\n'],
       ['and allow', 'What signing in allows', 'name="action"'],
     ],
   ]
@@ -176,7 +186,7 @@ describe('what signing in is for', () => {
     const title = (part: Partial<LoginView>): string | undefined =>
       /<title>(.*)<\/title>/.exec(loginPage({ ...loginSample, ...part }))?.[1]
     expect(title(device)).toBe('Sign in to allow access for a device · Drawbridge')
-    expect(title(account)).toBe('Sign in to see your connections · Drawbridge')
+    expect(title(account)).toBe('Sign in to manage your connections · Drawbridge')
   })
 })
 
@@ -207,12 +217,12 @@ describe('captcha', () => {
   })
 
   test.each([
-    ['and another way is named', loginSample.social, 'use another way below'],
+    ['and another way is named', loginSample.social, 'use another sign-in method below'],
     ['and no other way is promised', [], 'reload this page.'],
   ])('without JavaScript a sentence says what is missing, %s', (_case, social, text) => {
     const page = loginPage({ ...loginSample, social, captcha: captchaSamples.turnstile })
     const sentence = /<noscript>[\s\S]*<\/noscript>/.exec(page)?.[0] ?? ''
-    expect(sentence).toContain('needs JavaScript here')
+    expect(sentence).toContain('needs JavaScript for the captcha')
     expect(sentence).toContain(text)
   })
 })
@@ -260,13 +270,13 @@ describe('who asks', () => {
   })
 
   test.each([
-    [{ describedBy: 'claude.ai' }, 'Any program can say so'],
-    [{ describedBy: 'claude.ai', returnsElsewhere: true }, ', but it returns to another address'],
+    [{ describedBy: 'claude.ai' }, 'Any program can claim this'],
+    [{ describedBy: 'claude.ai', returnsElsewhere: true }, ', but it returns to a different address'],
   ])('a host that is not proven is said to be so: %j', (client, note) => {
     const page = loginPage({ ...loginSample, ...asking({ client: { name: 'Claude', ...client } }) })
     expect(page).toContain(note)
     expect(page).not.toContain('Verified address')
-    expect(page).toContain('Nobody has checked this name')
+    expect(page).toContain('This name is not verified')
   })
 
   test.each([
@@ -282,4 +292,56 @@ describe('who asks', () => {
     expect(page.includes('About claude.ai')).toBe(linked)
     expect(page.includes(client.uri)).toBe(linked)
   })
+})
+
+/** Directives of the policy with this captcha that the ordinary one does not have, or has otherwise. */
+function opened(kind: 'hcaptcha' | 'turnstile'): string[] {
+  const usual = new Set(pageContentSecurityPolicy.split('; '))
+  return contentSecurityPolicy(captchaPolicy(captchaSamples[kind]))
+    .replaceAll(/sha256-[\w+/]{43}=/g, 'HASH')
+    .split('; ')
+    .filter((directive) => !usual.has(directive))
+}
+
+describe('the policy opens exactly as the vendor documents', () => {
+  test('hcaptcha', () => {
+    expect(opened('hcaptcha')).toEqual([
+      "script-src 'HASH' https://hcaptcha.com https://*.hcaptcha.com",
+      "style-src 'HASH' https://hcaptcha.com https://*.hcaptcha.com",
+      'frame-src https://hcaptcha.com https://*.hcaptcha.com',
+      'connect-src https://hcaptcha.com https://*.hcaptcha.com',
+    ])
+  })
+
+  test('turnstile', () => {
+    expect(opened('turnstile').filter((directive) => !directive.startsWith('style-src'))).toEqual([
+      'script-src https://challenges.cloudflare.com',
+      'frame-src https://challenges.cloudflare.com',
+    ])
+  })
+
+  test.each(['hcaptcha', 'turnstile'] as const)('%s: nothing inline, nothing evaluated', (kind) => {
+    const policy = contentSecurityPolicy(captchaPolicy(captchaSamples[kind]))
+    expect(policy).not.toMatch(/unsafe|\*(?!\.hcaptcha\.com)|data:(?!;)/)
+    for (const kept of ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"])
+      expect(policy).toContain(kept)
+  })
+})
+
+test('the script that picks the colours of hCaptcha is the one that the policy names', () => {
+  const widget = String(captchaWidget(captchaSamples.hcaptcha, true))
+  const script = /<script>([^<]*)<\/script>/.exec(widget)?.[1] ?? ''
+  const hash = createHash('sha256').update(script).digest('base64')
+  expect(captchaPolicy(captchaSamples.hcaptcha).script).toContain(`'sha256-${hash}'`)
+})
+
+test('Turnstile picks its colours and its width itself', () => {
+  const widget = String(captchaWidget(captchaSamples.turnstile, true))
+  expect(widget).toContain('data-theme="auto"')
+  expect(widget).toContain('data-size="flexible"')
+  expect(widget).not.toContain('<script')
+})
+
+test('the response comes in the field that the vendor documents', () => {
+  expect(captchaFields).toEqual(['h-captcha-response', 'cf-turnstile-response'])
 })

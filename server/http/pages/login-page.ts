@@ -1,14 +1,18 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import type { AppView } from './app-view.ts'
+import { type AppView, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
-import { alertGlyph } from './glyph.ts'
-import { layout } from './layout.ts'
-import { aboutSubject, subjectSummary, subjectWords } from './sign-in-subject.ts'
-import type { SubjectView, SubjectWords } from './sign-in-subject.ts'
+import { alertGlyph } from './drawings.ts'
+import {
+  aboutSubject,
+  subjectSummary,
+  type SubjectView,
+  type SubjectWords,
+  subjectWords,
+} from './sign-in-subject.ts'
 
-/** What the login page shows and where it posts. Every text is escaped; none is trusted to be short. */
+/** What the login page shows, and where it posts. Every text is escaped; none is trusted to be short. */
 export interface LoginView extends AppView {
   /** What signing in is for. */
   subject: SubjectView
@@ -16,9 +20,9 @@ export interface LoginView extends AppView {
   action: string
   /** Opaque sealed purpose of the sign-in; travels in a hidden input. */
   transaction: string
-  /** Offer the e-mail and password form. */
+  /** Offer the email and password form. */
   password: boolean
-  /** What the password form has to ask for besides. */
+  /** The captcha that the password form requires. */
   captcha?: Captcha
   /** Social sign-in methods to offer, in this order. */
   social: readonly { id: string; label: string }[]
@@ -29,9 +33,9 @@ export interface LoginView extends AppView {
 }
 
 /**
- * Decides what a person sees before allowing a client or looking after their connections: the facts that were proven
- * (verified host, return address) stand out, what the client says about itself is small and quoted, and every button that
- * allows says so. No sign-up form, and no script but that of a captcha. Not checked: that the facts are true; the authorization request decided that.
+ * What a person sees before allowing a client or managing their connections: proven facts (verified host, return address) stand
+ * out, the client's own claims are small and quoted, and every button that allows access says so. No sign-up form, and no
+ * script except that of a captcha. Not checked: that the facts are true; the authorization request decided that.
  */
 export function loginPage(view: LoginView): string {
   const words = subjectWords(view.subject)
@@ -57,7 +61,7 @@ export function loginPage(view: LoginView): string {
           ? ''
           : html`<p class="alert">
               ${alertGlyph}
-              <span>No way to sign in is switched on here. Ask the people who run this server.</span>
+              <span>No sign-in method is turned on. Ask the server’s operator to turn one on.</span>
             </p>`
       }
       ${
@@ -80,7 +84,7 @@ export function loginPage(view: LoginView): string {
 }
 
 function passwordForm(view: LoginView, words: SubjectWords): SafeHtml {
-  // After a failed attempt the keyboard starts where the correction goes, and the error describes both fields.
+  // After a failed attempt the focus is where the correction goes, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
   const focus = html` autofocus`

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { secondFactorPage } from './second-factor-page.ts'
-import type { SecondFactorView } from './second-factor-page.ts'
+import { secondFactorPage, type SecondFactorView } from './second-factor-page.ts'
 import { requestSample, secondFactorSample } from '../../../tests/support/pages/view-sample.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`

@@ -1,30 +1,28 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { alertGlyph } from './glyph.ts'
-import { layout } from './layout.ts'
-import { subjectSummary, subjectWords } from './sign-in-subject.ts'
-import type { SubjectView } from './sign-in-subject.ts'
+import { type AppView, layout } from './layout.ts'
+import { alertGlyph } from './drawings.ts'
+import { subjectSummary, type SubjectView, subjectWords } from './sign-in-subject.ts'
 
-/** What the second-factor page shows and where it posts. Every text is escaped. */
+/** What the second-factor page shows, and where it posts. Every text is escaped. */
 export interface SecondFactorView extends AppView {
   /** What signing in is for. */
   subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
-  /** Opaque sealed purpose of the sign-in, and which one waits; travels in a hidden input. */
+  /** Opaque sealed purpose and id of the sign-in; travels in a hidden input. */
   transaction: string
-  /** The factors of the account, never none. `label` is what the user called it, and may be empty. */
+  /** The factors of the account, at least one. `label` is the user's own name for it, and may be empty. */
   factors: readonly { id: string; label: string }[]
-  /** The factor that was tried last; else the first one is chosen. */
+  /** The factor that was tried last; by default the first one is chosen. */
   chosen?: string
   /** Why the last code was not accepted, as a sentence. */
   error?: string
 }
 
 /**
- * Decides how a person is asked for a code of their authenticator app: beside the same facts about what it is for
- * as on the login page, because confirming is what allows. No script. Which factor is only asked when there are several.
+ * How a person is asked for a code from their authenticator app: with the same facts as on the login page, because confirming
+ * allows access. No script. The factor is only asked for when there are several.
  */
 export function secondFactorPage(view: SecondFactorView): string {
   const words = subjectWords(view.subject)
@@ -34,8 +32,8 @@ export function secondFactorPage(view: SecondFactorView): string {
     gate: subjectSummary(view.subject, view),
     main: html`<section class="court-inner" aria-labelledby="second-factor">
       <div class="heading">
-        <h2 id="second-factor">Enter the code of your authenticator app</h2>
-        <p class="quiet">Your account is protected by a second factor.</p>
+        <h2 id="second-factor">Enter the code from your authenticator app</h2>
+        <p class="quiet">Your account uses two-factor authentication.</p>
       </div>
       ${
         view.error === undefined
@@ -51,7 +49,7 @@ export function secondFactorPage(view: SecondFactorView): string {
         <button class="button plain" name="action" value="deny">${words.cancel ?? 'Cancel'}</button>
       </form>
       <div class="court-foot">
-        <p>No access to the app? <a class="link" href="${view.appUrl}">Get help at ${view.appName}</a>.</p>
+        <p>Can’t use the app? <a class="link" href="${view.appUrl}">Get help at ${view.appName}</a>.</p>
       </div>
     </section>`,
   })
@@ -74,7 +72,7 @@ function factorChoice({ factors, chosen }: SecondFactorView): SafeHtml | false {
 }
 
 function codeField({ error }: SecondFactorView): SafeHtml {
-  // Blanks are what apps and people put between the digits.
+  // Apps and people put spaces between the digits.
   return html`<div class="field">
     <label for="code">Code</label>
     <input
@@ -84,14 +82,14 @@ function codeField({ error }: SecondFactorView): SafeHtml {
       inputmode="numeric"
       autocomplete="one-time-code"
       pattern="\\s*([0-9]\\s*){6}"
-      title="The six digits that the app shows"
+      title="The six digits shown in the app"
       maxlength="20"
       spellcheck="false"
       required
       autofocus
       aria-describedby="code-hint${error === undefined ? '' : ' code-error'}"
     />
-    <p class="quiet" id="code-hint">Six digits that change every half minute.</p>
+    <p class="quiet" id="code-hint">Six digits that change every 30 seconds.</p>
   </div>`
 }
 

@@ -1,22 +1,21 @@
-import { html } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './app-view.ts'
-import { aboutClient } from './client-facts.ts'
-import { deviceSummary, type DeviceView } from './device-summary.ts'
-import { requestSummary, type RequestView } from './request-summary.ts'
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { AppView } from './layout.ts'
+import { aboutClient, type ClientView, hostFact, nameFact } from './client-facts.ts'
+import { alertGlyph } from './drawings.ts'
+import { hostName } from './names.ts'
 
 /** What a sign-in is for: a client that sent the browser here, a device whose code was typed, or one's own connections. */
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
 
-/** The words in which the pages of a sign-in differ by what it is for. Every button that allows says so. */
+/** The words that differ between the purposes of a sign-in. Every button that allows access says so. */
 export interface SubjectWords {
-  /** Title of the page that takes the password, and of the one that takes the code. */
+  /** Titles of the page that takes the password and of the one that takes the code. */
   signInTitle: string
   codeTitle: string
   signIn: string
   continueWith: (label: string) => string
   confirm: string
-  /** Undefined: there is nobody to refuse, and leaving the page does no less. */
+  /** Undefined without a client to refuse: leaving the page has the same effect. */
   cancel: string | undefined
 }
 
@@ -24,8 +23,8 @@ export interface SubjectWords {
 export function subjectWords(subject: SubjectView): SubjectWords {
   if (subject.kind === 'account') {
     return {
-      signInTitle: 'Sign in to see your connections',
-      codeTitle: 'Enter your code to see your connections',
+      signInTitle: 'Sign in to manage your connections',
+      codeTitle: 'Enter your code to manage your connections',
       signIn: 'Sign in',
       continueWith: (label) => `Continue with ${label}`,
       confirm: 'Confirm',
@@ -39,11 +38,11 @@ export function subjectWords(subject: SubjectView): SubjectWords {
     signIn: 'Sign in and allow',
     continueWith: (label) => `Continue with ${label} and allow`,
     confirm: 'Confirm and allow',
-    cancel: 'Cancel, allow nothing',
+    cancel: 'Cancel and deny access',
   }
 }
 
-/** What stands on the gate side of every page of a sign-in: what it is for. */
+/** The gate side of every page of a sign-in: its purpose. */
 export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
   switch (subject.kind) {
     case 'authorization':
@@ -51,15 +50,108 @@ export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
     case 'device':
       return deviceSummary(subject, app)
     case 'account':
-      return html`<h1>Sign in to see and end connections</h1>
+      return html`<h1>Sign in to manage your connections</h1>
         <p class="ask">
-          Every app that may use your account at <bdi>${app.appName}</bdi> is listed behind this page. Signing
-          in here allows nothing to anybody.
+          See and end the connections of every app that can use your account at <bdi>${app.appName}</bdi>.
+          Signing in here does not give any app access.
         </p>`
   }
 }
 
-/** A link to the page of the client that asks, where one can be given. */
+/** A link to the page of the client that asks, if there is one. */
 export function aboutSubject(subject: SubjectView): SafeHtml | false {
   return subject.kind !== 'account' && aboutClient(subject.client)
+}
+
+/** Who asks for access, where the browser returns to, and what is requested. */
+export interface RequestView {
+  kind: 'authorization'
+  client: ClientView
+  /** Host (or scheme) that the browser returns to; an international host in its ASCII form. */
+  redirectHost: string
+  /** The redirect URI is loopback: any program on the computer could be asking. */
+  returnsToThisComputer: boolean
+  /** What signing in allows, as plain sentences. */
+  permissions: readonly string[]
+}
+
+/**
+ * How an authorization request is shown to the person who allows it: proven facts large, in the order verified host, return
+ * address; then the client's own name, small and quoted; then what signing in allows.
+ */
+function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
+  return html`<h1>Sign in to allow access</h1>
+    <p class="ask">An app wants to use your account at <bdi>${appName}</bdi>.</p>
+    <dl class="facts">
+      ${hostFact(view.client)}
+      <div>
+        <dt>Returns to</dt>
+        <dd>
+          ${hostName(view.redirectHost)}${view.returnsToThisComputer ? html` <span class="note">on this computer</span>` : ''}
+        </dd>
+      </div>
+      ${nameFact(view.client)}
+    </dl>
+    ${
+      view.returnsToThisComputer
+        ? html`<p class="warning">
+            ${alertGlyph} <span>A program on this computer is asking. Continue only if you started it.</span>
+          </p>`
+        : ''
+    }
+    ${permissionList(view.permissions)}`
+}
+
+/** A device that waits for approval, as shown to the person who typed its code. */
+export interface DeviceView {
+  kind: 'device'
+  client: ClientView
+  /** The code that was typed. */
+  userCode: string
+  /** IP address of the device's request; undefined if unknown. */
+  address: string | undefined
+  /** When the device asked, in words: `2 minutes ago`. */
+  asked: string
+  /** What signing in allows, as plain sentences. */
+  permissions: readonly string[]
+}
+
+/**
+ * How a device is shown to the person who allows it (RFC 8628 section 3.3). Only that person sees the device, so what they can
+ * compare comes first, and the warning against remote phishing (section 5.4) comes before what is allowed.
+ */
+function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
+  return html`<h1>Sign in to allow access for a device</h1>
+    <p class="ask">A device or program elsewhere wants to use your account at <bdi>${appName}</bdi>.</p>
+    <dl class="facts">
+      <div>
+        <dt>Code on the device</dt>
+        <dd><span class="host">${view.userCode}</span></dd>
+      </div>
+      <div>
+        <dt>Requested from</dt>
+        <dd>
+          <span class="address">${view.address ?? 'An unknown address'}</span>
+          <span class="note">${view.asked}</span>
+        </dd>
+      </div>
+      ${hostFact(view.client)} ${nameFact(view.client)}
+    </dl>
+    <p class="warning">
+      ${alertGlyph}
+      <span
+        >Continue only if you started this yourself, on a device in front of you that shows this code. If
+        somebody sent you the code or the link, cancel: they would get access to your account.</span
+      >
+    </p>
+    ${permissionList(view.permissions)}`
+}
+
+/** What signing in allows, one sentence each; nothing if the list is empty. */
+function permissionList(permissions: readonly string[]): SafeHtml | false {
+  if (permissions.length === 0) return false
+  return html`<h2 class="allows">What signing in allows</h2>
+    <ul class="permissions">
+      ${permissions.map((sentence) => html`<li>${sentence}</li>`)}
+    </ul>`
 }

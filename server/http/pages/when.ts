@@ -2,7 +2,7 @@ const minute = 60
 const hour = 60 * minute
 const day = 24 * hour
 
-// Spelled out: the first use of Intl.DateTimeFormat costs a process 8 MB for good.
+// Spelled out: the first use of Intl.DateTimeFormat permanently costs a process 8 MB.
 const months = [
   'January',
   'February',
@@ -18,13 +18,16 @@ const months = [
   'December',
 ]
 
-/** A day as people write it, in UTC, from epoch seconds: `21 November 2026`. The page has no script to ask for their zone. */
+/**
+ * A day as people write it, in UTC, from epoch seconds: `21 November 2026`. Without a script the page does not know their time
+ * zone.
+ */
 export function dateText(at: number): string {
   const date = new Date(at * 1000)
   return `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`
 }
 
-/** How long ago `at` was, roughly; both are epoch seconds. After four weeks the date itself. */
+/** Roughly how long ago `at` was, both in epoch seconds; the date itself after four weeks. */
 export function agoText(at: number, now: number): string {
   const seconds = Math.max(0, now - at)
   if (seconds < minute) return 'just now'
@@ -33,7 +36,7 @@ export function agoText(at: number, now: number): string {
   return seconds < 28 * day ? `${counted(Math.floor(seconds / day), 'day')} ago` : `on ${dateText(at)}`
 }
 
-/** A time as machines read it: the value of `<time datetime>`, from epoch seconds. */
+/** A time in machine-readable form: the value of `<time datetime>`, from epoch seconds. */
 export function machineTime(at: number): string {
   return new Date(at * 1000).toISOString()
 }

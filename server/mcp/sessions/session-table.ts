@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { largestGroup } from '../largest-group.ts'
+import { largestGroup } from '../subscriptions.ts'
 
 /** How many sessions there may be, and how long one is kept that nobody uses. */
 export interface SessionLimits {

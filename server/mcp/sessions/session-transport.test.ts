@@ -2,7 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
 import type { Caller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { exchange, type MessageReader, readMessages } from '../../../tests/support/server/mcp/mcp-exchange.ts'
+import {
+  sendMessage,
+  type MessageReader,
+  readMessages,
+} from '../../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { McpEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from '../sdk-endpoint.ts'
@@ -92,11 +96,11 @@ const call = (name: string, id = 1): object => message('tools/call', { name, arg
 
 function inSession(id: string, body?: unknown, caller: Caller = ada, more: object = {}): Promise<Response> {
   const headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25', ...more }
-  return exchange(endpoint, caller, body, { headers })
+  return sendMessage(endpoint, caller, body, { headers })
 }
 
 async function open(caller: Caller = ada): Promise<string> {
-  const response = await exchange(endpoint, caller, initialize)
+  const response = await sendMessage(endpoint, caller, initialize)
   const id = response.headers.get('mcp-session-id') ?? ''
   await readMessages(response).rest()
   await inSession(id, { jsonrpc: '2.0', method: 'notifications/initialized' }, caller)
@@ -104,7 +108,7 @@ async function open(caller: Caller = ada): Promise<string> {
 }
 
 const listen = (id: string, caller: Caller = ada, headers: Record<string, string> = {}): Promise<Response> =>
-  exchange(endpoint, caller, undefined, { method: 'GET', headers: { 'mcp-session-id': id, ...headers } })
+  sendMessage(endpoint, caller, undefined, { method: 'GET', headers: { 'mcp-session-id': id, ...headers } })
 
 async function isOpen(id: string): Promise<boolean> {
   const response = await inSession(id, message('ping'))
@@ -130,7 +134,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     const list = await readMessages(await inSession(id, message('tools/list'))).rest()
     const names = ['plain', 'ask', 'ask_in_rounds', 'whose', 'fail']
     expect(list.at(-1)?.message.result).toMatchObject({ tools: names.map((name) => ({ name })) })
-    const end = await exchange(endpoint, ada, undefined, {
+    const end = await sendMessage(endpoint, ada, undefined, {
       method: 'DELETE',
       headers: { 'mcp-session-id': id },
     })
@@ -148,7 +152,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     const answers = [
       await inSession(id, message('tools/list'), caller),
       await listen(id, caller),
-      await exchange(endpoint, caller, undefined, { method: 'DELETE', headers: { 'mcp-session-id': id } }),
+      await sendMessage(endpoint, caller, undefined, { method: 'DELETE', headers: { 'mcp-session-id': id } }),
     ]
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
     expect(await answers[0]?.json()).toMatchObject({ id: 1, error: { code: -32_001 } })
@@ -162,20 +166,20 @@ describe('a session of the revisions up to 2025-11-25', () => {
   })
 
   it('is not needed for a bare message', async () => {
-    const response = await exchange(endpoint, ada, call('plain'))
+    const response = await sendMessage(endpoint, ada, call('plain'))
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'plain ada' }] } })
     expect(response.headers.get('mcp-session-id')).toBeNull()
   })
 
   it('is needed for GET and DELETE: they are 405 without', async () => {
     for (const method of ['GET', 'DELETE']) {
-      const response = await exchange(endpoint, ada, undefined, { method })
+      const response = await sendMessage(endpoint, ada, undefined, { method })
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     }
   })
 
   it('is not opened by an initialize that is none', async () => {
-    const response = await exchange(endpoint, ada, message('initialize', { protocolVersion: 7 }))
+    const response = await sendMessage(endpoint, ada, message('initialize', { protocolVersion: 7 }))
     expect(response.status).toBe(400)
     for (const id of [await open(), await open()]) expect(await isOpen(id)).toBe(true)
   })
@@ -227,7 +231,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
       report: (...given: unknown[]) => void failures.push(given),
     }
     const reporting = createSdkEndpoint(config)
-    const response = await exchange(reporting, ada, call('fail'))
+    const response = await sendMessage(reporting, ada, call('fail'))
     const text = await response.text()
     expect(text).toContain('failed on the server')
     expect(text).not.toContain('1234')
@@ -315,7 +319,9 @@ describe('how many sessions there are', () => {
   })
 
   it('is bounded for many that are opened at once, too', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(endpoint, ada, initialize)))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => sendMessage(endpoint, ada, initialize)),
+    )
     const opened = answers.map(({ headers }) => headers.get('mcp-session-id')).filter((id) => id !== null)
     const open = await Promise.all(opened.map((id) => isOpen(id)))
     expect(open.filter(Boolean)).toHaveLength(2)
@@ -324,7 +330,7 @@ describe('how many sessions there are', () => {
   it('has no room for one that opens with more than is worth keeping', async () => {
     const clientInfo = { name: 'x'.repeat(70_000), version: '1' }
     const large = { ...initialize, params: { ...initialize.params, clientInfo } }
-    const refused = await exchange(endpoint, ada, large)
+    const refused = await sendMessage(endpoint, ada, large)
     expect(refused.status).toBe(400)
     expect(await refused.json()).toMatchObject({ id: 0, error: { code: -32_602 } })
   })
@@ -332,7 +338,7 @@ describe('how many sessions there are', () => {
   it('never costs a call that runs: there is 503 instead', async () => {
     for (const id of [await open(), await open()]) readMessages(await inSession(id, call('whose')))
     await waitForCalls(2)
-    const refused = await exchange(endpoint, ada, initialize)
+    const refused = await sendMessage(endpoint, ada, initialize)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
     expect(running.some(({ aborted }) => aborted)).toBe(false)
     expect(await open(eve)).not.toBe('')

@@ -10,8 +10,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { authInfoOf, type Incoming } from '../incoming.ts'
-import { isTooLongToKeep, longestKept } from '../kept-message.ts'
+import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../incoming.ts'
 import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from '../open-streams.ts'
 import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
@@ -19,9 +18,9 @@ import { createSessionTable, type SessionEntry, type SessionLimits } from './ses
 import type { ModuleNotices } from '../tools/tool-module.ts'
 
 /** Sessions of the revisions up to 2025-11-25, for modules that ask the client. */
-export interface SessionLeg {
+export interface SessionTransport {
   /** Whether a message of those revisions belongs to a session or opens one; every other is served without. */
-  takes(request: Request, body: unknown): boolean
+  accepts(request: Request, body: unknown): boolean
   handle(request: Request, incoming: Incoming): Promise<Response>
   notify: ModuleNotices
   /** Ends what nobody uses any more. */
@@ -30,7 +29,7 @@ export interface SessionLeg {
 }
 
 /** What the sessions need. */
-export interface SessionLegPorts {
+export interface SessionTransportPorts {
   config: Pick<McpEndpointConfig, 'runtime' | 'resourceMetadata' | 'report'>
   limits: SessionLimits
   createServer: ServerFactory
@@ -40,7 +39,7 @@ export interface SessionLegPorts {
 const eventLimits: EventLimits = { events: 256, bytes: 256 * 1024 }
 /** How long a client waits before it takes up a stream that a tool closed on purpose. */
 const retryMs = 1000
-const mostSubscriptions = 256
+const maxSubscriptions = 256
 
 interface Session {
   id: string
@@ -57,7 +56,12 @@ interface Session {
  * An id proves nothing. It is random, belongs to the grant that opened it, and is unknown to every other caller. The
  * sessions are in this process only.
  */
-export function createSessionLeg({ config, limits, createServer, streams }: SessionLegPorts): SessionLeg {
+export function createSessionTransport({
+  config,
+  limits,
+  createServer,
+  streams,
+}: SessionTransportPorts): SessionTransport {
   const { runtime } = config
   const serving = new AsyncLocalStorage<Incoming>()
   const table = createSessionTable<Session>(limits, runtime, (session) => void endSession(session))
@@ -94,9 +98,9 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
     try {
       const response = await during(entry, async () => {
         await session.server.connect(session.transport)
-        return exchange(request, incoming, session)
+        return handleMessage(request, incoming, session)
       })
-      return session.isInitialized ? look(response, request, incoming, entry) : response
+      return session.isInitialized ? trackStream(response, request, incoming, entry) : response
     } finally {
       // It is initialized by now, or never will be.
       if (!session.isInitialized) await endSession(session)
@@ -106,8 +110,8 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
   async function resume(id: string, request: Request, incoming: Incoming): Promise<Response> {
     const entry = table.find(id, ownerOf(incoming.caller))
     if (!entry) return notFound(incoming.body)
-    const response = await during(entry, () => exchange(request, incoming, entry.session))
-    return look(response, request, incoming, entry)
+    const response = await during(entry, () => handleMessage(request, incoming, entry.session))
+    return trackStream(response, request, incoming, entry)
   }
 
   /** Counts `work` as a call of the session. */
@@ -116,14 +120,14 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
     return work().finally(() => (entry.calls -= 1))
   }
 
-  function exchange(request: Request, incoming: Incoming, { transport }: Session): Promise<Response> {
+  function handleMessage(request: Request, incoming: Incoming, { transport }: Session): Promise<Response> {
     const authInfo = authInfoOf(incoming.caller, config.resourceMetadata)
     const options = { authInfo, ...(incoming.body !== undefined && { parsedBody: incoming.body }) }
     return serving.run(incoming, () => transport.handleRequest(request, options))
   }
 
   /** Looks after an answer that is a stream. */
-  function look(
+  function trackStream(
     response: Response,
     request: Request,
     { caller }: Incoming,
@@ -133,7 +137,7 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
     const kind = request.method === 'GET' ? 'notices' : 'call'
     const counter = kind === 'notices' ? 'listening' : 'calls'
     entry[counter] += 1
-    return streams.keep(response, {
+    return streams.track(response, {
       caller,
       kind,
       ended(how) {
@@ -145,22 +149,22 @@ export function createSessionLeg({ config, limits, createServer, streams }: Sess
     })
   }
 
-  const tell = (send: (session: Session) => Promise<void>): void => {
+  const notifyAll = (send: (session: Session) => Promise<void>): void => {
     for (const { session } of table.all()) send(session).catch(() => {})
   }
 
   return {
-    takes: (request, body) => request.headers.has(mcpHeader.sessionId) || opensSession(body),
+    accepts: (request, body) => request.headers.has(mcpHeader.sessionId) || opensSession(body),
     handle(request, incoming) {
       const id = request.headers.get(mcpHeader.sessionId)
       return id === null ? begin(request, incoming) : resume(id, request, incoming)
     },
     notify: {
-      toolsChanged: () => tell(({ server }) => server.server.sendToolListChanged()),
-      promptsChanged: () => tell(({ server }) => server.server.sendPromptListChanged()),
-      resourcesChanged: () => tell(({ server }) => server.server.sendResourceListChanged()),
+      toolsChanged: () => notifyAll(({ server }) => server.server.sendToolListChanged()),
+      promptsChanged: () => notifyAll(({ server }) => server.server.sendPromptListChanged()),
+      resourcesChanged: () => notifyAll(({ server }) => server.server.sendResourceListChanged()),
       resourceUpdated: (uri) =>
-        tell(async ({ server, subscriptions }) => {
+        notifyAll(async ({ server, subscriptions }) => {
           if (subscriptions.has(uri)) await server.server.sendResourceUpdated({ uri })
         }),
     },
@@ -177,10 +181,10 @@ function serveSubscriptions({ server: { server }, subscriptions }: Session): voi
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     if (subscriptions.has(uri)) return {}
     const length = [...subscriptions].reduce((sum, each) => sum + each.length, uri.length)
-    if (length > longestKept || subscriptions.size >= mostSubscriptions)
+    if (length > maxKeptLength || subscriptions.size >= maxSubscriptions)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `At most ${mostSubscriptions} subscriptions are possible, to URIs of at most ${longestKept} characters together.`,
+        `At most ${maxSubscriptions} subscriptions are possible, to URIs of at most ${maxKeptLength} characters together.`,
       )
     subscriptions.add(uri)
     return {}
@@ -198,7 +202,7 @@ function opensSession(body: unknown): boolean {
 }
 
 function tooLong(body: unknown): Response {
-  const text = `An initialize message has at most ${longestKept} characters.`
+  const text = `An initialize message has at most ${maxKeptLength} characters.`
   return Response.json(jsonRpcError(idOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
 }
 

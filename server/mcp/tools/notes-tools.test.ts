@@ -25,7 +25,7 @@ async function call(
   if (!declaration) throw new Error(`There is no tool ${name}.`)
   const tool = prepareTool(declaration, (_name, error) => void reported.push(error))
   const { caller = callerSample, signal } = as
-  const context = toolContextSample(answer, { caller, exchange: signal ? { signal } : {} })
+  const context = toolContextSample(answer, { caller, channel: signal ? { signal } : {} })
   const result = await tool.call(input, context)
   const [content] = result.content
   return { text: content?.type === 'text' ? content.text : '', isError: result.isError === true }

@@ -104,7 +104,7 @@ describe('fetch of a tool', () => {
           if (who === 'the client') client.abort()
           if (who === 'the tool') tool.abort()
         }),
-      { exchange: { signal: client.signal } },
+      { channel: { signal: client.signal } },
     )
     await expect(context.fetch('/a', { signal: tool.signal })).rejects.toThrow('ended')
   })
@@ -114,7 +114,7 @@ describe('the context of a tool', () => {
   it('says who calls and passes on what the client is to hear', () => {
     const heard: unknown[] = []
     const context = toolContextSample(async () => new Response(), {
-      exchange: {
+      channel: {
         progress: (...given) => heard.push(given),
         log: (...given) => heard.push(given),
       },

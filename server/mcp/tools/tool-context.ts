@@ -4,7 +4,7 @@ import type { Caller } from '../../core/tokens/caller.ts'
 import type { CallerContext, ToolContext } from './tool-module.ts'
 
 /** What a call has to do with the client that makes it. */
-export interface Exchange {
+export interface ClientChannel {
   /** Aborted when the client cancels or goes away. */
   readonly signal: AbortSignal
   progress(progress: number, total?: number, message?: string): void
@@ -15,7 +15,7 @@ export interface Exchange {
 export interface ToolContexts {
   /** For code that runs beside single calls; `signal` ends its fetches. `caller` is asked anew at every use: in a session it changes. */
   ofCaller(caller: () => Caller, signal?: AbortSignal): CallerContext
-  ofCall(caller: Caller, exchange: Exchange): ToolContext
+  ofCall(caller: Caller, channel: ClientChannel): ToolContext
 }
 
 /** What {@link createToolContexts} needs. */
@@ -48,18 +48,18 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
       providerToken: () => caller().providerToken(),
       fetch: (input, init) => fetchAs(caller(), signal, input, init ?? {}, ports),
     }),
-    ofCall: (caller, exchange) => ({
+    ofCall: (caller, channel) => ({
       user: caller.user,
       scope: caller.scope,
       clientId: caller.clientId,
       credential: caller.credential,
       providerToken: () => caller.providerToken(),
-      fetch: (input, init) => fetchAs(caller, exchange.signal, input, init ?? {}, ports),
+      fetch: (input, init) => fetchAs(caller, channel.signal, input, init ?? {}, ports),
       get signal() {
-        return exchange.signal
+        return channel.signal
       },
-      progress: (progress, total, message) => exchange.progress(progress, total, message),
-      log: (level, data) => exchange.log(level, data),
+      progress: (progress, total, message) => channel.progress(progress, total, message),
+      log: (level, data) => channel.log(level, data),
     }),
   }
 }

@@ -13,7 +13,7 @@ export type SchemaVerdict =
   | { kind: 'fits'; value: Record<string, unknown> }
   | { kind: 'unfit'; reason: string }
 
-const longestReason = 1000
+const maxReasonLength = 1000
 
 /** The schema of a tool that takes nothing. */
 export const emptySchema: ToolSchema = { type: 'object', properties: {}, additionalProperties: false }
@@ -73,5 +73,5 @@ function describeIssues(issues: NonNullable<Issues['issues']>): string {
     return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
   })
   const text = texts.join('; ')
-  return text.length > longestReason ? `${text.slice(0, longestReason)}...` : text
+  return text.length > maxReasonLength ? `${text.slice(0, maxReasonLength)}...` : text
 }

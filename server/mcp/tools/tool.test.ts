@@ -32,7 +32,7 @@ async function callTool(
     ...rest,
   }
   const { call } = prepareTool(declaration, (name, error) => reported.push([name, error]))
-  const result = await call(input, toolContextSample(unreachable, { exchange: { signal } }))
+  const result = await call(input, toolContextSample(unreachable, { channel: { signal } }))
   const [content] = result.content
   return { result, text: content?.type === 'text' ? content.text : '', got, reported }
 }

@@ -1,8 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
-import { readBoundedText } from '../bounded-body.ts'
-import { parseRetryAfter } from '../retry-after.ts'
+import { parseRetryAfter, readBoundedText } from '../response.ts'
 
 /** Shorter than a refresh lease, so that a slow call has ended before another instance may start one. */
 const callTimeoutMs = 8000

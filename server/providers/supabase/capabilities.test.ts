@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import { createCapabilities, type OfferedMethods } from './capabilities.ts'
+import { createCapabilities, describeSocialMethod, type OfferedMethods } from './capabilities.ts'
 
 const google = { id: 'google', label: 'Google' }
 const everything: OfferedMethods = { social: undefined, captcha: undefined }
@@ -95,5 +95,26 @@ describe('asking', () => {
     await expect(capabilities()).rejects.toThrow('The API is down.')
     api.failing = false
     expect((await capabilities()).password).toBe(true)
+  })
+})
+
+describe('a social sign-in method', () => {
+  it.each([
+    ['google', 'Google'],
+    ['github', 'GitHub'],
+    ['gitlab', 'GitLab'],
+    ['azure', 'Microsoft'],
+    ['apple', 'Apple'],
+    ['linkedin_oidc', 'LinkedIn'],
+    ['keycloak', 'Keycloak'],
+    ['discord', 'Discord'],
+    ['slack_oidc', 'Slack'],
+    ['something_new', 'Something new'],
+    ['custom:acme-sso', 'Acme sso'],
+    ['custom:', 'Custom:'],
+    ['constructor', 'Constructor'],
+    ['x', 'X'],
+  ])('%s is called %s', (id, label) => {
+    expect(describeSocialMethod(id)).toEqual({ id, label })
   })
 })

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { createSessionKeeper, type SessionKeeperPorts } from '../../core/session/session-keeper.ts'
 import { sealProviderSession } from '../../core/session/session-seal.ts'
-import { createMemoryStore } from '../../store/memory/memory.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
 
@@ -19,7 +19,7 @@ describe('keeping a real session', () => {
     const { provider, runtime } = fixture
     const sealer = createSealer(ring, runtime.randomBytes)
     const { session, identity } = await fixture.signInSocially()
-    const store = createMemoryStore()
+    const store = openMemoryStore()
     const sample = grantSample('a')
     const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
     await addGrant(store, {

@@ -1,5 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { ProviderError, type ProviderSession } from '../../core/session/session-provider.ts'
+import { ProviderError, type ProviderSession, type SessionLife } from '../../core/session/session-provider.ts'
+import type { GotrueAnswer } from './call.ts'
+import { saysEnded, saysTokenRefused } from './failure.ts'
 
 /**
  * The session in an answer of the auth API, its end counted from our own clock: the provider's may differ. Throws
@@ -21,4 +23,24 @@ function unreadable(what: string): ProviderError {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
+}
+
+/**
+ * What the answer to `GET /user` says about the session whose access token asked, at `now`; undefined when it says
+ * nothing clear, such as a page of a gateway or the refusal of an API key.
+ */
+export function readLife(answer: GotrueAnswer, now: number): SessionLife | undefined {
+  if (answer.kind === 'success') return isJsonObject(answer.body) ? lifeOfUser(answer.body, now) : undefined
+  if (saysEnded(answer)) return 'ended'
+  return saysTokenRefused(answer) ? 'token_refused' : undefined
+}
+
+function lifeOfUser(
+  { id, banned_until: bannedUntil }: Record<string, unknown>,
+  now: number,
+): SessionLife | undefined {
+  if (typeof id !== 'string') return undefined
+  // Releases before 2026 answer a banned user too, and refuse the refresh only.
+  const isBanned = typeof bannedUntil === 'string' && Date.parse(bannedUntil) > now * 1000
+  return isBanned ? 'ended' : 'live'
 }

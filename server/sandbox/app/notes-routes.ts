@@ -1,10 +1,9 @@
 import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
-import { readFlash } from './flash.ts'
+import { type PageResponder, readFlash } from './page-frame.ts'
 import { MAX_NOTE_LENGTH, parseNoteText, type Notes } from './notes.ts'
-import type { PageResponder } from './page-response.ts'
 import { notesPage, plainPage } from './pages.ts'
-import { explainFault } from './sign-in-error.ts'
+import { explainFault } from './auth-client.ts'
 
 /** What the routes of the notes page work with. */
 export interface NotesRoutesParts {

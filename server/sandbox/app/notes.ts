@@ -1,7 +1,5 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { openDatabaseFile } from '../database-file.ts'
 
 /** The longest text of a note, in UTF-16 units. */
 export const MAX_NOTE_LENGTH = 2000
@@ -15,7 +13,7 @@ export interface Note {
   created_at: string
 }
 
-/** Everybody's notes; each belongs to one user, and nobody sees another's. */
+/** The notes of all users; each user sees only their own. */
 export interface Notes {
   /** Newest first. */
   list(userId: string): Note[]
@@ -36,7 +34,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX note_user ON note (user_id);`,
 ]
 
-/** The text of a note without surrounding space, or undefined when it is no text, empty or too long. */
+/** The text of a note without surrounding blanks; undefined when it is not text, empty or too long. */
 export function parseNoteText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   // A browser sends line ends as CRLF, an API client as LF.
@@ -44,9 +42,9 @@ export function parseNoteText(value: unknown): string | undefined {
   return text === '' || text.length > MAX_NOTE_LENGTH ? undefined : text
 }
 
-/** Opens the notes kept at an SQLite path, or `:memory:`. What was added survives a kill of the process. */
+/** Opens the notes at an SQLite path, or `:memory:`. */
 export function openNotes(path: string, runtime: Pick<Runtime, 'now' | 'randomBytes'>): Notes {
-  const database = openDatabase(path)
+  const database = openDatabaseFile(path, MIGRATIONS)
   const select = database.prepare(
     'SELECT id, text, created_at FROM note WHERE user_id = ? ORDER BY created_at DESC, rowid DESC',
   )
@@ -71,21 +69,4 @@ export function openNotes(path: string, runtime: Pick<Runtime, 'now' | 'randomBy
 
 function toNote(id: string, text: string, createdAt: number): Note {
   return { id, text, created_at: new Date(createdAt * 1000).toISOString() }
-}
-
-function openDatabase(path: string): DatabaseSync {
-  if (path !== ':memory:') {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    closeSync(openSync(path, 'a', 0o600))
-  }
-  const database = new DatabaseSync(path)
-  database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
-  const applied = Number(database.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
-  if (applied > MIGRATIONS.length) {
-    throw new Error(`${path} was written by a newer version of Drawbridge (schema ${applied}).`)
-  }
-  for (const [index, migration] of MIGRATIONS.slice(applied).entries()) {
-    database.exec(`BEGIN IMMEDIATE; ${migration} PRAGMA user_version = ${applied + index + 1}; COMMIT;`)
-  }
-  return database
 }

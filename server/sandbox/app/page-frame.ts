@@ -1,4 +1,6 @@
+import type { Context } from 'hono'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { ICON, STYLE, STYLE_SOURCE } from './style.ts'
 
 // Whole, because its hash in the policy covers every space between the tags.
@@ -68,4 +70,65 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
         <footer><p>Demo web app for Drawbridge — runs on this machine only</p></footer>
       </body>
     </html>`
+}
+
+/** How the routes answer a browser. */
+export interface PageResponder {
+  /** A page; a flash that it shows is forgotten with it. */
+  show(
+    c: Context,
+    page: SafeHtml,
+    options?: { status?: PageStatus; setCookies?: readonly string[] },
+  ): Response
+  /** A redirect that is followed with GET. */
+  redirect(c: Context, path: string, options?: { flash?: Flash; setCookies?: readonly string[] }): Response
+}
+
+type PageStatus = 200 | 400 | 403 | 404 | 413 | 422 | 500 | 503
+
+/** `authOrigin` is where the forms for a social sign-in lead, `mcpOrigin` what scripts of the console may call. */
+export function createPageResponder(authOrigin: string, mcpOrigin: string): PageResponder {
+  const headers = pageHeaders([authOrigin], [mcpOrigin])
+  return {
+    show(c, page, { status = 200, setCookies = [] } = {}) {
+      for (const cookie of setCookies) c.header('set-cookie', cookie, { append: true })
+      if (readFlash(c.req.raw) !== undefined) c.header('set-cookie', CLEARED_FLASH, { append: true })
+      return c.html(page.toString(), status, headers)
+    },
+    redirect(c, path, { flash, setCookies = [] } = {}) {
+      for (const cookie of setCookies) c.header('set-cookie', cookie, { append: true })
+      if (flash !== undefined) c.header('set-cookie', writeFlash(flash), { append: true })
+      c.header('cache-control', 'no-store')
+      return c.redirect(path, 303)
+    },
+  }
+}
+
+const COOKIE = 'fieldnotes-flash'
+
+const MESSAGES = {
+  'signed-up': 'Welcome. Your account is ready.',
+  'signed-in': 'You are signed in.',
+  'signed-out': 'You are signed out.',
+  'note-added': 'Note added.',
+  'note-deleted': 'Note deleted.',
+  'note-gone': 'That note was already gone.',
+} as const
+
+/** What has just been done, told once on the next page. */
+export type Flash = keyof typeof MESSAGES
+
+/** `Set-Cookie` value that carries a flash over a redirect. It holds a name, not text: nobody can plant words. */
+export function writeFlash(flash: Flash): string {
+  return `${COOKIE}=${flash}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax`
+}
+
+/** `Set-Cookie` value that forgets a shown flash. */
+export const CLEARED_FLASH: string = `${COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`
+
+/** The message to show, if there is one. */
+export function readFlash(request: Request): string | undefined {
+  const cookies = parseCookieHeader(request.headers.get('cookie') ?? '')
+  const value = cookies.find(({ name }) => name === COOKIE)?.value
+  return Object.entries(MESSAGES).find(([flash]) => flash === value)?.[1]
 }

@@ -2,12 +2,10 @@ import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oaut
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { Hono, type Context } from 'hono'
-import type { AuthClient, AuthFault } from './auth-client.ts'
+import { type AuthClient, type AuthFault, explainFault, explainRedirect } from './auth-client.ts'
 import type { BrowserSessions } from './browser-session.ts'
-import { readFlash } from './flash.ts'
-import type { PageResponder } from './page-response.ts'
+import { type PageResponder, readFlash } from './page-frame.ts'
 import { landingPage, plainPage, signUpPage } from './pages.ts'
-import { explainFault, explainRedirect } from './sign-in-error.ts'
 
 const VERIFIER_COOKIE = 'fieldnotes-verifier'
 

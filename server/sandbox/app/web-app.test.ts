@@ -1,8 +1,8 @@
-import { createServerClient } from '@supabase/ssr'
 import { describe, expect, it } from 'vitest'
-import { AUTH, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { createServerClient } from '@supabase/ssr'
 import { createFakeBrowser } from '../../../tests/support/sandbox/browser-fixture.ts'
-import { createWebApp } from './web-app.ts'
+import { AUTH, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { createWebApp, isSameOrigin } from './web-app.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const COOKIE = 'sb-localhost-auth-token'
@@ -447,4 +447,33 @@ describe('a failure inside', () => {
     expect(page.text).toContain('That did not work')
     expect(page.text).not.toMatch(/sqlite|at file|Error:/i)
   })
+})
+
+const APP = 'http://localhost:8788'
+
+it.each([
+  { site: 'same-origin', origin: APP, same: true },
+  { site: 'same-origin', origin: undefined, same: true },
+  { site: 'same-origin', origin: 'null', same: true },
+  { site: undefined, origin: APP, same: true },
+  { site: 'same-origin', origin: 'http://localhost:9999', same: false },
+  { site: 'same-site', origin: APP, same: false },
+  { site: 'same-site', origin: 'http://localhost:9999', same: false },
+  { site: 'same-site', origin: undefined, same: false },
+  { site: 'cross-site', origin: APP, same: false },
+  { site: 'cross-site', origin: 'null', same: false },
+  { site: 'none', origin: undefined, same: false },
+  { site: 'none', origin: APP, same: false },
+  { site: '', origin: APP, same: false },
+  { site: undefined, origin: undefined, same: false },
+  { site: undefined, origin: 'null', same: false },
+  { site: undefined, origin: `${APP}/`, same: false },
+  { site: undefined, origin: 'http://LOCALHOST:8788', same: false },
+  { site: undefined, origin: 'https://localhost:8788', same: false },
+  { site: undefined, origin: 'http://localhost', same: false },
+])('Sec-Fetch-Site $site with Origin $origin is the same origin: $same', ({ site, origin, same }) => {
+  const headers = new Headers()
+  if (site !== undefined) headers.set('sec-fetch-site', site)
+  if (origin !== undefined) headers.set('origin', origin)
+  expect(isSameOrigin(headers, APP)).toBe(same)
 })

@@ -1,14 +1,13 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createAuthClient } from './auth-client.ts'
 import { createBrowserSessions } from './browser-session.ts'
 import { createNotesApi } from './notes-api.ts'
 import { createNotesRoutes } from './notes-routes.ts'
 import { openNotes } from './notes.ts'
-import { createPageResponder } from './page-response.ts'
+import { createPageResponder } from './page-frame.ts'
 import { plainPage } from './pages.ts'
-import { isSameOrigin } from './same-origin.ts'
 import { createSignInRoutes } from './sign-in-routes.ts'
 import { ICON } from './style.ts'
 import { createTokenVerifier } from './token-verifier.ts'
@@ -84,4 +83,17 @@ export function createWebApp(
   })
 
   return { fetch: async (request) => app.fetch(request), close: () => notes.close() }
+}
+
+/**
+ * Whether a form was sent by a page of this origin. Browsers say so in `Sec-Fetch-Site` and `Origin`; a request that
+ * says neither is refused. Other ports of localhost are another origin, though the same site: SameSite cookies alone
+ * would let their pages through.
+ */
+export function isSameOrigin(headers: Headers, appOrigin: string): boolean {
+  const site = headers.get('sec-fetch-site')
+  const origin = headers.get('origin')
+  if (site !== null && site !== 'same-origin') return false
+  if (origin === null || origin === 'null') return site === 'same-origin'
+  return origin === appOrigin
 }

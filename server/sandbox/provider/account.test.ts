@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createAccounts, normalizeEmail, type Accounts } from './account.ts'
+import { Accounts, normalizeEmail } from './account.ts'
 import { openDatabase } from './database.ts'
 import { fakeRuntime, type NotedRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
 
 function open(): { accounts: Accounts; runtime: NotedRuntime } {
   const runtime = fakeRuntime()
-  return { accounts: createAccounts(openDatabase(':memory:'), runtime), runtime }
+  return { accounts: new Accounts(openDatabase(':memory:'), runtime), runtime }
 }
 
 describe('an address', () => {

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from './auth-error.ts'
 import type { Database } from './database.ts'
-import { createUuid } from './uuid.ts'
 
 /** Free-form JSON object of an account. */
 export type Metadata = Record<string, unknown>
@@ -19,36 +19,6 @@ export interface Account {
   updatedAt: number
 }
 
-/** What a new account starts with. */
-export interface NewAccount {
-  email: string
-  passwordHash?: string
-  confirmed: boolean
-  metadata?: Metadata
-}
-
-/** The accounts of the embedded provider. */
-export interface Accounts {
-  /** Throws `user_already_exists` when the address is taken, in any letter case. */
-  create(account: NewAccount): Account
-  /** In any letter case. Space around the address is not taken off, as in the real API. */
-  findByEmail(email: string): Account | undefined
-  findById(id: string): Account | undefined
-  /** Newest first. */
-  list(): Account[]
-  isBanned(account: Account): boolean
-  confirm(id: string): void
-  /** Bans until the given epoch second; `undefined` lifts the ban. */
-  ban(id: string, until: number | undefined): void
-  /** Changes the address, unchecked whether it is free; also in what its own identity says. */
-  setEmail(id: string, email: string): void
-  setPasswordHash(id: string, hash: string | undefined): void
-  /** Merges members into the user metadata; a `null` member removes it. */
-  mergeMetadata(id: string, changes: Metadata): void
-  recordSignIn(id: string): void
-  delete(id: string): void
-}
-
 interface AccountRow {
   id: string
   email: string
@@ -61,7 +31,7 @@ interface AccountRow {
   updated_at: number
 }
 
-/** The lower-case form of an address under which accounts are kept, or `validation_failed`. */
+/** The lower-case form of an address under which accounts are stored, or `validation_failed`. */
 export function normalizeEmail(email: string): string {
   const normal = email.trim().toLowerCase()
   if (normal.length > 255 || !/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/.test(normal)) {
@@ -70,84 +40,101 @@ export function normalizeEmail(email: string): string {
   return normal
 }
 
-/** Accounts kept in the database. */
-export function createAccounts(database: Database, runtime: Runtime): Accounts {
-  function update(id: string, assignment: string, value: string | number | null): void {
-    database.run(
-      `UPDATE account SET ${assignment} = ?, updated_at = ? WHERE id = ?`,
-      value,
-      runtime.now(),
-      id,
-    )
+/** The accounts in the database. */
+export class Accounts {
+  readonly #database: Database
+  readonly #runtime: Pick<Runtime, 'now'>
+
+  constructor(database: Database, runtime: Pick<Runtime, 'now'>) {
+    this.#database = database
+    this.#runtime = runtime
   }
 
-  const accounts: Accounts = {
-    create(account) {
-      const email = normalizeEmail(account.email)
-      const id = createUuid(runtime)
-      const now = runtime.now()
-      if (accounts.findByEmail(email) !== undefined) {
-        throw new AuthError(422, 'user_already_exists', 'User already registered')
-      }
-      database.run(
-        `INSERT INTO account (id, email, password_hash, confirmed_at, user_metadata, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        id,
-        email,
-        account.passwordHash ?? null,
-        account.confirmed ? now : null,
-        JSON.stringify(account.metadata ?? {}),
-        now,
-        now,
-      )
-      return accounts.findById(id)!
-    },
-    findByEmail: (email) =>
-      toAccount(database.get('SELECT * FROM account WHERE email = ?', email.toLowerCase())),
-    findById: (id) => toAccount(database.get('SELECT * FROM account WHERE id = ?', id)),
-    list: () =>
-      database
-        .all<AccountRow>('SELECT * FROM account ORDER BY created_at DESC, rowid DESC')
-        .flatMap((row) => toAccount(row) ?? []),
-    isBanned: (account) => account.bannedUntil !== undefined && account.bannedUntil > runtime.now(),
-    confirm: (id) => update(id, 'confirmed_at', runtime.now()),
-    ban: (id, until) => update(id, 'banned_until', until ?? null),
-    setEmail(id, email) {
-      const normal = normalizeEmail(email)
-      update(id, 'email', normal)
-      database.run(
-        `UPDATE identity SET data = json_set(data, '$.email', ?) WHERE account_id = ? AND provider = 'email'`,
-        normal,
-        id,
-      )
-    },
-    setPasswordHash: (id, hash) => update(id, 'password_hash', hash ?? null),
-    mergeMetadata(id, changes) {
-      database.transaction(() => {
-        const merged = Object.entries({ ...accounts.findById(id)?.metadata, ...changes })
-        update(
-          id,
-          'user_metadata',
-          JSON.stringify(Object.fromEntries(merged.filter(([, value]) => value !== null))),
-        )
-      })
-    },
-    recordSignIn: (id) => update(id, 'last_sign_in_at', runtime.now()),
-    delete: (id) => void database.run('DELETE FROM account WHERE id = ?', id),
+  /** Throws `user_already_exists` when the address is taken, in any letter case. */
+  create(account: {
+    email: string
+    passwordHash?: string
+    confirmed: boolean
+    metadata?: Metadata
+  }): Account {
+    const email = normalizeEmail(account.email)
+    const id = randomUUID()
+    const now = this.#runtime.now()
+    if (this.findByEmail(email) !== undefined) {
+      throw new AuthError(422, 'user_already_exists', 'User already registered')
+    }
+    this.#database.run(
+      `INSERT INTO account (id, email, password_hash, confirmed_at, user_metadata, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      id,
+      email,
+      account.passwordHash ?? null,
+      account.confirmed ? now : null,
+      JSON.stringify(account.metadata ?? {}),
+      now,
+      now,
+    )
+    return this.findById(id)!
   }
-  return accounts
+
+  /** In any letter case. Surrounding blanks count, as in the real API. */
+  findByEmail(email: string): Account | undefined {
+    return toAccount(this.#database.get('SELECT * FROM account WHERE email = ?', email.toLowerCase()))
+  }
+
+  findById(id: string): Account | undefined {
+    return toAccount(this.#database.get('SELECT * FROM account WHERE id = ?', id))
+  }
+
+  isBanned({ bannedUntil }: Account): boolean {
+    return bannedUntil !== undefined && bannedUntil > this.#runtime.now()
+  }
+
+  confirm(id: string): void {
+    this.#update(id, 'confirmed_at', this.#runtime.now())
+  }
+
+  /** Bans until the given epoch second; `undefined` lifts the ban. */
+  ban(id: string, until: number | undefined): void {
+    this.#update(id, 'banned_until', until ?? null)
+  }
+
+  setPasswordHash(id: string, hash: string | undefined): void {
+    this.#update(id, 'password_hash', hash ?? null)
+  }
+
+  /** Merges members into the user metadata; a `null` member removes it. */
+  mergeMetadata(id: string, changes: Metadata): void {
+    this.#database.transaction(() => {
+      const merged = Object.entries({ ...this.findById(id)?.metadata, ...changes })
+      const kept = Object.fromEntries(merged.filter(([, value]) => value !== null))
+      this.#update(id, 'user_metadata', JSON.stringify(kept))
+    })
+  }
+
+  recordSignIn(id: string): void {
+    this.#update(id, 'last_sign_in_at', this.#runtime.now())
+  }
+
+  delete(id: string): void {
+    this.#database.run('DELETE FROM account WHERE id = ?', id)
+  }
+
+  #update(id: string, column: string, value: string | number | null): void {
+    const sql = `UPDATE account SET ${column} = ?, updated_at = ? WHERE id = ?`
+    this.#database.run(sql, value, this.#runtime.now(), id)
+  }
 }
 
 function toAccount(row: AccountRow | undefined): Account | undefined {
   if (row === undefined) return undefined
-  const metadata: Metadata = JSON.parse(row.user_metadata)
   return {
     id: row.id,
     email: row.email,
     passwordHash: row.password_hash ?? undefined,
     confirmedAt: row.confirmed_at ?? undefined,
     bannedUntil: row.banned_until ?? undefined,
-    metadata,
+    metadata: JSON.parse(row.user_metadata) as Metadata,
     lastSignInAt: row.last_sign_in_at ?? undefined,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -1,9 +1,7 @@
 import { Hono, type Context } from 'hono'
 import { AuthError } from './auth-error.ts'
-import { describeUser, sessionResponse, type AuthServices, type SignOutScope } from './auth-services.ts'
-import { describeSettings } from './auth-settings.ts'
+import { type AuthServices, describeUser, sessionResponse, socialProviders } from './auth-services.ts'
 import { authenticate } from './bearer.ts'
-import { checkCaptcha } from './captcha.ts'
 import { isVerified } from './factor.ts'
 import { readJsonBody, type JsonBody } from './json-body.ts'
 import { hashPassword, validatePassword, verifyPassword } from './password.ts'
@@ -11,7 +9,7 @@ import { GRANTS, isGrantType } from './token-endpoint.ts'
 
 /** The routes of the auth API about accounts and sessions, relative to its base URL. */
 export function createAuthApi(services: AuthServices): Hono {
-  const { counters, faults, keys } = services
+  const { keys } = services
   const api = new Hono()
 
   // Published with the OAuth server off, too; that one is not emulated.
@@ -27,35 +25,21 @@ export function createAuthApi(services: AuthServices): Hono {
     }),
   )
   api.get('/settings', (c) => c.json(describeSettings(services)))
-  api.get('/.well-known/jwks.json', (c) => {
-    counters.jwks++
-    return c.json(keys.jwks(), 200, { 'cache-control': 'public, max-age=600' })
-  })
-  api.post('/signup', async (c) => {
-    counters.signup++
-    const body = await readJsonBody(c.req.raw)
-    await checkCaptcha(services, c.req.raw, body)
-    return signUp(services, body)
-  })
+  api.get('/.well-known/jwks.json', (c) =>
+    c.json(keys.jwks(), 200, { 'cache-control': 'public, max-age=600' }),
+  )
+  api.post('/signup', async (c) => signUp(services, await readJsonBody(c.req.raw)))
   api.post('/token', async (c) => {
     const type = c.req.query('grant_type')
     if (!isGrantType(type)) throw new AuthError(400, 'invalid_credentials', 'unsupported_grant_type')
-    counters.token[type]++
-    const body = await readJsonBody(c.req.raw)
-    if (type === 'password') await checkCaptcha(services, c.req.raw, body)
-    faults.checkRate()
-    return GRANTS[type](services, body)
+    return GRANTS[type](services, await readJsonBody(c.req.raw))
   })
   api.get('/user', async (c) => {
-    counters.user++
     const { account } = await authenticate(services, c.req.raw)
     return c.json(describeUser(services, account.id))
   })
   api.put('/user', async (c) => updateUser(services, c))
-  api.post('/logout', async (c) => {
-    counters.logout++
-    return signOut(services, c)
-  })
+  api.post('/logout', async (c) => signOut(services, c))
   for (const path of ['/health', '/settings', '/signup', '/token', '/user', '/logout']) {
     api.all(path, (c) => c.body(null, 405))
   }
@@ -73,6 +57,33 @@ function describeIssuer(url: string): Record<string, unknown> {
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256', 'HS256', 'ES256'],
     code_challenge_methods_supported: ['S256', 'plain'],
+  }
+}
+
+const KNOWN_PROVIDERS = [
+  'apple',
+  'azure',
+  'bitbucket',
+  'discord',
+  'facebook',
+  'github',
+  'gitlab',
+  'google',
+  'keycloak',
+  'linkedin_oidc',
+]
+
+/** The document of `/settings`. */
+function describeSettings(services: AuthServices): Record<string, unknown> {
+  const off = [...KNOWN_PROVIDERS, 'anonymous_users', 'phone'].map((name) => [name, false] as const)
+  const on = socialProviders(services).map((name) => [name, true] as const)
+  return {
+    external: { ...Object.fromEntries(off), ...Object.fromEntries(on), email: true },
+    disable_signup: false,
+    mailer_autoconfirm: services.autoconfirm,
+    phone_autoconfirm: false,
+    sms_provider: '',
+    saml_enabled: false,
   }
 }
 
@@ -131,19 +142,12 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
 
 /** Ends sessions; access tokens already out stay valid until they expire, for whoever checks the signature only. */
 async function signOut(services: AuthServices, c: Context): Promise<Response> {
-  const { counters, sessions } = services
+  const { sessions } = services
   const scope = c.req.query('scope') || 'global'
   const { account, session } = await authenticate(services, c.req.raw)
-  if (!isScope(scope)) {
-    throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
-  }
   if (scope === 'global') sessions.endAll(account.id)
   else if (scope === 'local') sessions.end(session.id)
-  else sessions.endOthers(account.id, session.id)
-  counters.signOuts[scope]++
+  else if (scope === 'others') sessions.endOthers(account.id, session.id)
+  else throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
   return c.body(null, 204)
-}
-
-function isScope(text: string): text is SignOutScope {
-  return text === 'global' || text === 'local' || text === 'others'
 }

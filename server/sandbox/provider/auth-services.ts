@@ -1,35 +1,12 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createAccounts, type Account, type Accounts } from './account.ts'
-import { openDatabase, type Database } from './database.ts'
+import { type Account, Accounts } from './account.ts'
+import { type Database, openDatabase } from './database.ts'
 import type { EmbeddedProviderConfig } from './embedded-config.ts'
-import { createFactors, type Factors } from './factor.ts'
-import { createFaults, type Faults } from './fault.ts'
-import { createIdentities, type Identities } from './identity.ts'
-import { createSessions, type Session, type Sessions } from './session.ts'
-import { createSigningKeys, type SigningKeys } from './signing-keys.ts'
-import { createSocialFlows, type SocialFlows } from './social-flow.ts'
-import { appMetadata, userDocument } from './user-document.ts'
-
-/** Which sessions a sign-out ends: all of the user, this one, or all but this one. */
-export type SignOutScope = 'global' | 'local' | 'others'
-
-/** Requests received since start, and what came of some of them. */
-export interface EmbeddedCounters {
-  /** `POST /token` by `grant_type`, successful or not. */
-  token: Record<'password' | 'refresh_token' | 'pkce', number>
-  /** Refreshes that spent a token; a forgiven replay is not one. */
-  rotations: number
-  /** Families of refresh tokens that ended because a used one came again. */
-  reuseRevocations: number
-  signup: number
-  user: number
-  /** `POST /logout`, successful or not. */
-  logout: number
-  /** Sign-outs that were done. */
-  signOuts: Record<SignOutScope, number>
-  authorize: number
-  jwks: number
-}
+import { type Factor, Factors } from './factor.ts'
+import { Identities, type Identity } from './identity.ts'
+import { type Session, Sessions } from './session.ts'
+import { SigningKeys } from './signing-keys.ts'
+import { SocialFlows } from './social-flow.ts'
 
 /** Everything the routes of the auth API work with. */
 export interface AuthServices {
@@ -42,58 +19,36 @@ export interface AuthServices {
   factors: Factors
   flows: SocialFlows
   keys: SigningKeys
-  faults: Faults
-  counters: EmbeddedCounters
   /** Whether a sign-up is confirmed at once; on at first, because no mail leaves this machine. */
   autoconfirm: boolean
-  /** The one captcha token that is good; undefined: none is asked for. */
-  captchaToken: string | undefined
 }
 
 /** Opens the database and builds the services on it. */
 export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runtime): AuthServices {
   const database = openDatabase(config.database)
-  const accounts = createAccounts(database, runtime)
-  const counters = createCounters()
+  const accounts = new Accounts(database, runtime)
   return {
     config,
     runtime,
     database,
     accounts,
-    identities: createIdentities(database, accounts, runtime),
-    sessions: createSessions(database, runtime, {
-      refreshTokenVersion: config.refreshTokenVersion,
-      reportReuse: () => counters.reuseRevocations++,
-    }),
-    factors: createFactors(database, runtime),
-    flows: createSocialFlows(database, runtime),
-    keys: createSigningKeys(database, runtime),
-    faults: createFaults(runtime),
-    counters,
+    identities: new Identities(database, accounts, runtime),
+    sessions: new Sessions(database, runtime, config.refreshTokenVersion),
+    factors: new Factors(database, runtime),
+    flows: new SocialFlows(database, runtime),
+    keys: new SigningKeys(database, runtime),
     autoconfirm: true,
-    captchaToken: undefined,
   }
 }
 
-/** Counters at zero. */
-export function createCounters(): EmbeddedCounters {
-  return {
-    token: { password: 0, refresh_token: 0, pkce: 0 },
-    rotations: 0,
-    reuseRevocations: 0,
-    signup: 0,
-    user: 0,
-    logout: 0,
-    signOuts: { global: 0, local: 0, others: 0 },
-    authorize: 0,
-    jwks: 0,
-  }
+/** The names of the social sign-in methods that are on. */
+export function socialProviders({ config }: Pick<AuthServices, 'config'>): readonly string[] {
+  return config.socialProviders ?? ['google']
 }
 
 /** The user object of an account as it is now. */
 export function describeUser(services: AuthServices, accountId: string): Record<string, unknown> {
-  const account = services.accounts.findById(accountId)
-  if (account === undefined) throw new Error(`no account ${accountId}`)
+  const account = accountOf(services, accountId)
   return userDocument(account, services.identities.list(accountId), services.factors.list(accountId))
 }
 
@@ -103,9 +58,8 @@ export async function sessionResponse(
   session: Session,
   extra: Record<string, unknown> = {},
 ): Promise<Response> {
-  const { accounts, config, keys, runtime } = services
-  const account = accounts.findById(session.accountId)
-  if (account === undefined) throw new Error(`no account ${session.accountId}`)
+  const { config, keys, runtime } = services
+  const account = accountOf(services, session.accountId)
   const issuedAt = runtime.now()
   const expiresAt = issuedAt + config.tokenTtlSeconds
   const claims = accessTokenClaims(services, account, session)
@@ -121,6 +75,12 @@ export async function sessionResponse(
   return Response.json(body, {
     headers: { 'sb-auth-user-id': account.id, 'sb-auth-session-id': session.id },
   })
+}
+
+function accountOf({ accounts }: AuthServices, id: string): Account {
+  const account = accounts.findById(id)
+  if (account === undefined) throw new Error(`no account ${id}`)
+  return account
 }
 
 function accessTokenClaims(
@@ -142,4 +102,65 @@ function accessTokenClaims(
     session_id: session.id,
     is_anonymous: false,
   }
+}
+
+/** The `app_metadata` of an account: how it can sign in. */
+export function appMetadata(identities: readonly Identity[]): { provider: string; providers: string[] } {
+  const providers = [...new Set(identities.map((identity) => identity.provider))]
+  return { provider: providers[0] ?? 'email', providers }
+}
+
+/** The user object of the auth API. Secrets (password hash, factor secrets) are not in it. */
+export function userDocument(
+  account: Account,
+  identities: readonly Identity[],
+  factors: readonly Factor[],
+): Record<string, unknown> {
+  return {
+    id: account.id,
+    aud: 'authenticated',
+    role: 'authenticated',
+    email: account.email,
+    email_confirmed_at: isoTime(account.confirmedAt),
+    phone: '',
+    confirmed_at: isoTime(account.confirmedAt),
+    last_sign_in_at: isoTime(account.lastSignInAt),
+    app_metadata: appMetadata(identities),
+    user_metadata: account.metadata,
+    identities: identities.map((identity) => identityDocument(account, identity)),
+    factors: factors.length === 0 ? undefined : factors.map(factorDocument),
+    created_at: isoTime(account.createdAt),
+    updated_at: isoTime(account.updatedAt),
+    banned_until: isoTime(account.bannedUntil),
+    is_anonymous: false,
+  }
+}
+
+function identityDocument(account: Account, identity: Identity): Record<string, unknown> {
+  return {
+    identity_id: identity.id,
+    id: identity.providerId,
+    user_id: account.id,
+    identity_data: identity.data,
+    provider: identity.provider,
+    last_sign_in_at: isoTime(identity.lastSignInAt),
+    created_at: isoTime(identity.createdAt),
+    updated_at: isoTime(identity.lastSignInAt),
+    email: identity.data['email'],
+  }
+}
+
+function factorDocument(factor: Factor): Record<string, unknown> {
+  return {
+    id: factor.id,
+    created_at: isoTime(factor.createdAt),
+    updated_at: isoTime(factor.updatedAt),
+    status: factor.status,
+    friendly_name: factor.friendlyName,
+    factor_type: 'totp',
+  }
+}
+
+function isoTime(epochSeconds: number | undefined): string | undefined {
+  return epochSeconds === undefined ? undefined : new Date(epochSeconds * 1000).toISOString()
 }

@@ -3,7 +3,6 @@ import type { Account } from './account.ts'
 import { AuthError } from './auth-error.ts'
 import type { AuthServices } from './auth-services.ts'
 import type { Session } from './session.ts'
-import { isUuid } from './uuid.ts'
 
 /** Who sent a request, by its access token. */
 export interface Bearer {
@@ -11,7 +10,12 @@ export interface Bearer {
   session: Session
 }
 
-const ADMIN_ROLES: ReadonlySet<unknown> = new Set(['service_role', 'supabase_admin'])
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Whether the text is a UUID in lower-case notation, of any version. */
+export function isUuid(text: unknown): text is string {
+  return typeof text === 'string' && UUID.test(text)
+}
 
 /**
  * Account and session behind the `Authorization` header. Unlike a check of the token alone it notices sign-out, ban and
@@ -33,13 +37,8 @@ export async function authenticate(services: AuthServices, request: Request): Pr
   return { account, session }
 }
 
-/** Refuses a request that no operator signed: `not_admin` for the token of a user or the `anon` key. */
-export async function requireAdmin(services: AuthServices, request: Request): Promise<void> {
-  const claims = await readClaims(services, request)
-  if (!ADMIN_ROLES.has(claims['role'])) throw new AuthError(403, 'not_admin', 'User not allowed')
-}
-
-async function readClaims(services: AuthServices, request: Request): Promise<JWTPayload> {
+/** The claims of the token in the `Authorization` header, signature and expiry checked. */
+export async function readClaims(services: AuthServices, request: Request): Promise<JWTPayload> {
   const token = /^bearer\s+(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token === undefined) {
     throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')

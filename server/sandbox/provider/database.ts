@@ -1,8 +1,7 @@
 // The row type is a promise of the caller that names the columns in its SQL; only this file takes it at its word.
 /* oxlint-disable typescript/no-unnecessary-type-parameters, typescript/no-unsafe-type-assertion */
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { openDatabaseFile } from '../database-file.ts'
 
 /** The SQLite file of the embedded provider. Calls are synchronous, so nothing interleaves inside a transaction. */
 export interface Database {
@@ -95,15 +94,9 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX opaque_refresh_token_session ON opaque_refresh_token (session_id);`,
 ]
 
-/** Opens (and brings up to date) the database at `path`; what was committed survives a kill of the process. */
+/** Opens the database at `path`, or `:memory:`; other processes may have it open, too. */
 export function openDatabase(path: string): Database {
-  if (path !== ':memory:') {
-    // It holds signing keys and password hashes: nobody else on the machine reads it.
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    closeSync(openSync(path, 'a', 0o600))
-  }
-  const connection = new DatabaseSync(path)
-  connection.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
+  const connection = openDatabaseFile(path, MIGRATIONS)
   connection.exec('PRAGMA foreign_keys = ON;')
   const statements = new Map<string, StatementSync>()
   let inTransaction = false
@@ -132,15 +125,6 @@ export function openDatabase(path: string): Database {
       inTransaction = false
     }
   }
-
-  transaction(() => {
-    const applied = Number(connection.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
-    if (applied > MIGRATIONS.length) {
-      throw new Error(`${path} was written by a newer version of Drawbridge (schema ${applied}).`)
-    }
-    for (const migration of MIGRATIONS.slice(applied)) connection.exec(migration)
-    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
-  })
 
   return {
     get: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Row | undefined,

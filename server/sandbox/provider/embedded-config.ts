@@ -1,4 +1,4 @@
-import type { RefreshTokenVersion } from './session-row.ts'
+import type { RefreshTokenVersion } from './refresh-token.ts'
 
 /** What the embedded provider is told at start. Every URL must be on this machine. */
 export interface EmbeddedProviderConfig {
@@ -12,7 +12,7 @@ export interface EmbeddedProviderConfig {
   tokenTtlSeconds: number
   /** SQLite path, or `:memory:`. */
   database: string
-  /** Names of the social sign-in methods that are on, `google` by default. All lead to the same stand-in page. */
+  /** Names of the social sign-in methods that are on, `google` by default. All lead to the same sandbox page. */
   socialProviders?: readonly string[]
   /** Default 2. */
   refreshTokenVersion?: RefreshTokenVersion
@@ -40,13 +40,14 @@ export function validateEmbeddedConfig(config: EmbeddedProviderConfig): void {
   if (!Number.isInteger(config.tokenTtlSeconds) || config.tokenTtlSeconds < 1) {
     throw new TypeError('Embedded provider: tokenTtlSeconds must be a whole number of at least 1.')
   }
-  const unusable = config.socialProviders?.find((name) => !/^[a-z][a-z0-9_]*$/.test(name) || isReserved(name))
+  // `email` and the like mean something else in the settings of the auth API.
+  const reserved = new Set(['email', 'phone', 'anonymous_users'])
+  const unusable = config.socialProviders?.find(
+    (name) => !/^[a-z][a-z0-9_]*$/.test(name) || reserved.has(name),
+  )
   if (unusable !== undefined) {
-    throw new TypeError(`Embedded provider: ${JSON.stringify(unusable)} is no name of a social provider.`)
+    throw new TypeError(
+      `Embedded provider: ${JSON.stringify(unusable)} is not a valid name of a social provider.`,
+    )
   }
-}
-
-/** Names under which the settings of the auth API say something else. */
-function isReserved(name: string): boolean {
-  return ['email', 'phone', 'anonymous_users'].includes(name)
 }

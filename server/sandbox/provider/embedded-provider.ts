@@ -2,19 +2,13 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
-import { createAdminApi } from './admin-api.ts'
 import { createAuthApi } from './auth-api.ts'
 import { AuthError, renderAuthError } from './auth-error.ts'
-import { createAuthServices } from './auth-services.ts'
-import { createEmbeddedAdmin, type EmbeddedAdmin } from './embedded-admin.ts'
+import { type AuthServices, createAuthServices } from './auth-services.ts'
 import { validateEmbeddedConfig, type EmbeddedProviderConfig } from './embedded-config.ts'
 import { createFactorApi } from './factor-api.ts'
 import { createSocialApi } from './social-api.ts'
-import { createStandInGoogle } from './stand-in-google.ts'
-
-export type { EmbeddedAdmin, EmbeddedUser, NewUser } from './embedded-admin.ts'
-export type { EmbeddedProviderConfig } from './embedded-config.ts'
-export type { EmbeddedFaults } from './fault.ts'
+import { createStandInGoogle } from './google.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 
@@ -24,7 +18,8 @@ export interface EmbeddedProvider {
   fetch(request: Request): Promise<Response>
   /** Closes the database; what was answered before is on disk. */
   close(): void
-  admin: EmbeddedAdmin
+  /** What its routes work with. */
+  services: AuthServices
 }
 
 /**
@@ -49,9 +44,7 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
       exposeHeaders: ['x-supabase-api-version'],
     }),
   )
-  api.use(async (c, next) => (await services.faults.before(c.req.path)) ?? next())
   api.route('/', createAuthApi(services))
-  api.route('/admin/users', createAdminApi(services))
   api.route('/factors', createFactorApi(services))
   api.route('/', createSocialApi(services, google))
 
@@ -70,14 +63,12 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   root.notFound((c) => c.text('404 page not found\n', 404))
   root.onError((error, c) => {
     if (error instanceof AuthError) return renderAuthError(error, c.req.raw)
-    // A dropped connection is not an answer: let the caller's fetch reject.
-    if (error instanceof TypeError && error.message === 'fetch failed') throw error
     return renderAuthError(new AuthError(500, 'unexpected_failure', 'Unexpected failure'), c.req.raw)
   })
 
   return {
     fetch: async (request) => root.fetch(request),
     close: () => services.database.close(),
-    admin: createEmbeddedAdmin(services),
+    services,
   }
 }

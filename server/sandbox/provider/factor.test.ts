@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { createAccounts } from './account.ts'
+import { Accounts } from './account.ts'
 import { openDatabase, type Database } from './database.ts'
-import { createFactors, type Factors } from './factor.ts'
+import { Factors } from './factor.ts'
 import { fakeRuntime, type NotedRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from './totp.ts'
 
 function open(): { database: Database; factors: Factors; runtime: NotedRuntime; accountId: string } {
   const runtime = fakeRuntime()
   const database = openDatabase(':memory:')
-  const { id } = createAccounts(database, runtime).create({ email: 'ada@example.com', confirmed: true })
-  return { database, factors: createFactors(database, runtime), runtime, accountId: id }
+  const { id } = new Accounts(database, runtime).create({ email: 'ada@example.com', confirmed: true })
+  return { database, factors: new Factors(database, runtime), runtime, accountId: id }
 }
 
 describe('a factor', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createAccounts, type Accounts } from './account.ts'
+import { Accounts } from './account.ts'
 import { openDatabase } from './database.ts'
-import { createIdentities, type Identities } from './identity.ts'
+import { Identities } from './identity.ts'
 import { fakeRuntime, type NotedRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
 
 const GRACE = { provider: 'google', subject: '42', email: 'grace@google.example', name: 'Grace Example' }
@@ -9,8 +9,8 @@ const GRACE = { provider: 'google', subject: '42', email: 'grace@google.example'
 function open(): { accounts: Accounts; identities: Identities; runtime: NotedRuntime } {
   const runtime = fakeRuntime()
   const database = openDatabase(':memory:')
-  const accounts = createAccounts(database, runtime)
-  return { accounts, identities: createIdentities(database, accounts, runtime), runtime }
+  const accounts = new Accounts(database, runtime)
+  return { accounts, identities: new Identities(database, accounts, runtime), runtime }
 }
 
 describe('a social profile', () => {

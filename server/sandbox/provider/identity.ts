@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Account, Accounts, Metadata } from './account.ts'
 import { AuthError } from './auth-error.ts'
 import type { Database } from './database.ts'
-import { createUuid } from './uuid.ts'
 
 /** One way an account signs in: `email`, or a social provider. */
 export interface Identity {
@@ -23,15 +23,6 @@ export interface SocialProfile {
   name: string
 }
 
-/** The identities of all accounts. */
-export interface Identities {
-  list(accountId: string): Identity[]
-  /** Records that the account can sign in by its address. */
-  addEmail(account: Account): void
-  /** The account of a social profile: the one it was used with before, else the one with its address, else a new one. */
-  signIn(profile: SocialProfile): Account
-}
-
 interface IdentityRow {
   id: string
   account_id: string
@@ -42,105 +33,117 @@ interface IdentityRow {
   created_at: number
 }
 
-/** Identities kept in the database. */
-export function createIdentities(database: Database, accounts: Accounts, runtime: Runtime): Identities {
-  function add(accountId: string, provider: string, providerId: string, data: Metadata): void {
-    database.run(
+/** The identities of all accounts. */
+export class Identities {
+  readonly #database: Database
+  readonly #accounts: Accounts
+  readonly #runtime: Pick<Runtime, 'now'>
+
+  constructor(database: Database, accounts: Accounts, runtime: Pick<Runtime, 'now'>) {
+    this.#database = database
+    this.#accounts = accounts
+    this.#runtime = runtime
+  }
+
+  list(accountId: string): Identity[] {
+    const sql = 'SELECT * FROM identity WHERE account_id = ? ORDER BY created_at, rowid'
+    return this.#database.all<IdentityRow>(sql, accountId).map(toIdentity)
+  }
+
+  /** Records that the account can sign in by its address. */
+  addEmail(account: Account): void {
+    this.#add(account.id, 'email', account.id, {
+      email: account.email,
+      email_verified: account.confirmedAt !== undefined,
+      phone_verified: false,
+      sub: account.id,
+    })
+  }
+
+  /** The account of a social profile: the one it was used with before, else the one with its address, else a new one. */
+  signIn(profile: SocialProfile): Account {
+    return this.#database.transaction(() => {
+      const known = this.#findAccount(profile)
+      const account =
+        known ??
+        this.#accounts.findByEmail(profile.email) ??
+        this.#accounts.create({ email: profile.email, confirmed: true })
+      if (this.#accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
+      const data = profileData(profile)
+      if (known) this.#recordSignIn(profile, data)
+      else this.#add(account.id, profile.provider, profile.subject, data)
+      this.#accounts.mergeMetadata(account.id, data)
+      if (account.confirmedAt === undefined) this.#claimUnconfirmed(account.id)
+      return this.#accounts.findById(account.id)!
+    })
+  }
+
+  #findAccount({ provider, subject }: SocialProfile): Account | undefined {
+    const row = this.#database.get<IdentityRow>(
+      'SELECT * FROM identity WHERE provider = ? AND provider_id = ?',
+      provider,
+      subject,
+    )
+    return row && this.#accounts.findById(row.account_id)
+  }
+
+  #recordSignIn({ provider, subject }: SocialProfile, data: Metadata): void {
+    this.#database.run(
+      'UPDATE identity SET data = ?, last_sign_in_at = ? WHERE provider = ? AND provider_id = ?',
+      JSON.stringify(data),
+      this.#runtime.now(),
+      provider,
+      subject,
+    )
+  }
+
+  #add(accountId: string, provider: string, providerId: string, data: Metadata): void {
+    const now = this.#runtime.now()
+    this.#database.run(
       `INSERT INTO identity (id, account_id, provider, provider_id, data, last_sign_in_at, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      createUuid(runtime),
+      randomUUID(),
       accountId,
       provider,
       providerId,
       JSON.stringify(data),
-      runtime.now(),
-      runtime.now(),
+      now,
+      now,
     )
-  }
-
-  function accountOf(profile: SocialProfile): { account: Account; known: boolean } {
-    const row = database.get<IdentityRow>(
-      'SELECT * FROM identity WHERE provider = ? AND provider_id = ?',
-      profile.provider,
-      profile.subject,
-    )
-    const known = row === undefined ? undefined : accounts.findById(row.account_id)
-    if (known !== undefined) return { account: known, known: true }
-    const sameAddress = accounts.findByEmail(profile.email)
-    return {
-      account: sameAddress ?? accounts.create({ email: profile.email, confirmed: true }),
-      known: false,
-    }
-  }
-
-  return {
-    list: (accountId) =>
-      database
-        .all<IdentityRow>('SELECT * FROM identity WHERE account_id = ? ORDER BY created_at, rowid', accountId)
-        .map(toIdentity),
-    addEmail: (account) =>
-      add(account.id, 'email', account.id, {
-        email: account.email,
-        email_verified: account.confirmedAt !== undefined,
-        phone_verified: false,
-        sub: account.id,
-      }),
-    signIn: (profile) =>
-      database.transaction(() => {
-        const { account, known } = accountOf(profile)
-        if (accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
-        const data = profileData(profile)
-        if (known) {
-          database.run(
-            'UPDATE identity SET data = ?, last_sign_in_at = ? WHERE provider = ? AND provider_id = ?',
-            JSON.stringify(data),
-            runtime.now(),
-            profile.provider,
-            profile.subject,
-          )
-        } else {
-          add(account.id, profile.provider, profile.subject, data)
-        }
-        accounts.mergeMetadata(account.id, data)
-        if (account.confirmedAt === undefined) claimUnconfirmed(account.id)
-        return accounts.findById(account.id)!
-      }),
   }
 
   /**
-   * Somebody registered this address with a password and never confirmed it. The owner has arrived: that password may
-   * be an attacker's, so it goes (account pre-hijacking).
+   * Someone registered this address with a password and never confirmed it. Now its owner has signed in: the password may
+   * be an attacker's, so it is removed (account pre-hijacking).
    */
-  function claimUnconfirmed(accountId: string): void {
-    accounts.setPasswordHash(accountId, undefined)
-    database.run(`DELETE FROM identity WHERE account_id = ? AND provider = 'email'`, accountId)
-    accounts.confirm(accountId)
+  #claimUnconfirmed(accountId: string): void {
+    this.#accounts.setPasswordHash(accountId, undefined)
+    this.#database.run(`DELETE FROM identity WHERE account_id = ? AND provider = 'email'`, accountId)
+    this.#accounts.confirm(accountId)
   }
 }
 
 function toIdentity(row: IdentityRow): Identity {
-  const data: Metadata = JSON.parse(row.data)
   return {
     id: row.id,
     accountId: row.account_id,
     provider: row.provider,
     providerId: row.provider_id,
-    data,
+    data: JSON.parse(row.data) as Metadata,
     lastSignInAt: row.last_sign_in_at,
     createdAt: row.created_at,
   }
 }
 
-function profileData(profile: SocialProfile): Metadata {
+function profileData({ provider, subject, email, name }: SocialProfile): Metadata {
   return {
-    email: profile.email,
+    email,
     email_verified: true,
-    full_name: profile.name,
-    iss:
-      profile.provider === 'google' ? 'https://accounts.google.com' : `https://${profile.provider}.example`,
-    name: profile.name,
+    full_name: name,
+    iss: provider === 'google' ? 'https://accounts.google.com' : `https://${provider}.example`,
+    name,
     phone_verified: false,
-    provider_id: profile.subject,
-    sub: profile.subject,
+    provider_id: subject,
+    sub: subject,
   }
 }

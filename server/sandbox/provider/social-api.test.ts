@@ -246,7 +246,9 @@ describe('other social providers', () => {
   })
 
   it.each(['', 'Google', 'a b', 'email', 'phone'])('cannot be named %j', (name) => {
-    expect(() => startProvider({ socialProviders: [name] })).toThrow('is no name of a social provider')
+    expect(() => startProvider({ socialProviders: [name] })).toThrow(
+      'is not a valid name of a social provider',
+    )
   })
 })
 

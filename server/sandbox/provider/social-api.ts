@@ -1,11 +1,10 @@
 import { deriveCodeChallenge, isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { Hono } from 'hono'
 import { AuthError } from './auth-error.ts'
-import type { AuthServices } from './auth-services.ts'
-import { socialProviders } from './auth-settings.ts'
+import { type AuthServices, socialProviders } from './auth-services.ts'
 import { chooseRedirectTarget } from './redirect-target.ts'
 import type { SocialFlow } from './social-flow.ts'
-import type { StandInGoogle } from './stand-in-google.ts'
+import type { StandInGoogle } from './google.ts'
 
 /** Parameters of `/authorize` that are not passed on to the social provider. */
 const OWN_PARAMETERS = new Set([
@@ -29,11 +28,10 @@ const OAUTH_ERRORS = new Map([
 
 /** The routes of a social sign-in, relative to the auth base URL: a browser walks them, so failures are redirects. */
 export function createSocialApi(services: AuthServices, google: StandInGoogle): Hono {
-  const { config, counters, flows, identities } = services
+  const { config, flows, identities } = services
   const api = new Hono()
 
   api.get('/authorize', async (c) => {
-    counters.authorize++
     const query = new URL(c.req.url).searchParams
     const provider = query.get('provider') ?? ''
     if (!socialProviders(services).includes(provider)) {

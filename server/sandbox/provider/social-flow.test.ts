@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createAccounts } from './account.ts'
+import { Accounts } from './account.ts'
 import { openDatabase, type Database } from './database.ts'
 import { fakeRuntime, type NotedRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
-import { createSocialFlows, type SocialFlows } from './social-flow.ts'
+import { SocialFlows } from './social-flow.ts'
 
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 // RFC 7636 appendix B.
@@ -15,8 +15,8 @@ const FLOW = {
 function open(): { database: Database; flows: SocialFlows; runtime: NotedRuntime; accountId: string } {
   const runtime = fakeRuntime()
   const database = openDatabase(':memory:')
-  const { id } = createAccounts(database, runtime).create({ email: 'ada@example.com', confirmed: true })
-  return { database, flows: createSocialFlows(database, runtime), runtime, accountId: id }
+  const { id } = new Accounts(database, runtime).create({ email: 'ada@example.com', confirmed: true })
+  return { database, flows: new SocialFlows(database, runtime), runtime, accountId: id }
 }
 
 describe('a flow', () => {

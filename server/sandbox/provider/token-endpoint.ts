@@ -41,7 +41,7 @@ async function passwordGrant(services: AuthServices, body: JsonBody): Promise<Re
 }
 
 async function refreshTokenGrant(services: AuthServices, body: JsonBody): Promise<Response> {
-  const { accounts, counters, faults, sessions } = services
+  const { accounts, sessions } = services
   const token = body.text('refresh_token')
   if (token === '') throw new AuthError(400, 'validation_failed', 'refresh_token required')
   const presented = sessions.present(token)
@@ -50,8 +50,6 @@ async function refreshTokenGrant(services: AuthServices, body: JsonBody): Promis
     throw new AuthError(400, 'user_banned', 'Invalid Refresh Token: User Banned')
   }
   const { session, rotated } = sessions.rotate(presented)
-  if (rotated) counters.rotations++
-  faults.afterRotation()
   const response = await sessionResponse(services, session)
   response.headers.set('sb-auth-refresh-token-counter', String(session.refreshCounter))
   response.headers.set('sb-auth-refresh-token-reuse', String(!rotated))

@@ -7,7 +7,7 @@ import type {
 } from '../../core/session/grant.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
-import { type GrantRow, grantOf } from '../row.ts'
+import { type GrantRow, grantOf, ownerOf } from '../row.ts'
 
 type CodeStore = Pick<
   GrantStore,
@@ -168,11 +168,10 @@ export function createPostgresCodes(database: PostgresDatabase): CodeStore {
       throw new Error('A code is free each time after it could not be redeemed.')
     },
     async listUnredeemedCodes(of, { now, limit }) {
-      const rows = !of
-        ? await database.read<CodeRow>(listUnredeemed, [now, limit])
-        : 'userId' in of
-          ? await database.read<CodeRow>(listUnredeemedBy.user, [of.userId, now, limit])
-          : await database.read<CodeRow>(listUnredeemedBy.client, [of.clientId, now, limit])
+      const owner = of && ownerOf(of)
+      const rows = owner
+        ? await database.read<CodeRow>(listUnredeemedBy[owner.kind], [owner.id, now, limit])
+        : await database.read<CodeRow>(listUnredeemed, [now, limit])
       return rows.map(codeOf)
     },
     expireCode: async (codeHash, now) => (await database.write(expireCode, [now, codeHash])).length === 1,
@@ -185,10 +184,8 @@ export async function expirePostgresCodes(
   of: GrantOwner,
   { now, limit }: { now: number; limit: number },
 ): Promise<Grant[]> {
-  const rows =
-    'userId' in of
-      ? await database.write<CodeRow>(expireCodesBy.user, [now, of.userId, limit])
-      : await database.write<CodeRow>(expireCodesBy.client, [now, of.clientId, limit])
+  const { kind, id } = ownerOf(of)
+  const rows = await database.write<CodeRow>(expireCodesBy[kind], [now, id, limit])
   return rows.map(grantOf)
 }
 

@@ -1,5 +1,5 @@
 import type { PostgresDatabase, Statement } from './database.ts'
-import { codeRetentionSeconds, deviceRetentionSeconds } from '../retention.ts'
+import { codeRetentionSeconds, deviceRetentionSeconds } from '../rules.ts'
 
 // Each is one transaction of at most `limit` rows. What somebody else is at is skipped: it is gone then, or its turn
 // comes in the next round. Sessions come after what they belong to, as everywhere.

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type PostgresFailure, readPostgresFailure } from './error.ts'
 import { migratePostgres } from './schema.ts'
 import { decodeText, encodeText } from './text.ts'
@@ -36,7 +36,7 @@ export interface PostgresDatabase {
   close(): Promise<void>
 }
 
-const mostTries = 3
+const maxTries = 3
 // A connection that is no good shows when it is used. Whoever has waited longer has waited enough.
 const repeatWithinMs = 1000
 
@@ -129,7 +129,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
       if ('result' in outcome) return outcome.result.rows
       const { failure, sent } = outcome
       const isStale = sent && failure.broken && performance.now() - began < repeatWithinMs
-      if (failure.kind === 'conflict' ? tries < mostTries : mayRepeat && isStale && tries < 2) continue
+      if (failure.kind === 'conflict' ? tries < maxTries : mayRepeat && isStale && tries < 2) continue
       throw errorOf(failure)
     }
   }

@@ -1,5 +1,5 @@
 import type { DevicePoll, DeviceStore } from '../../core/authorization/device-authorization-store.ts'
-import { slowDownSeconds } from '../device-poll.ts'
+import { slowDownSeconds } from '../rules.ts'
 import { deviceColumns, deviceOf, type DeviceRow, deviceValues } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 

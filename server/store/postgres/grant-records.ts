@@ -1,5 +1,5 @@
 import type { GrantStore, GrantUse } from '../../core/session/grant.ts'
-import { grantColumns, grantOf, grantRecordColumns, grantRecordOf } from '../row.ts'
+import { grantColumns, grantOf, grantRecordColumns, grantRecordOf, ownerOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
 import { expirePostgresCodes } from './codes.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
@@ -70,18 +70,15 @@ export function createPostgresGrantRecords(database: PostgresDatabase): GrantRec
       // Codes first: one that is redeemed before that is a grant by the time the grants are ended.
       const waiting = await expirePostgresCodes(database, of, { now, limit })
       const left = limit - waiting.length
-      const rows =
-        'userId' in of
-          ? await database.write<GrantRow>(endGrants.user, [of.userId, reason, now, left])
-          : await database.write<GrantRow>(endGrants.client, [of.clientId, reason, now, left])
+      const { kind, id } = ownerOf(of)
+      const rows = await database.write<GrantRow>(endGrants[kind], [id, reason, now, left])
       return [...waiting, ...rows.map(grantOf)]
     },
     async listGrants(of, { after, limit }) {
-      const rows = !of
-        ? await database.read<GrantRecordRow>(listAll, [after, limit])
-        : 'userId' in of
-          ? await database.read<GrantRecordRow>(listGrants.user, [of.userId, after, limit])
-          : await database.read<GrantRecordRow>(listGrants.client, [of.clientId, after, limit])
+      const owner = of && ownerOf(of)
+      const rows = owner
+        ? await database.read<GrantRecordRow>(listGrants[owner.kind], [owner.id, after, limit])
+        : await database.read<GrantRecordRow>(listAll, [after, limit])
       return rows.map(grantRecordOf)
     },
     async findGrant(grantId) {

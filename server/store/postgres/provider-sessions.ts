@@ -1,6 +1,6 @@
 import type { GrantStore, LeaseResult } from '../../core/session/grant.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
-import type { SealedSessionStore } from '../../core/session/sealed-session.ts'
+import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 

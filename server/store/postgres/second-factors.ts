@@ -1,5 +1,5 @@
 import { sealingKeyOf } from '../../core/seal.ts'
-import type { PendingSecondFactor, SecondFactorStore } from '../../core/sign-in/second-factor.ts'
+import type { PendingSecondFactor, SecondFactorStore } from '../../core/sign-in/pending-sign-in.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 

@@ -1,6 +1,6 @@
-import type { AttemptStore } from '../../core/access/attempt.ts'
+import type { AttemptStore } from '../../core/access/attempt-limit.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
-import type { SocialSignInStore } from '../../core/sign-in/social-sign-in.ts'
+import type { SocialSignInStore } from '../../core/sign-in/pending-sign-in.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
 const insertSocial: Statement = {
@@ -43,9 +43,9 @@ const returnAttempt: Statement = {
 /** What the Postgres store remembers about sign-ins on their way, and how many attempts there were. */
 export function createPostgresSignIns(database: PostgresDatabase): SocialSignInStore & AttemptStore {
   return {
-    async addSocialSignIn({ id, bindingHash, sealed, expiresAt }, most) {
+    async addSocialSignIn({ id, bindingHash, sealed, expiresAt }, max) {
       await database.write(insertSocial, [id, bindingHash, sealingKeyOf(sealed), sealed, expiresAt])
-      await database.write(trimSocial, [bindingHash, most])
+      await database.write(trimSocial, [bindingHash, max])
     },
     async listSocialSignIns(bindingHash, now) {
       const rows = await database.read<SocialRow>(selectSocial, [bindingHash, now])

@@ -1,4 +1,4 @@
-import type { SignOutStore } from '../../core/session/provider-sign-out.ts'
+import type { SignOutStore } from '../../core/session/sign-out-worker.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 

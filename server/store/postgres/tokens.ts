@@ -6,7 +6,7 @@ import type {
   SuccessorTokens,
 } from '../../core/session/grant.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
-import { differentAddresses, isReplayable, replayEnd } from '../replay.ts'
+import { differentAddresses, isReplayable, replayEnd } from '../rules.ts'
 import {
   type AccessTokenRow,
   accessTokenOf,

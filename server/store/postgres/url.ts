@@ -26,8 +26,8 @@ export const answerTimeoutMs: number = statementTimeoutMs + 1000
 export function parsePostgresUrl(url: string): PostgresAddress {
   const address = parseUrl(url)
   const parameters = address.searchParams
-  const most = take(parameters, 'pool_max') ?? '10'
-  if (!/^[1-9]\d?$|^100$/.test(most)) throw invalid('pool_max is not a number from 1 to 100')
+  const max = take(parameters, 'pool_max') ?? '10'
+  if (!/^[1-9]\d?$|^100$/.test(max)) throw invalid('pool_max is not a number from 1 to 100')
   const pooler = take(parameters, 'pooler')
   if (pooler !== undefined && pooler !== 'transaction') throw invalid('pooler is not "transaction"')
   const sslmode = parameters.get('sslmode')
@@ -44,7 +44,7 @@ export function parsePostgresUrl(url: string): PostgresAddress {
     named: pooler === undefined,
     pool: {
       connectionString: address.href,
-      max: Number(most),
+      max: Number(max),
       application_name: 'drawbridge',
       options: pooler === undefined ? connectionOptions(options) : options,
       connectionTimeoutMillis: acquireTimeoutMs,

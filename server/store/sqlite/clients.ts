@@ -34,10 +34,10 @@ export function createSqliteClients(
       listClients: ({ after, limit }) =>
         read(() => sql.list.all(after, limit).map((row) => clientOf(row as unknown as ClientRow))),
       noteClientOpened: (id, now) => write(() => void sql.open.run(now, id, now - openedEverySeconds)),
-      async trimClients(most, limit, openedBefore) {
+      async trimClients(max, limit, openedBefore) {
         const excess = (): number => {
-          const row = sql.countUnused.get(most + limit)
-          return (row?.['count'] as number) - most
+          const row = sql.countUnused.get(max + limit)
+          return (row?.['count'] as number) - max
         }
         // Mostly there is nothing to do, which needs no transaction.
         if ((await read(excess)) <= 0) return 0

@@ -8,11 +8,11 @@ import type {
   GrantStore,
   StoredProviderSession,
 } from '../../core/session/grant.ts'
-import { codeRetentionSeconds } from '../retention.ts'
+import { codeRetentionSeconds } from '../rules.ts'
+import { joinedSessionOf, type JoinedSessionRow, ownerOf } from '../row.ts'
 import type { SqliteGrants } from './grants.ts'
 import { collectInTurn, deleteExpired, type SqlitePart } from './part.ts'
-import type { SqliteProviderSessions } from './provider-sessions.ts'
-import type { SqliteSignOuts } from './sign-outs.ts'
+import type { SqliteProviderSessions, SqliteSignOuts } from './provider-sessions.ts'
 import type { SqliteTokens } from './tokens.ts'
 import type { SqliteWork } from './work.ts'
 
@@ -93,11 +93,8 @@ export function createSqliteCodes(
   }
 
   function unredeemedRows(of: GrantOwner | undefined, now: number, limit: number): CodeRow[] {
-    const rows = !of
-      ? unredeemed.all.all(now, limit)
-      : 'userId' in of
-        ? unredeemed.user.all(of.userId, now, limit)
-        : unredeemed.client.all(of.clientId, now, limit)
+    const owner = of && ownerOf(of)
+    const rows = owner ? unredeemed[owner.kind].all(owner.id, now, limit) : unredeemed.all.all(now, limit)
     return rows as unknown as CodeRow[]
   }
 
@@ -157,7 +154,7 @@ export function createSqliteCodes(
   }
 }
 
-interface CodeRow {
+interface CodeRow extends Omit<JoinedSessionRow, 'session_sealed'> {
   code_hash: string
   grant_json: string
   redirect_uri: string
@@ -165,9 +162,6 @@ interface CodeRow {
   expires_at: number
   redeemed_at: number | null
   session_sealed: string | null
-  session_issued_at: number
-  session_expires_at: number
-  session_version: number
 }
 
 function codeOf(row: CodeRow): AuthorizationCodeRecord {
@@ -181,12 +175,8 @@ function codeOf(row: CodeRow): AuthorizationCodeRecord {
 }
 
 function sessionOfCode(row: CodeRow): StoredProviderSession | undefined {
-  if (row.session_sealed === null) return undefined
-  return {
-    grantId: codeOf(row).grant.id,
-    sealed: row.session_sealed,
-    issuedAt: row.session_issued_at,
-    expiresAt: row.session_expires_at,
-    version: row.session_version,
-  }
+  const { session_sealed: sealed } = row
+  return sealed === null
+    ? undefined
+    : joinedSessionOf({ ...row, session_sealed: sealed }, codeOf(row).grant.id)
 }

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeviceStore } from '../../core/authorization/device-authorization-store.ts'
-import { type DeviceState, pollResult } from '../device-poll.ts'
-import { deviceRetentionSeconds } from '../retention.ts'
 import { deviceColumns, deviceOf, type DeviceRow, deviceValues } from '../row.ts'
+import { deviceRetentionSeconds, type DeviceState, pollResult } from '../rules.ts'
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailableError } from '../../core/store.ts'
-import { commitFailure, isBusy, sqliteFailure } from './error.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { commitFailure, isBusy, sqliteFailure } from './work.ts'
 
 /** An error as node:sqlite throws it. */
 function sqliteError(errcode: number): Error {

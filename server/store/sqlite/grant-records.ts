@@ -1,17 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { GrantStore } from '../../core/session/grant.ts'
-import { grantColumns, grantOf, grantRecordColumns, grantRecordOf } from '../row.ts'
+import type { Grant, GrantEndReason, GrantOwner, GrantStore } from '../../core/session/grant.ts'
+import { grantColumns, grantOf, grantRecordColumns, grantRecordOf, ownerOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
-import type { SqliteCodes } from './codes.ts'
-import type { SqliteGrants } from './grants.ts'
 import type { SqliteWork } from './work.ts'
 
 /** Grants in `database` as people look at them, end them and are told of their use. */
 export function createSqliteGrantRecords(
   database: DatabaseSync,
   { read, write }: SqliteWork,
-  grants: Pick<SqliteGrants, 'end'>,
-  codes: Pick<SqliteCodes, 'expireOf'>,
+  endGrant: (grantNumber: number, reason: GrantEndReason, now: number) => void,
+  expireCodes: (of: GrantOwner, now: number, limit: number) => Grant[],
 ): Pick<GrantStore, 'endGrants' | 'listGrants' | 'findGrant' | 'recordGrantUses'> {
   // The plus keeps the index on ends out of it.
   const liveOf = (column: string): StatementSync =>
@@ -33,21 +31,16 @@ export function createSqliteGrantRecords(
   return {
     endGrants: (of, reason, { now, limit }) =>
       write(() => {
-        const waiting = codes.expireOf(of, now, limit)
-        const left = limit - waiting.length
-        const found =
-          'userId' in of ? live.user.all(of.userId, now, left) : live.client.all(of.clientId, now, left)
-        const rows = found as unknown as NumberedRow[]
-        for (const row of rows) grants.end(row.number, reason, now)
+        const waiting = expireCodes(of, now, limit)
+        const { kind, id } = ownerOf(of)
+        const rows = live[kind].all(id, now, limit - waiting.length) as unknown as NumberedRow[]
+        for (const row of rows) endGrant(row.number, reason, now)
         return [...waiting, ...rows.map(grantOf)]
       }),
     listGrants: (of, { after, limit }) =>
       read(() => {
-        const rows = !of
-          ? page.all.all(after, limit)
-          : 'userId' in of
-            ? page.user.all(of.userId, after, limit)
-            : page.client.all(of.clientId, after, limit)
+        const owner = of && ownerOf(of)
+        const rows = owner ? page[owner.kind].all(owner.id, after, limit) : page.all.all(after, limit)
         return (rows as unknown as GrantRecordRow[]).map(grantRecordOf)
       }),
     findGrant: (grantId) =>

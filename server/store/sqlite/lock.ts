@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { createPrivateFile } from '../data-folder.ts'
+import { createPrivateFile } from '../data-file.ts'
 
 /** Held by one process for as long as it lives; the operating system lets go of it even after `kill -9`. */
 export interface SqliteLock {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { SealedSessionStore } from '../../core/session/sealed-session.ts'
+import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import { kidOf } from './migrations.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 import type { SqliteWork } from './work.ts'

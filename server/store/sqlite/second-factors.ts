@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PendingSecondFactor, SecondFactorStore } from '../../core/sign-in/second-factor.ts'
+import type { PendingSecondFactor, SecondFactorStore } from '../../core/sign-in/pending-sign-in.ts'
+import { type JoinedSessionRow, joinedSessionOf } from '../row.ts'
 import type { SqlitePart } from './part.ts'
-import type { SqliteSignOuts } from './sign-outs.ts'
+import type { SqliteSignOuts } from './provider-sessions.ts'
 import type { SqliteWork } from './work.ts'
 
 /** Sign-ins that wait for their second factor, in `database`. */
@@ -71,15 +72,11 @@ export function createSqliteSecondFactors(
   }
 }
 
-interface SecondFactorRow {
+interface SecondFactorRow extends JoinedSessionRow {
   id: string
   binding_hash: string
   sealed: string
   attempts: number
-  session_sealed: string
-  session_issued_at: number
-  session_expires_at: number
-  session_version: number
   expires_at: number
 }
 
@@ -88,13 +85,7 @@ function pendingOf(row: SecondFactorRow): PendingSecondFactor {
     id: row.id,
     bindingHash: row.binding_hash,
     sealed: row.sealed,
-    session: {
-      grantId: row.id,
-      sealed: row.session_sealed,
-      issuedAt: row.session_issued_at,
-      expiresAt: row.session_expires_at,
-      version: row.session_version,
-    },
+    session: joinedSessionOf(row, row.id),
     expiresAt: row.expires_at,
   }
 }

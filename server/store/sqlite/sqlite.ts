@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { resealOwnerPrefix } from '../../core/session/sealed-session.ts'
+import { resealOwnerPrefix } from '../../core/session/reseal.ts'
 import type { Store } from '../../core/store.ts'
-import { createPrivateFile, makeDataFolder } from '../data-folder.ts'
-import { createSqliteAttempts } from './attempts.ts'
+import { createPrivateFile, makeDataFolder } from '../data-file.ts'
 import { createSqliteClients } from './clients.ts'
 import { createSqliteCodes } from './codes.ts'
 import { createSqliteDevices } from './devices.ts'
@@ -12,12 +11,11 @@ import { createSqliteGrantRecords } from './grant-records.ts'
 import { createSqliteGrants } from './grants.ts'
 import { lockSqlite } from './lock.ts'
 import { collectInTurn } from './part.ts'
-import { createSqliteProviderSessions } from './provider-sessions.ts'
+import { createSqliteProviderSessions, createSqliteSignOuts } from './provider-sessions.ts'
 import { checkSqliteSchema, migrateSqlite } from './schema.ts'
 import { createSqliteSealedSessions } from './sealed-sessions.ts'
 import { createSqliteSecondFactors } from './second-factors.ts'
-import { createSqliteSignOuts } from './sign-outs.ts'
-import { createSqliteSocialSignIns } from './social-sign-ins.ts'
+import { createSqliteAttempts, createSqliteSocialSignIns } from './sign-ins.ts'
 import { createSqliteTokens } from './tokens.ts'
 import { createSqliteWork, type SqliteWork } from './work.ts'
 
@@ -51,6 +49,13 @@ export function openSqliteStore(path: string, { shared = false }: { shared?: boo
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`The database ${path} cannot be used: ${reason}`, { cause: error })
   }
+}
+
+/** {@link Store} in SQLite without a file: for tests and for trying things out. Everything is gone when it is closed. */
+export function openMemoryStore(): Store {
+  const database = new DatabaseSync(':memory:')
+  prepareDatabase(database, false)
+  return createStore(database, createSqliteWork(database), () => database.close())
 }
 
 /** Makes the file where there is none and keeps other servers from it; answers what lets go of it. */
@@ -106,7 +111,7 @@ function createStore(database: DatabaseSync, work: SqliteWork, close: () => void
     ...codes.operations,
     ...tokens.operations,
     ...grants.operations,
-    ...createSqliteGrantRecords(database, work, grants, codes),
+    ...createSqliteGrantRecords(database, work, grants.end, codes.expireOf),
     ...sessions.operations,
     ...signOuts.operations,
     ...createSqliteSealedSessions(database, work),

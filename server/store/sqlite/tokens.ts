@@ -8,7 +8,7 @@ import type {
   RotationTerms,
   SuccessorTokens,
 } from '../../core/session/grant.ts'
-import { differentAddresses, isReplayable, replayEnd } from '../replay.ts'
+import { differentAddresses, isReplayable, replayEnd } from '../rules.ts'
 import {
   type AccessTokenRow,
   accessTokenOf,

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { StoreUnavailableError } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import { createSqliteWork, type SqliteWork } from './work.ts'
 

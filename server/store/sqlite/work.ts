@@ -1,12 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { StoreUnavailableError } from '../../core/store.ts'
-import { commitFailure, isBusy, sqliteFailure } from './error.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 
 /** So that one commit does not keep the event loop for longer than a few milliseconds. */
-const mostPerCommit = 256
+const maxPerCommit = 256
 /** While another program writes, the lock is asked for again and again, without keeping the event loop. */
 const lockedPauseMs = 10
-const mostLockedTries = 500
+const maxLockedTries = 500
 
 /** How the operations of the SQLite store reach its database. What they throw, callers get as `sqliteFailure` puts it. */
 export interface SqliteWork {
@@ -55,13 +54,13 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
       return refuse(error)
     }
     lockedTries = 0
-    commit(queue.splice(0, mostPerCommit))
+    commit(queue.splice(0, maxPerCommit))
     if (queue.length > 0) schedule(pauseMs)
   }
 
   function refuse(error: unknown): void {
     lockedTries += 1
-    if (isBusy(error) && lockedTries < mostLockedTries && !finished) return schedule(lockedPauseMs)
+    if (isBusy(error) && lockedTries < maxLockedTries && !finished) return schedule(lockedPauseMs)
     lockedTries = 0
     for (const { reject } of queue.splice(0)) reject(sqliteFailure(error))
   }
@@ -134,4 +133,50 @@ function createTransaction(database: DatabaseSync): { begin(): void; commit(): v
       }
     },
   }
+}
+
+const corrupt = 11
+
+/** Primary result codes of SQLite after which the same call may succeed later. */
+const passing: ReadonlyMap<number, string> = new Map([
+  [5, 'The database is locked by another program.'],
+  [6, 'The database is locked by another program.'],
+  [7, 'There is not enough memory for the database.'],
+  [8, 'The database is read-only.'],
+  [10, 'Reading or writing the database failed.'],
+  [13, 'There is no space left for the database.'],
+  [14, 'The database cannot be opened.'],
+  [15, 'The database is locked by another program.'],
+])
+
+/**
+ * What `error`, thrown by node:sqlite, means for a caller: {@link StoreUnavailableError} with the error as its cause
+ * when it may pass, otherwise the error itself. A damaged file and a mistake of ours do not pass.
+ */
+export function sqliteFailure(error: unknown): unknown {
+  if (isClosed(error)) return new StoreUnavailableError('The store is closed.', { cause: error })
+  const message = passing.get(primaryCode(error))
+  return message === undefined ? error : new StoreUnavailableError(message, { cause: error })
+}
+
+/** {@link sqliteFailure} of a commit: whatever stopped it, nothing of it was kept, and it may be tried again. */
+export function commitFailure(error: unknown): unknown {
+  const failure = sqliteFailure(error)
+  if (failure instanceof StoreUnavailableError || primaryCode(error) === corrupt) return failure
+  return new StoreUnavailableError('The database did not commit.', { cause: error })
+}
+
+/** Whether another connection holds the lock that was needed. */
+export function isBusy(error: unknown): boolean {
+  return primaryCode(error) === 5
+}
+
+function primaryCode(error: unknown): number {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined
+  // The low byte is the primary code; the rest tells kinds of it apart.
+  return typeof code === 'number' ? code & 0xff : 0
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
 }

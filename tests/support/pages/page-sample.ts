@@ -3,11 +3,9 @@ import { captchaPolicy } from '../../../server/http/pages/captcha.ts'
 import { connectionsPage } from '../../../server/http/pages/connections-page.ts'
 import { deviceEntryPage } from '../../../server/http/pages/device-entry-page.ts'
 import { errorPage } from '../../../server/http/pages/error-page.ts'
-import { finishedPage } from '../../../server/http/pages/finished-page.ts'
+import { finishedPage, messagePage } from '../../../server/http/pages/finished-page.ts'
 import { contentSecurityPolicy, pageContentSecurityPolicy } from '../../../server/http/pages/layout.ts'
-import { loginPage } from '../../../server/http/pages/login-page.ts'
-import type { LoginView } from '../../../server/http/pages/login-page.ts'
-import { messagePage } from '../../../server/http/pages/message-page.ts'
+import { loginPage, type LoginView } from '../../../server/http/pages/login-page.ts'
 import { secondFactorPage } from '../../../server/http/pages/second-factor-page.ts'
 import type { ServedPage } from './page-server.ts'
 import {
@@ -77,7 +75,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       ...loginSample,
       captcha: captchaSamples.hcaptcha,
       email: 'ada@example.com',
-      error: 'The check that you are a person is missing. Complete it, enter your password and sign in.',
+      error: 'The captcha is missing. Complete it, enter your password and sign in.',
     }),
   ],
   [
@@ -130,7 +128,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       secondFactorPage({
         ...secondFactorSample,
         subject: loopbackRequest,
-        error: 'That code is not right. Enter the six digits that your authenticator app shows now.',
+        error: 'Wrong code. Enter the six digits that your authenticator app shows now.',
       }),
     ),
   ],
@@ -146,7 +144,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
           client: { name: 'W'.repeat(200) },
           address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
         },
-        error: 'Email or password is not right. Check both and try again.',
+        error: 'Wrong email or password. Check both and try again.',
       }),
     ),
   ],
@@ -175,7 +173,8 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       deviceEntryPage({
         ...deviceEntrySample,
         userCode: 'WDJB-MJHX',
-        error: 'No device waits with that code. Compare it with your device, or start again there.',
+        error:
+          'That code does not match a waiting device. Compare it with your device, or start again there.',
       }),
     ),
   ],
@@ -188,7 +187,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       connectionsPage({
         ...connectionsSample,
         email: undefined,
-        notice: { text: 'That connection has ended.', isFailure: false },
+        notice: { text: 'Connection ended.', isFailure: false },
         connections: connectionsSample.connections.slice(0, 1),
         ended: [
           { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },

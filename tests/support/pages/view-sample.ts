@@ -1,12 +1,10 @@
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
-import type { DeviceView } from '../../../server/http/pages/device-summary.ts'
+import type { DeviceView, RequestView } from '../../../server/http/pages/sign-in-subject.ts'
 import type { ErrorView } from '../../../server/http/pages/error-page.ts'
-import type { FinishedView } from '../../../server/http/pages/finished-page.ts'
+import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
-import type { MessageView } from '../../../server/http/pages/message-page.ts'
-import type { RequestView } from '../../../server/http/pages/request-summary.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
 /** The web app that every sample is about. */
@@ -98,10 +96,10 @@ export const deviceEntrySample: DeviceEntryView = {
 
 /** How a sign-in for a device ends. */
 export const messageSample: MessageView = {
-  title: 'Your device may connect',
+  title: 'Your device can connect now',
   bridge: 'lowered',
   message:
-    'It will be connected to your account within 2 minutes, usually within seconds. After that it has to ask again.',
+    'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
   nextStep: 'Go back to your device. You can close this page.',
   link: { url: '/account/connections', label: 'See or end your connections' },
 }

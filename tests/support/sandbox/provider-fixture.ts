@@ -1,10 +1,7 @@
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import { createFakeRuntime, type FakeRuntime } from '../server/fake-runtime.ts'
-import {
-  createEmbeddedProvider,
-  type EmbeddedProvider,
-  type EmbeddedProviderConfig,
-} from '../../../server/sandbox/provider/embedded-provider.ts'
+import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/embedded-config.ts'
+import { type ControlledProvider, createControlledProvider } from './controlled-provider.ts'
 
 /** A runtime for tests that also notes what was slept, in milliseconds. */
 export interface NotedRuntime extends FakeRuntime {
@@ -24,7 +21,7 @@ export const SITE = 'http://localhost:8788'
 export const AUTH: string = `${SITE}/auth/v1`
 
 /** A provider under test. */
-export interface ProviderFixture extends EmbeddedProvider {
+export interface ProviderFixture extends ControlledProvider {
   runtime: NotedRuntime
   /** An unmodified client with its own memory; its network is the provider. */
   client: () => SupabaseClient
@@ -44,7 +41,7 @@ export function startProvider(
     tokenTtlSeconds: 3600,
     database: ':memory:',
   }
-  const provider = createEmbeddedProvider({ ...config, ...overrides }, runtime)
+  const provider = createControlledProvider({ ...config, ...overrides }, runtime)
   return {
     ...provider,
     runtime,
@@ -70,7 +67,7 @@ export function startProvider(
 
 /** Walks a browser from `/authorize` through the stand-in Google, clicking the button; returns the last redirect. */
 export async function walkGoogle(
-  provider: Pick<EmbeddedProvider, 'fetch'>,
+  provider: Pick<ControlledProvider, 'fetch'>,
   authorizeUrl: string,
   button: string,
 ): Promise<URL> {

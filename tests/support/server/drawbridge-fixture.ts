@@ -5,6 +5,9 @@ import type { Settings } from '../../../server/config/setting.ts'
 import { createLog } from '../../../server/observability/log.ts'
 import type { ToolModule } from '../../../server/mcp/tools/tool-module.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
+import { createSandbox } from '../../../server/sandbox/sandbox.ts'
+import { type ControlledProvider, createControlledProvider } from '../sandbox/controlled-provider.ts'
+import type { ProviderAdmin } from '../sandbox/provider-admin.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 
 /** Where the system under test seems to live. */
@@ -30,6 +33,8 @@ export interface Tokens {
 /** A whole Drawbridge in memory, reached by requests instead of sockets. */
 export interface DrawbridgeFixture {
   app: App
+  /** Of the embedded provider; throws when another one is configured. */
+  readonly admin: ProviderAdmin
   runtime: FakeRuntime
   /** Everything that was logged, as text. */
   logged: () => string
@@ -65,21 +70,27 @@ export async function startDrawbridge(
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
   const config = createConfig({ baseUrl, appUrl, store: 'memory:', ...settings }, { production: false })
-  const app = createApp(config, runtime, log, tools)
-  const { embedded } = app
-  if (embedded?.provider.admin.findUser(account.email) === undefined) {
-    await embedded?.provider.admin.createUser(account)
-  }
+  let provider: ControlledProvider | undefined
+  const app = createApp(config, runtime, log, tools, async (...given) =>
+    createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
+  )
+  const { sandbox } = app
+  await sandbox?.ready
+  if (provider?.admin.findUser(account.email) === undefined) await provider?.admin.createUser(account)
   const base = new URL(config.baseUrl)
 
   function send(request: Request): Promise<Response> | undefined {
     const { origin } = new URL(request.url)
     if (origin === base.origin) return app.fetch(request)
-    return origin === new URL(config.appUrl).origin ? embedded?.fetch(request) : undefined
+    return origin === new URL(config.appUrl).origin ? sandbox?.fetch(request) : undefined
   }
 
   const fixture: DrawbridgeFixture = {
     app,
+    get admin() {
+      if (!provider) throw new Error('The embedded provider is not configured.')
+      return provider.admin
+    },
     runtime,
     logged: () => lines.join(''),
     browser: () => createBrowser(send),

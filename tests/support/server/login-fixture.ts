@@ -13,8 +13,9 @@ import { createAccountEndpoint } from '../../../server/http/account/account.ts'
 import { createDevicePageEndpoint } from '../../../server/http/login/device-page.ts'
 import type { LoginPorts } from '../../../server/http/login/login-subject.ts'
 import { createLoginCookies } from '../../../server/http/login/cookies.ts'
-import { publicUrls } from '../../../server/http/oauth/metadata.ts'
-import { createRouter, type FetchHandler } from '../../../server/http/app.ts'
+import { publicUrls } from '../../../server/http/public-urls.ts'
+import { createHttpApp } from '../../../server/http/app.ts'
+import type { FetchHandler } from '../../../server/http/endpoint.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
 import type { FakeRuntime } from './fake-runtime.ts'
 import { authorizationRequest, publicClient, signInPortsSample } from './core/sign-in-sample.ts'
@@ -78,12 +79,12 @@ export async function createLoginFixture(
     cookies: createLoginCookies(baseUrl),
   }
   const lines: string[] = []
-  const fetch = createRouter(
+  const fetch = createHttpApp(
     [
       createAuthorizeEndpoint(ports),
       createCallbackEndpoint(ports),
       createDevicePageEndpoint(ports),
-      createAccountEndpoint({ login: ports, grants: store, storedClients: store }),
+      createAccountEndpoint({ ...ports, grants: store, storedClients: store }),
     ],
     {
       baseUrl,
@@ -95,7 +96,7 @@ export async function createLoginFixture(
     },
   )
   const client = publicClient({ redirectUris: ['http://127.0.0.1/callback'] })
-  await store.addClient(client)
+  if (!beside) await store.addClient(client)
   const devicePorts = { ...ports.codes, devices: store, issuer: urls.issuer, resource: urls.resource }
   const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
   return {

@@ -1,5 +1,8 @@
 import type { SessionProvider, SignIn } from '../../../server/core/session/session-provider.ts'
-import { createOidcProvider, type OidcConfig } from '../../../server/providers/openid-connect/oidc.ts'
+import {
+  createOidcProvider,
+  type OidcConfig,
+} from '../../../server/providers/openid-connect/openid-connect.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { oidcClient, type OidcServer, type OidcServerOptions, startOidcServer } from './oidc-server.ts'
 

@@ -1,12 +1,9 @@
 import type { SignIn, SignInStep } from '../../../server/core/session/session-provider.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { start } from './core/grant-sample.ts'
-import {
-  createEmbeddedProvider,
-  type EmbeddedProvider,
-} from '../../../server/sandbox/provider/embedded-provider.ts'
+import { type ControlledProvider, createControlledProvider } from '../sandbox/controlled-provider.ts'
 import { walkGoogle } from '../sandbox/provider-fixture.ts'
-import { createGotrueProvider, type GotrueConfig } from '../../../server/providers/supabase/gotrue.ts'
+import { createGotrueProvider, type GotrueConfig } from '../../../server/providers/supabase/supabase.ts'
 
 const siteUrl = 'http://localhost:8788'
 
@@ -31,7 +28,7 @@ export const ada = { email: 'ada@example.com', password: 'correct horse battery'
 /** The adapter in front of an embedded provider in memory. */
 export interface GotrueFixture {
   runtime: FakeRuntime
-  embedded: EmbeddedProvider
+  embedded: ControlledProvider
   provider: ReturnType<typeof createGotrueProvider>
   /** Another adapter for the same provider, or for what `fetch` makes of it. */
   configured(
@@ -47,7 +44,7 @@ export interface GotrueFixture {
 /** Starts a fixture at {@link start}. */
 export function startGotrue(): GotrueFixture {
   const runtime = createFakeRuntime(start)
-  const embedded = createEmbeddedProvider(
+  const embedded = createControlledProvider(
     {
       url: gotrueConfig.url,
       siteUrl,

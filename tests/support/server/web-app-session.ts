@@ -11,7 +11,7 @@ export async function signInToWebApp(
   { app }: Pick<DrawbridgeFixture, 'app'>,
   email: string = account.email,
 ): Promise<WebAppSession> {
-  const response = await app.embedded?.fetch(
+  const response = await app.sandbox?.fetch(
     new Request(`${appUrl}/auth/v1/token?grant_type=password`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PendingSocialSignIn } from '../../../server/core/sign-in/social-sign-in.ts'
+import type { PendingSocialSignIn } from '../../../server/core/sign-in/pending-sign-in.ts'
 import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'

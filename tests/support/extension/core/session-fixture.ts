@@ -1,5 +1,5 @@
 import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
-import { type MemoryCookie, newCookie } from '../../../../extension/platform/memory-browser.ts'
+import { type MemoryCookie, newCookie } from '../platform/memory-browser.ts'
 
 /** The clock of a new memory browser. */
 export const now = 1_800_000_000

@@ -8,8 +8,8 @@ import type {
   StoredProviderSession,
   SuccessorTokens,
 } from '../../../../server/core/session/grant.ts'
-import type { SignOutStore } from '../../../../server/core/session/provider-sign-out.ts'
-import type { PendingSecondFactor } from '../../../../server/core/sign-in/second-factor.ts'
+import type { SignOutStore } from '../../../../server/core/session/sign-out-worker.ts'
+import type { PendingSecondFactor } from '../../../../server/core/sign-in/pending-sign-in.ts'
 
 /** The time at which every sample begins, epoch seconds. */
 export const start = 1_800_000_000

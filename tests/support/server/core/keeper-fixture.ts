@@ -2,13 +2,14 @@ import type { StoredProviderSession } from '../../../../server/core/session/gran
 import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core/seal.ts'
 import {
   createSessionKeeper,
-  type KeptSession,
   type SessionKeeper,
   type SessionKeeperPorts,
 } from '../../../../server/core/session/session-keeper.ts'
+import type { KeptSession } from '../../../../server/core/session/served-session.ts'
 import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
-import { type Store, StoreUnavailableError } from '../../../../server/core/store.ts'
-import { createMemoryStore } from '../../../../server/store/memory/memory.ts'
+import { StoreUnavailableError } from '../../../../server/core/store-unavailable.ts'
+import type { Store } from '../../../../server/core/store.ts'
+import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { addGrant, grantSample, start } from './grant-sample.ts'
 import {
@@ -46,7 +47,7 @@ export const grantId = 'grant a'
 /** A fixture at {@link start}, without a grant. */
 export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
   const runtime = createFakeRuntime(start)
-  const store = createMemoryStore()
+  const store = openMemoryStore()
   const provider = createRotatingProvider(runtime, rule)
   const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), runtime.randomBytes)
   const reports: string[] = []

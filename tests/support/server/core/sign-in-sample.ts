@@ -9,11 +9,13 @@ import type {
   SignInStep,
 } from '../../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../../server/core/sign-in/sign-in.ts'
-import type { SignInPurpose } from '../../../../server/core/sign-in/sign-in-purpose.ts'
-import { createBrowserBinding } from '../../../../server/core/sign-in/sign-in-transaction.ts'
-import type { SignInVisitor } from '../../../../server/core/sign-in/sign-in-visitor.ts'
+import {
+  createBrowserBinding,
+  type SignInPurpose,
+} from '../../../../server/core/sign-in/sign-in-transaction.ts'
+import type { SignInVisitor } from '../../../../server/core/sign-in/sign-in-limit.ts'
 import type { Store } from '../../../../server/core/store.ts'
-import { createMemoryStore } from '../../../../server/store/memory/memory.ts'
+import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { start } from './grant-sample.ts'
 
@@ -128,7 +130,7 @@ export function signInPortsSample(
 ): SignInPorts & { store: Store; runtime: FakeRuntime } {
   const runtime = createFakeRuntime(start)
   return {
-    store: createMemoryStore(),
+    store: openMemoryStore(),
     provider,
     sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
     runtime,

@@ -2,7 +2,7 @@ import type { Caller } from '../../../../server/core/tokens/caller.ts'
 import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type { McpEndpointConfig } from '../../../../server/mcp/endpoint-config.ts'
 import { prepareTool, type ReportToolFailure } from '../../../../server/mcp/tools/tool.ts'
-import { createToolContexts, type Exchange } from '../../../../server/mcp/tools/tool-context.ts'
+import { createToolContexts, type ClientChannel } from '../../../../server/mcp/tools/tool-context.ts'
 import type { ToolContext, ToolDeclaration, ToolModule } from '../../../../server/mcp/tools/tool-module.ts'
 import { createFakeRuntime } from '../fake-runtime.ts'
 
@@ -25,7 +25,7 @@ export const callerSample: Caller = {
 /** A context as tools get it. What they fetch, `answer` answers. */
 export function toolContextSample(
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Response>,
-  { caller = callerSample, exchange = {} }: { caller?: Caller; exchange?: Partial<Exchange> } = {},
+  { caller = callerSample, channel = {} }: { caller?: Caller; channel?: Partial<ClientChannel> } = {},
 ): ToolContext {
   const runtime = {
     fetch: (request: Request, { signal }: { signal?: AbortSignal } = {}) => answer(request, signal),
@@ -35,7 +35,7 @@ export function toolContextSample(
     signal: new AbortController().signal,
     progress() {},
     log() {},
-    ...exchange,
+    ...channel,
   })
 }
 

@@ -1,0 +1,155 @@
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
+import { addressNetwork } from '../../core/access/address-block.ts'
+import type { AttemptStore } from '../../core/access/attempt-limit.ts'
+import { countRegistration } from '../../core/clients/client-registration-limit.ts'
+import {
+  clientInformation,
+  registerClient,
+  type RegistrationPolicy,
+  type RegistrationRuntime,
+  updateClient,
+} from '../../core/clients/client-registration.ts'
+import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
+import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
+import type { GrantStore } from '../../core/session/grant.ts'
+import { hashSecret } from '../../core/seal.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { readJson } from '../middleware/body.ts'
+import { everyone } from '../middleware/cors.ts'
+import { json } from '../response.ts'
+import { tooManyRequests } from '../http-error.ts'
+
+/** What the registration endpoint needs. */
+export interface RegisterPorts {
+  store: Pick<ClientStore, 'addClient'> & AttemptStore
+  runtime: RegistrationRuntime
+  policy: RegistrationPolicy
+  /** The base URL, without a trailing slash. */
+  issuer: string
+  limitPerHour: number
+}
+
+/** Absolute path below which each registration is managed; the client id follows as one segment. */
+function managementPath(basePath: string): string {
+  return `${basePath}/oauth/register/`
+}
+
+/**
+ * `POST /oauth/register` (RFC 7591 section 3): open to everyone. Responds 201 with the client id, its secret (shown only once),
+ * and the token that manages the registration (RFC 7592). Over the limit the response is 429.
+ */
+export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): Endpoint {
+  const managementUrl = (clientId: string): string => `${ports.issuer}/oauth/register/${clientId}`
+  return {
+    path: `${basePath}/oauth/register`,
+    cors: everyone,
+    methods: {
+      async POST(request, context) {
+        const metadata = await readJson(request)
+        const { client, response } = registerClient(metadata, ports.policy, ports.runtime, managementUrl)
+        const { redirectUris } = client
+        const permit = await countRegistration({ redirectUris, address: context.address }, ports)
+        if (permit.kind === 'limited') {
+          context.report('registration_limited')
+          const { retryAfterSeconds } = permit
+          const description = `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`
+          return tooManyRequests(description, retryAfterSeconds)
+        }
+        await ports.store.addClient(client, addressNetwork(context.address ?? ''))
+        context.report('client_registered', { client_id: client.id })
+        return json(response, 201, { pragma: 'no-cache' })
+      },
+    },
+  }
+}
+
+/** What managing registrations needs. */
+export interface RegisterManagementPorts {
+  clients: ClientFinder
+  store: Pick<ClientStore, 'replaceClient' | 'removeClient'> & Pick<GrantStore, 'endGrants'>
+  runtime: RegistrationRuntime
+  policy: RegistrationPolicy
+  issuer: string
+}
+
+/** A registration and the token that was presented for it; the server stores only the hash of the token. */
+interface Managed {
+  client: Client
+  token: string
+}
+
+/**
+ * `/oauth/register/{id}` (RFC 7592 section 2): GET reads a registration, PUT replaces all of it, DELETE removes it together
+ * with all its grants. The registration access token belongs to it and never changes.
+ *
+ * Without that token the response is 401, whether the client exists or not. The client secret is not shown again: only its hash
+ * is stored.
+ */
+export function createRegisterManagementEndpoint(basePath: string, ports: RegisterManagementPorts): Endpoint {
+  const answer = ({ client, token }: Managed, response: object = {}): Response =>
+    json(
+      {
+        ...clientInformation(client, ports.policy.scope),
+        ...response,
+        registration_client_uri: `${ports.issuer}/oauth/register/${client.id}`,
+        registration_access_token: token,
+      },
+      200,
+      { pragma: 'no-cache' },
+    )
+  return {
+    path: managementPath(basePath),
+    prefix: true,
+    cors: everyone,
+    methods: {
+      async GET(request) {
+        const managed = await findManaged(request, ports)
+        return managed ? answer(managed) : unauthorized()
+      },
+      async PUT(request, context) {
+        const managed = await findManaged(request, ports)
+        if (!managed) return unauthorized()
+        const metadata = await readJson(request)
+        const { client, response } = updateClient(managed.client, metadata, ports.policy, ports.runtime)
+        // It may have been removed meanwhile, and must not come back.
+        if (!(await ports.store.replaceClient(client))) return unauthorized()
+        context.report('client_updated', { client_id: client.id })
+        return answer({ client, token: managed.token }, response)
+      },
+      async DELETE(request, context) {
+        const managed = await findManaged(request, ports)
+        if (!managed) return unauthorized()
+        const { grantsEnded } = await removeClientWithGrants(managed.client.id, ports)
+        context.report('client_removed', { client_id: managed.client.id, grants_ended: grantsEnded })
+        return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } })
+      },
+    },
+  }
+}
+
+async function findManaged(
+  request: Request,
+  { clients }: RegisterManagementPorts,
+): Promise<Managed | undefined> {
+  const token = /^Bearer +([\x21-\x7E]{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+  if (token === undefined) return undefined
+  const id = new URL(request.url).pathname.split('/').at(-1) ?? ''
+  // Found like everywhere else: a client that the operator configured under this id is not managed by the one who once
+  // registered it.
+  const client = await clients.findClient(id)
+  if (client?.kind !== 'registered' || client.managementHash === undefined) return undefined
+  return constantTimeEqual(hashSecret(token), client.managementHash) ? { client, token } : undefined
+}
+
+/** RFC 7592 section 2.1 and RFC 6750 section 3.1: the same response for a wrong token and for an unknown client. */
+function unauthorized(): Response {
+  return json(
+    {
+      error: 'invalid_token',
+      error_description:
+        'Send the registration access token of this client as a bearer token, or register again.',
+    },
+    401,
+    { 'www-authenticate': 'Bearer error="invalid_token"' },
+  )
+}

@@ -1,0 +1,86 @@
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { claimedName, hostName } from './names.ts'
+import { agoText, machineTime } from './when.ts'
+
+/**
+ * A client in the list: its own name, and the host of its metadata document: as `host` if that is proven, as `describedBy` if
+ * any program or device can name it.
+ */
+export interface ConnectedClient {
+  name: string
+  host?: string
+  describedBy?: string
+}
+
+/** Where the forms of the list post to, and the value that ties them to the sign-in and the browser. */
+export interface ConnectionForm {
+  action: string
+  form: string
+}
+
+/** The client of one entry and the button that ends the connection; `headingId` is unique on the page. */
+export function connectionHead(
+  { id, client }: { id: string; client: ConnectedClient },
+  headingId: string,
+  form: ConnectionForm,
+): SafeHtml {
+  return html`<div class="connection-head">
+    <h3 id="${headingId}">
+      ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
+        class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"
+        >“<bdi>${claimedName(client.name)}</bdi>”</span
+      >
+    </h3>
+    <form method="post" action="${form.action}">
+      ${formInput(form)} <input type="hidden" name="connection" value="${id}" />
+      <button class="button end" name="action" value="end" aria-describedby="${headingId}">End</button>
+    </form>
+  </div>`
+}
+
+/** The hidden input of every form of the list. */
+export function formInput({ form }: Pick<ConnectionForm, 'form'>): SafeHtml {
+  return html`<input type="hidden" name="form" value="${form}" />`
+}
+
+/** What a person allowed and the app or device has not redeemed yet. Times are epoch seconds. */
+export interface WaitingConnectionView {
+  id: string
+  client: ConnectedClient
+  isDevice: boolean
+  allowedAt: number
+}
+
+/** The part of the list for approvals that are not connected yet; undefined without any. */
+export function waitingList(
+  waiting: readonly WaitingConnectionView[],
+  view: ConnectionForm & { now: number },
+): SafeHtml | undefined {
+  if (waiting.length === 0) return undefined
+  return html`<h2>Allowed, not connected yet</h2>
+    <p class="quiet">Each of these can still connect for up to 2 minutes, unless you end it.</p>
+    <ul class="connections">
+      ${waiting.map((each, index) => waitingItem(each, `waiting-${index}`, view))}
+    </ul>`
+}
+
+function waitingItem(
+  waiting: WaitingConnectionView,
+  headingId: string,
+  view: ConnectionForm & { now: number },
+): SafeHtml {
+  const { isDevice, allowedAt } = waiting
+  return html`<li class="connection">
+    ${connectionHead(waiting, headingId, view)}
+    <dl class="details">
+      <div>
+        <dt>Kind</dt>
+        <dd>${isDevice ? 'A device, with a code' : 'An app'}</dd>
+      </div>
+      <div>
+        <dt>Allowed</dt>
+        <dd><time datetime="${machineTime(allowedAt)}">${agoText(allowedAt, view.now)}</time></dd>
+      </div>
+    </dl>
+  </li>`
+}

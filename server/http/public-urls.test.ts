@@ -1,0 +1,172 @@
+import type { Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  account,
+  baseUrl,
+  codeVerifier,
+  type DrawbridgeFixture,
+  redirectUri,
+  startDrawbridge,
+  type Tokens,
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import type { Settings } from '../config/setting.ts'
+import type { RawRequest } from './listener/guarded-server.ts'
+
+let drawbridge: DrawbridgeFixture | undefined
+afterEach(() => drawbridge?.close())
+
+async function start(settings: Settings = {}): Promise<DrawbridgeFixture> {
+  drawbridge = await startDrawbridge(settings)
+  return drawbridge
+}
+
+const metadata = {
+  client_name: 'Client of 2025-03-26',
+  redirect_uris: [redirectUri],
+  token_endpoint_auth_method: 'none',
+}
+
+const registration = (address?: string): [Request, { address: string | undefined }] => [
+  new Request(`${baseUrl}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(metadata),
+  }),
+  { address },
+]
+
+describe('at the root of the origin', () => {
+  it('a client registers, signs in, redeems and refreshes at /register, /authorize and /token', async () => {
+    const { app, authorizeUrl, browser, postForm, callTool } = await start()
+    const registered = await app.fetch(...registration())
+    expect(registered.status).toBe(201)
+    const { client_id: clientId } = (await registered.json()) as { client_id: string }
+
+    const visitor = browser()
+    const asked = authorizeUrl(clientId)
+    asked.pathname = '/authorize'
+    const login = await visitor.visit(asked)
+    expect(login.response?.status).toBe(200)
+    const { url } = await visitor.submit(login, 'password', account)
+    expect(url.href).toContain(redirectUri)
+    expect(url.searchParams.get('iss')).toBe(baseUrl)
+
+    const redeemed = await postForm('/token', {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      code: url.searchParams.get('code') ?? '',
+      code_verifier: codeVerifier,
+      redirect_uri: redirectUri,
+    })
+    expect(redeemed.status).toBe(200)
+    const first = (await redeemed.json()) as Tokens
+    const refreshed = await postForm('/token', {
+      grant_type: 'refresh_token',
+      client_id: clientId,
+      refresh_token: first.refresh_token,
+    })
+    expect(refreshed.status).toBe(200)
+    expect(refreshed.headers.get('cache-control')).toBe('no-store')
+    const tokens = (await refreshed.json()) as Tokens
+    expect((await callTool(tokens.access_token, 'whoami')).text).toContain(account.email)
+  })
+
+  it('the limits are shared with the paths of the metadata', async () => {
+    const { app, fetch } = await start({ registrationLimit: '2' })
+    const address = '203.0.113.7'
+    expect((await app.fetch(...registration(address))).status).toBe(201)
+    const [{ body, headers, method }] = registration()
+    const atOther = new Request(`${baseUrl}/oauth/register`, { body, headers, method, duplex: 'half' })
+    expect((await app.fetch(atOther, { address })).status).toBe(201)
+    const limited = await app.fetch(...registration(address))
+    expect(limited.status).toBe(429)
+    expect(limited.headers.get('retry-after')).not.toBeNull()
+    const tooLarge = await fetch('/register', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...metadata, client_name: 'x'.repeat(2 ** 20) }),
+    })
+    expect(tooLarge.status).toBe(413)
+  })
+
+  it('a refresh at /token is still judged when an address has used up what it may cause elsewhere', async () => {
+    const { gate } = (await start()).app
+    const request = (url: string): RawRequest => ({
+      method: 'POST',
+      url,
+      headers: {},
+      socket: { remoteAddress: '203.0.113.7' } as Socket,
+    })
+    while (!gate.refuse(request('/register'))) gate.answered(request('/register'), 400)
+    expect(gate.refuse(request('/mcp'))?.status).toBe(429)
+    expect(gate.refuse(request('/token'))).toBeUndefined()
+  })
+
+  it('pages of any origin may read /token and /register, none may read /authorize', async () => {
+    const { fetch } = await start()
+    const headers = { origin: 'https://inspector.example', 'access-control-request-method': 'POST' }
+    for (const path of ['/token', '/register']) {
+      const asked = await fetch(path, { method: 'OPTIONS', headers })
+      expect([path, asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([path, 204, '*'])
+    }
+    const asked = await fetch('/authorize', { method: 'OPTIONS', headers })
+    expect(asked.status).toBe(405)
+    expect(asked.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  it('a client may open /authorize in a window that it still has afterwards', async () => {
+    const { authorizeUrl, browser, register } = await start()
+    const asked = authorizeUrl((await register()).client_id)
+    asked.pathname = '/authorize'
+    const { response } = await browser().visit(asked)
+    expect(response?.headers.get('cross-origin-opener-policy')).toBeNull()
+  })
+
+  it('a refused token request is logged as one', async () => {
+    const { postForm, logged } = await start()
+    const refused = await postForm('/token', { grant_type: 'refresh_token', client_id: 'mcpc_nobody' })
+    expect(refused.status).toBe(401)
+    expect(logged()).toContain('"event":"token_refused"')
+  })
+
+  it('is named in no metadata, and registrations are managed below /oauth/register', async () => {
+    const { app, fetch } = await start()
+    for (const name of ['oauth-authorization-server', 'openid-configuration']) {
+      const document = (await (await fetch(`/.well-known/${name}`)).json()) as Record<string, unknown>
+      expect(document).toMatchObject({
+        authorization_endpoint: `${baseUrl}/oauth/authorize`,
+        token_endpoint: `${baseUrl}/oauth/token`,
+        registration_endpoint: `${baseUrl}/oauth/register`,
+      })
+    }
+    const registered = await app.fetch(...registration())
+    const { client_id: id, registration_client_uri: uri } = (await registered.json()) as Record<
+      string,
+      string
+    >
+    expect(uri).toBe(`${baseUrl}/oauth/register/${id}`)
+    expect((await fetch(`/register/${id}`)).status).toBe(404)
+    expect((await fetch('/register')).status).toBe(405)
+    expect((await fetch('/token')).status).toBe(405)
+  })
+
+  it('/register is not there when clients may not register', async () => {
+    const { app } = await start({ registration: 'off' })
+    expect((await app.fetch(...registration())).status).toBe(404)
+  })
+})
+
+it('under a path of the base URL nothing of it is there, because the root of the origin is not ours', async () => {
+  const { app } = await start({ baseUrl: `${baseUrl}/door` })
+  for (const path of [
+    '/token',
+    '/authorize',
+    '/register',
+    '/door/token',
+    '/door/authorize',
+    '/door/register',
+  ]) {
+    const answer = await app.fetch(new Request(baseUrl + path, { method: 'POST' }))
+    expect([path, answer.status]).toEqual([path, 404])
+  }
+})

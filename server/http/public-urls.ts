@@ -1,0 +1,55 @@
+import type { Endpoint } from './endpoint.ts'
+
+/** URLs that metadata, challenges and tokens share. Each is built once, so that it is the same string everywhere. */
+export interface PublicUrls {
+  /** Base URL without trailing slash: the issuer. */
+  issuer: string
+  /** Path of the base URL, without trailing slash; empty at the root. */
+  basePath: string
+  tokenEndpoint: string
+  resource: string
+  resourceMetadata: string
+}
+
+/** The {@link PublicUrls} of a base URL. */
+export function publicUrls(baseUrl: string): PublicUrls {
+  const issuer = baseUrl.replace(/\/+$/, '')
+  const { origin, pathname } = new URL(issuer)
+  const basePath = pathname.replace(/\/+$/, '')
+  return {
+    issuer,
+    basePath,
+    tokenEndpoint: `${issuer}/oauth/token`,
+    resource: `${issuer}/mcp`,
+    // Path-inserted form (RFC 9728 section 3.1).
+    resourceMetadata: `${origin}/.well-known/oauth-protected-resource${basePath}/mcp`,
+  }
+}
+
+/** Where clients of MCP 2025-03-26 look for an authorization server without metadata, and which endpoint is served there. */
+const defaultPaths: Readonly<Record<string, string>> = {
+  '/authorize': '/oauth/authorize',
+  '/token': '/oauth/token',
+  '/register': '/oauth/register',
+}
+
+/**
+ * `endpoints`, with those of the authorization server also at the default paths of MCP 2025-03-26, at the root of the origin.
+ * The Python SDK refreshes there whenever it starts with stored tokens, because it does not store the token endpoint. Nothing
+ * is added when there is a `basePath`: the root of the origin belongs to another app then.
+ */
+export function withDefaultPaths(endpoints: readonly Endpoint[], basePath: string): Endpoint[] {
+  if (basePath !== '') return [...endpoints]
+  const additional: Endpoint[] = []
+  for (const [path, served] of Object.entries(defaultPaths)) {
+    const endpoint = endpoints.find((row) => row.path === served)
+    if (endpoint) additional.push({ ...endpoint, path })
+  }
+  return [...endpoints, ...additional]
+}
+
+/** Every path of the token endpoint; the first one is in the metadata. */
+export function tokenPaths(basePath: string): readonly string[] {
+  const named = `${basePath}/oauth/token`
+  return basePath === '' ? [named, '/token'] : [named]
+}

@@ -1,0 +1,167 @@
+import type { CallToolResult, JSONRPCRequest, LoggingLevel } from '@modelcontextprotocol/server'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { Caller } from '../core/tokens/caller.ts'
+import { type EventStream, openEventStream } from './event-stream.ts'
+import type { ClientChannel } from './tools/tool-context.ts'
+
+/** An error of JSON-RPC. */
+export interface PlainError {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** What answers a request: the result, as an object or as JSON, or an error. */
+export type PlainAnswer<Result = object | string> = { result: Result } | { error: PlainError }
+
+/** What answers `tools/call`. */
+export type PlainCallAnswer = PlainAnswer<CallToolResult>
+
+/** A request, who sent it, and how its tool talks to the client meanwhile. */
+export interface PlainRequest {
+  message: JSONRPCRequest
+  caller: Caller
+  channel: ClientChannel
+}
+
+/** Answers one method. Never rejects. */
+export type PlainMethod = (request: PlainRequest) => PlainAnswer | Promise<PlainAnswer>
+
+/** Runs `method` for a client that waits for JSON, and answers the message as JSON. */
+export async function answerSilently(
+  method: PlainMethod,
+  message: JSONRPCRequest,
+  request: Request,
+  caller: Caller,
+): Promise<string> {
+  const channel: ClientChannel = {
+    // Read on demand: the HTTP adapter creates the signal at its first use.
+    get signal() {
+      return request.signal
+    },
+    progress() {},
+    log() {},
+  }
+  return toJson(await method({ message, caller, channel }), message.id)
+}
+
+/**
+ * Runs `method` for a client that may have asked for progress or log messages. The response is a stream from the first of
+ * them on, or at once if `isStream`. The call is aborted when the client leaves.
+ */
+export async function answerRequest(
+  method: PlainMethod,
+  message: JSONRPCRequest,
+  request: Request,
+  caller: Caller,
+  isStream: boolean,
+): Promise<Response> {
+  const meta = (message.params?.['_meta'] ?? {}) as JsonObject
+  const { [mcpMetaKey.progressToken]: progressToken, [mcpMetaKey.logLevel]: logLevel } = meta
+  if (progressToken === undefined && logLevel === undefined) {
+    return jsonResponse(await answerSilently(method, message, request, caller))
+  }
+  const call = new StreamedCall(request.signal)
+  if (isStream) call.open()
+  const channel: ClientChannel = {
+    signal: call.signal,
+    progress(progress, total, text) {
+      if (progressToken === undefined) return
+      call.send('notifications/progress', { progressToken, progress, total, message: text })
+    },
+    log(level, data) {
+      if (isLogged(level, logLevel)) call.send('notifications/message', { level, data })
+    },
+  }
+  return call.run(async () => toJson(await method({ message, caller, channel }), message.id))
+}
+
+/** One call whose response may become a stream while it runs. */
+class StreamedCall {
+  readonly #left = new AbortController()
+  readonly #clientGone: AbortSignal
+  #stream: EventStream | undefined
+  #respond: (response: Response) => void = () => {}
+  readonly #response = new Promise<Response>((resolve) => (this.#respond = resolve))
+
+  constructor(clientGone: AbortSignal) {
+    this.#clientGone = clientGone
+  }
+
+  /** Aborted when the client leaves. */
+  get signal(): AbortSignal {
+    return this.#left.signal
+  }
+
+  open(): EventStream {
+    this.#stream ??= openEventStream(() => this.#left.abort())
+    this.#respond(this.#stream.response)
+    return this.#stream
+  }
+
+  send(method: string, params: object): void {
+    if (!this.#left.signal.aborted) this.open().send({ jsonrpc: '2.0', method, params })
+  }
+
+  async run(work: () => Promise<string>): Promise<Response> {
+    if (this.#clientGone.aborted) this.#leave()
+    else this.#clientGone.addEventListener('abort', this.#leave, { once: true })
+    if (!this.#left.signal.aborted) void this.#finish(work)
+    return this.#response
+  }
+
+  async #finish(work: () => Promise<string>): Promise<void> {
+    const message = await work()
+    this.#clientGone.removeEventListener('abort', this.#leave)
+    this.#stream?.send(message)
+    this.#stream?.end()
+    this.#respond(jsonResponse(message))
+  }
+
+  readonly #leave = (): void => {
+    this.#left.abort()
+    this.#stream?.end()
+    this.#respond(new Response(null, { status: 499 }))
+  }
+}
+
+/** Levels of log messages, the least severe first. */
+const levels: readonly unknown[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]
+
+function isLogged(level: LoggingLevel, minimum: unknown): boolean {
+  return levels.includes(minimum) && levels.indexOf(level) >= levels.indexOf(minimum)
+}
+
+function toJson(answer: PlainAnswer, id: string | number): string {
+  if ('error' in answer) {
+    const { code, message, data } = answer.error
+    return JSON.stringify(jsonRpcError(id, code, message, data))
+  }
+  const result = typeof answer.result === 'string' ? answer.result : JSON.stringify(answer.result)
+  return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
+}
+
+/** A response with a message or batch that is JSON already. */
+export function jsonResponse(text: string): Response {
+  return new Response(text, { headers: { 'content-type': 'application/json' } })
+}
+
+/** A response with an error. */
+export function errorResponse(
+  status: number,
+  { code, message, data }: PlainError,
+  id: string | number | null,
+): Response {
+  return Response.json(jsonRpcError(id, code, message, data), { status })
+}

@@ -1,0 +1,119 @@
+import {
+  isInitializeRequest,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpErrorCode, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { lenientHeaders } from './incoming.ts'
+import type { PlainError } from './plain-answer.ts'
+import { headerMismatchError, routeMessage } from './plain-route.ts'
+import { parameterHeaderMismatch, standardHeaderMismatch } from './tools/header-check.ts'
+import type { ToolDefinition } from './tools/tool.ts'
+
+const maxBatch = 100
+/** The transport refuses the request, for which JSON-RPC has no code. */
+const transportError = -32_000
+
+/** What is to be done with the JSON of a POST. */
+export type PlainCheck =
+  | { kind: 'refused'; status: number; error: PlainError; id: string | number | null }
+  /** Notifications and responses, which need nothing done. */
+  | { kind: 'accepted' }
+  | { kind: 'revision_2026'; message: JSONRPCRequest }
+  /** The requests of a message or batch of an earlier revision; never empty. */
+  | { kind: 'earlier'; requests: readonly JSONRPCRequest[] }
+
+/**
+ * Finds the revision of a message and checks it as far as that revision demands before the
+ * method is looked at: envelope and headers at 2026-07-28, `Accept`, version and batches before. Parameters are not checked.
+ */
+export function checkMessage(
+  given: Headers,
+  body: unknown,
+  tools: ReadonlyMap<unknown, ToolDefinition>,
+): PlainCheck {
+  const headers = lenientHeaders(given, body)
+  const route = routeMessage(headers, body)
+  switch (route.kind) {
+    case 'rejected':
+      return { kind: 'refused', status: 400, error: route.error, id: idOf(body) }
+    case 'named':
+      return check2026(route.message, route.revision, headers, tools)
+    case 'earlier':
+      return checkEarlier(Array.isArray(body) ? body : [body], headers)
+  }
+}
+
+function check2026(
+  message: JSONRPCRequest | JSONRPCNotification,
+  revision: string,
+  headers: Headers,
+  tools: ReadonlyMap<unknown, ToolDefinition>,
+): PlainCheck {
+  if (revision !== modernRevision) {
+    const error = {
+      code: mcpErrorCode.unsupportedProtocolVersion,
+      message: `Unsupported protocol version: ${revision}`,
+      data: { supported: [modernRevision], requested: revision },
+    }
+    return { kind: 'refused', status: 400, error, id: idOf(message) }
+  }
+  if (!isRequest(message)) return { kind: 'accepted' }
+  const { method, params } = message
+  const tool = method === 'tools/call' ? tools.get(params?.['name']) : undefined
+  const mismatch =
+    standardHeaderMismatch(message, revision, headers) ??
+    (tool && parameterHeaderMismatch(tool.headerParameters, params?.['arguments'], headers))
+  return mismatch
+    ? { kind: 'refused', status: 400, error: headerMismatchError(mismatch), id: message.id }
+    : { kind: 'revision_2026', message }
+}
+
+function checkEarlier(messages: readonly unknown[], headers: Headers): PlainCheck {
+  const accept = headers.get('accept') ?? ''
+  if (!accept.includes('application/json') || !accept.includes('text/event-stream')) {
+    const message = 'Not Acceptable: Client must accept both application/json and text/event-stream'
+    return { kind: 'refused', status: 406, error: { code: transportError, message }, id: null }
+  }
+  const error = batchError(messages) ?? versionError(messages, headers.get(mcpHeader.protocolVersion))
+  if (error) return { kind: 'refused', status: 400, error, id: null }
+  const requests = messages.filter(isRequest)
+  return requests.length === 0 ? { kind: 'accepted' } : { kind: 'earlier', requests }
+}
+
+function batchError(messages: readonly unknown[]): PlainError | undefined {
+  const code = jsonRpcCode.invalidRequest
+  if (messages.length > maxBatch) {
+    return { code, message: `Invalid Request: Batch must not exceed ${maxBatch} messages` }
+  }
+  return messages.length > 1 && messages.some(isOpening)
+    ? { code, message: 'Invalid Request: Only one initialization request is allowed' }
+    : undefined
+}
+
+function versionError(messages: readonly unknown[], version: string | null): PlainError | undefined {
+  if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined
+  // The client names the version that it wants in the message.
+  if (messages.some(isOpening)) return undefined
+  const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ')
+  const message = `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`
+  return { code: transportError, message }
+}
+
+function isOpening(message: unknown): boolean {
+  return isJsonObject(message) && message['method'] === 'initialize' && isInitializeRequest(message)
+}
+
+function isRequest(message: unknown): message is JSONRPCRequest {
+  return isJsonObject(message) && 'method' in message && 'id' in message
+}
+
+/** The id that an error answer repeats. */
+function idOf(body: unknown): string | number | null {
+  if (!isJsonObject(body) || typeof body['method'] !== 'string') return null
+  const { id } = body
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}

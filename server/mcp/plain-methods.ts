@@ -1,0 +1,116 @@
+import {
+  type JSONRPCRequest,
+  LATEST_PROTOCOL_VERSION,
+  specTypeSchemas,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { McpEndpointConfig } from './endpoint-config.ts'
+import type { PlainCallAnswer, PlainError, PlainMethod, PlainRequest } from './plain-answer.ts'
+
+/** The methods of an endpoint that offers tools alone, by name, for each revision. */
+export interface PlainMethods {
+  earlier: ReadonlyMap<string, PlainMethod>
+  revision2026: ReadonlyMap<string, PlainMethod>
+}
+
+/** Creates the methods. What is the same for every caller is written as JSON once. */
+export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
+  const { serverInfo, contexts } = config
+  const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
+  const instructions = config.instructions ? { instructions: config.instructions } : {}
+  const capabilities = (listChanged: boolean): object => (tools.size > 0 ? { tools: { listChanged } } : {})
+  const list = { tools: config.tools.map(({ listing }) => listing) }
+  // The catalogue is the same for everyone, but a shared cache must not assume so (MCP 2026-07-28, caching).
+  const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+  const _meta = { [mcpMetaKey.serverInfo]: serverInfo }
+
+  const initialize: PlainMethod = ({ message }) => {
+    const fault = paramsFault('InitializeRequest', message)
+    if (fault !== undefined) return failed(jsonRpcCode.internalError, fault)
+    const requested = String(message.params?.['protocolVersion'])
+    const isSupported = SUPPORTED_PROTOCOL_VERSIONS.includes(requested)
+    const protocolVersion = isSupported ? requested : LATEST_PROTOCOL_VERSION
+    return { result: { protocolVersion, capabilities: capabilities(false), serverInfo, ...instructions } }
+  }
+
+  const call = async ({ message, caller, channel }: PlainRequest): Promise<PlainCallAnswer> => {
+    const fault = paramsFault('CallToolRequest', message)
+    if (fault !== undefined) {
+      return failed(jsonRpcCode.invalidParams, `Invalid tools/call request: ${fault}`)
+    }
+    // No plain tool asks the client for input, so no state that a client sends was made here.
+    if (message.params?.['requestState'] !== undefined) return invalidRequestState
+    const { name, arguments: input } = message.params as { name: string; arguments?: unknown }
+    const tool = tools.get(name)
+    if (!tool) return failed(jsonRpcCode.invalidParams, unknownTool(name))
+    return { result: await tool.call(input, contexts.ofCall(caller, channel)) }
+  }
+
+  const callOf2026: PlainMethod = async (request) => {
+    const answer = await call(request)
+    if ('error' in answer) return answer
+    const { _meta: own, ...result } = answer.result
+    return { result: { ...result, resultType: 'complete', _meta: { ..._meta, ...own } } }
+  }
+
+  const ofTools: readonly [string, PlainMethod, PlainMethod][] = [
+    ['tools/list', fixed('ListToolsRequest', list), fixed('ListToolsRequest', { ...list, ...cached, _meta })],
+    ['tools/call', call, callOf2026],
+  ]
+  const offered = tools.size > 0 ? ofTools : []
+  return {
+    earlier: new Map([
+      ['initialize', initialize],
+      ['ping', fixed('PingRequest', {})],
+      ...offered.map(([method, earlier]): [string, PlainMethod] => [method, earlier]),
+    ]),
+    revision2026: new Map([
+      [
+        'server/discover',
+        fixed('DiscoverRequest', {
+          supportedVersions: [modernRevision],
+          capabilities: { logging: {}, ...capabilities(config.notifies) },
+          ...instructions,
+          ...cached,
+          _meta,
+        }),
+      ],
+      ...offered.map(([method, _earlier, of2026]): [string, PlainMethod] => [method, of2026]),
+    ]),
+  }
+}
+
+/** A method whose result never changes. */
+function fixed(schema: keyof typeof specTypeSchemas, result: object): PlainMethod {
+  const json = JSON.stringify(result)
+  return ({ message }) => {
+    const fault = paramsFault(schema, message)
+    return fault === undefined ? { result: json } : failed(jsonRpcCode.internalError, fault)
+  }
+}
+
+/** What is wrong with the parameters of a request, as JSON. */
+function paramsFault(schema: keyof typeof specTypeSchemas, message: JSONRPCRequest): string | undefined {
+  const checked = specTypeSchemas[schema]['~standard'].validate(message)
+  const { issues } = checked
+  return issues && JSON.stringify(issues, null, 2)
+}
+
+function failed(code: number, message: string): { error: PlainError } {
+  return { error: { code, message } }
+}
+
+/** The text for a tool that does not exist. */
+export function unknownTool(name: string): string {
+  return `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`
+}
+
+const invalidRequestState: { error: PlainError } = {
+  error: {
+    code: jsonRpcCode.invalidParams,
+    message: 'Invalid or expired requestState',
+    data: { reason: 'invalid_request_state' },
+  },
+}

@@ -1,0 +1,126 @@
+import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { McpEndpointConfig } from './endpoint-config.ts'
+import { type Incoming, isTooLongToKeep, maxKeptLength } from './incoming.ts'
+import { isEventStream, type OpenStreams } from './open-streams.ts'
+
+/** How many streams of `subscriptions/listen` may be open, all together and those of one user. */
+export interface SubscriptionLimits {
+  total: number
+  perUser: number
+}
+
+/** The limits in force. */
+export const subscriptionLimits: SubscriptionLimits = { total: 1024, perUser: 64 }
+
+/** A slot for one stream, taken as soon as the stream is asked for. */
+export interface SubscriptionSlot {
+  userId: string
+  /** Aborted when a user with fewer streams needs the slot. */
+  evicted: AbortSignal
+  release(): void
+}
+
+/** The slots of this process. */
+export interface SubscriptionSlots {
+  /** Undefined when there is none for that user. */
+  acquire(userId: string): SubscriptionSlot | undefined
+}
+
+/**
+ * Bounds the streams of `subscriptions/listen`. A slot is taken before anything is awaited, so concurrent requests get no
+ * more than sequential ones. When all slots are taken, the user with the most streams gives up the oldest, unless that would
+ * leave them with fewer than the newcomer: no user can lock the others out.
+ */
+export function createSubscriptionSlots({ total, perUser }: SubscriptionLimits): SubscriptionSlots {
+  const slots = new Set<SubscriptionSlot & { evict: () => void }>()
+
+  function makeRoom(own: number): boolean {
+    const largest = largestGroup(slots)
+    const [oldest] = largest
+    if (!oldest || largest.length <= own + 1) return false
+    oldest.release()
+    oldest.evict()
+    return true
+  }
+
+  return {
+    acquire(userId) {
+      const own = [...slots].filter((slot) => slot.userId === userId).length
+      if (own >= perUser || (slots.size >= total && !makeRoom(own))) return undefined
+      const eviction = new AbortController()
+      const slot = {
+        userId,
+        evicted: eviction.signal,
+        evict: () => eviction.abort(),
+        release: () => void slots.delete(slot),
+      }
+      slots.add(slot)
+      return slot
+    },
+  }
+}
+
+/** The entries of the user who has the most. Empty if there are none. */
+export function largestGroup<Entry extends { userId: string }>(entries: Iterable<Entry>): Entry[] {
+  const groups = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const group = groups.get(entry.userId)
+    if (group) group.push(entry)
+    else groups.set(entry.userId, [entry])
+  }
+  return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most), [])
+}
+
+type Id = string | number
+
+/** Serves a `subscriptions/listen` request with what `open` answers: a stream, or a refusal. */
+export type Subscribe = (
+  id: Id,
+  incoming: Incoming,
+  open: () => Response | Promise<Response>,
+) => Promise<Response>
+
+/** Creates {@link Subscribe}, which holds a slot for each open stream and closes the stream when its caller loses access. */
+export function createSubscribe(
+  { serverInfo }: Pick<McpEndpointConfig, 'serverInfo'>,
+  limits: SubscriptionLimits,
+  streams: OpenStreams,
+): Subscribe {
+  const slots = createSubscriptionSlots(limits)
+  return async (id, { caller, body }, open) => {
+    // The message lives as long as its stream.
+    if (isTooLongToKeep(body)) {
+      const text = `A subscriptions/listen message has at most ${maxKeptLength} characters.`
+      return Response.json(jsonRpcError(id, jsonRpcCode.invalidParams, text), { status: 400 })
+    }
+    const slot = slots.acquire(caller.user.id)
+    if (!slot) {
+      return Response.json(jsonRpcError(id, jsonRpcCode.internalError, 'Subscription limit reached'))
+    }
+    let response: Response
+    try {
+      response = await open()
+    } catch (error) {
+      slot.release()
+      throw error
+    }
+    if (!isEventStream(response)) {
+      slot.release()
+      return response
+    }
+    return streams.track(response, {
+      caller,
+      kind: 'notices',
+      until: slot.evicted,
+      closeFrame: `event: message\ndata: ${JSON.stringify(subscriptionResult(id, serverInfo))}\n\n`,
+      ended: slot.release,
+    })
+  }
+}
+
+/** The result that ends a `subscriptions/listen` stream. */
+export function subscriptionResult(id: Id, serverInfo: McpEndpointConfig['serverInfo']): object {
+  const _meta = { [mcpMetaKey.subscriptionId]: id, [mcpMetaKey.serverInfo]: serverInfo }
+  return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } }
+}

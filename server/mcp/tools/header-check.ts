@@ -1,0 +1,98 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
+import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import {
+  type HeaderParameter,
+  headerParameterText,
+  headerParameterValue,
+} from '@drawbridge/shared/mcp/x-mcp-header.ts'
+
+/** How a header disagrees with the body. `header` is what was sent, or its name. */
+export interface HeaderMismatch {
+  header: string
+  body: string
+}
+
+/** The parameter that `Mcp-Name` repeats, by method. */
+const nameSources = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+])
+
+/**
+ * The first standard header of a 2026-07-28 request that is missing, or for `Mcp-Name` wrong. That `Mcp-Method` and
+ * `MCP-Protocol-Version` agree with the body where they are present is for the caller to check.
+ */
+export function standardHeaderMismatch(
+  { method, params }: { method: string; params?: JsonObject | undefined },
+  revision: string,
+  headers: Headers,
+): HeaderMismatch | undefined {
+  if (!headers.has(mcpHeader.protocolVersion)) {
+    const claim = `the body envelope names protocol version ${revision}`
+    return missing(`${claim} but the required MCP-Protocol-Version header is absent`)
+  }
+  if (!headers.has(mcpHeader.method)) {
+    return missing(`the body names method ${method} but the required Mcp-Method header is absent`)
+  }
+  const source = nameSources.get(method)
+  if (source === undefined) return undefined
+  const name = params?.[source]
+  const given = headers.get(mcpHeader.name)
+  if (given === null) {
+    if (typeof name !== 'string') return undefined
+    return missing(`the body carries params.${source}="${name}" but the required Mcp-Name header is absent`)
+  }
+  const decoded = decodeMcpHeaderValue(given)
+  if (decoded === undefined) {
+    return { header: given, body: 'the Mcp-Name header carries an invalid Base64 sentinel value' }
+  }
+  return typeof name === 'string' && decoded !== name
+    ? {
+        header: given,
+        body: `the body carries params.${source}="${name}" but the Mcp-Name header names "${decoded}"`,
+      }
+    : undefined
+}
+
+function missing(body: string): HeaderMismatch {
+  return { header: '(missing)', body }
+}
+
+/**
+ * The first header of `parameters` that disagrees with the arguments. A header is required when its argument is present, and
+ * ignored when the argument is absent or null. Integers are compared as numbers.
+ */
+export function parameterHeaderMismatch(
+  parameters: readonly HeaderParameter[],
+  input: unknown,
+  headers: Headers,
+): HeaderMismatch | undefined {
+  for (const parameter of parameters) {
+    const body = disagreement(parameter, input, headers.get(parameter.header))
+    if (body !== undefined) return { header: parameter.header, body }
+  }
+  return undefined
+}
+
+function disagreement(parameter: HeaderParameter, input: unknown, given: string | null): string | undefined {
+  const { header, path, type } = parameter
+  // A value that no header can carry has no header; the schema refuses it.
+  const expected = headerParameterText(input, parameter)
+  if (expected === undefined) return undefined
+  const value = headerParameterValue(input, parameter)
+  const argument = `${path.join('.')}=${JSON.stringify(value)}`
+  if (given === null) return `the body carries ${argument} but the ${header} header is absent`
+  const decoded = decodeMcpHeaderValue(given)
+  if (decoded === undefined) return `the ${header} header carries an invalid Base64 sentinel value`
+  const isInteger = type === 'integer' && typeof value === 'number'
+  const agrees =
+    isInteger && /^-?\d+(\.\d+)?$/.test(decoded) ? Number(decoded) === value : decoded === expected
+  return agrees
+    ? undefined
+    : `the ${header} header decodes to ${JSON.stringify(decoded)} but the body carries ${argument}`
+}

@@ -1,0 +1,657 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  ProviderError,
+  type ProviderFailure,
+  type ProviderSession,
+} from '../../core/session/session-provider.ts'
+import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import type { ControlledProvider } from '../../../tests/support/sandbox/controlled-provider.ts'
+import { computeTotp } from '../../sandbox/provider/totp.ts'
+import {
+  ada,
+  answering,
+  callbackUrl,
+  completed,
+  gotrueConfig,
+  type GotrueFixture,
+  startGotrue,
+} from '../../../tests/support/server/supabase-fixture.ts'
+
+const { url } = gotrueConfig
+
+let fixture: GotrueFixture
+let runtime: FakeRuntime
+let embedded: ControlledProvider
+let provider: GotrueFixture['provider']
+
+beforeEach(() => {
+  fixture = startGotrue()
+  ;({ runtime, embedded, provider } = fixture)
+})
+afterEach(() => embedded.close())
+
+const failing = (failure: ProviderFailure, more: Partial<ProviderError> = {}) => ({
+  name: 'ProviderError',
+  failure,
+  ...more,
+})
+
+const refreshed = (session: ProviderSession, refreshToken: string): ProviderSession => ({
+  ...session,
+  refreshToken,
+})
+
+describe('capabilities', () => {
+  it('are what the provider reports, with what people call it', async () => {
+    expect(await provider.capabilities()).toEqual({
+      password: true,
+      social: [{ id: 'google', label: 'Google' }],
+      captcha: undefined,
+    })
+  })
+
+  it('hold what is configured', async () => {
+    const captcha = { kind: 'hcaptcha', siteKey: 'key' } as const
+    expect(await fixture.configured({ social: [], captcha }).capabilities()).toEqual({
+      password: true,
+      social: [],
+      captcha,
+    })
+  })
+
+  it.each<[what: string, response: () => Response, failure: ProviderFailure]>([
+    ['no settings in the answer', () => Response.json({}), 'protocol'],
+    ['a page', () => new Response('<html>'), 'protocol'],
+    ['a page of a gateway', () => new Response('<html>', { status: 502 }), 'transient'],
+    ['a wrong API key', () => Response.json({ message: 'Invalid API key' }, { status: 401 }), 'protocol'],
+  ])('fail for %s', async (_what, response, failure) => {
+    await expect(answering(response).capabilities()).rejects.toMatchObject(failing(failure))
+  })
+})
+
+describe('password sign-in', () => {
+  it('yields a session and a verified identity', async () => {
+    const user = await embedded.admin.createUser(ada)
+    const { session, identity } = completed(await provider.passwordSignIn(ada))
+    expect(session).toEqual({
+      accessToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+      refreshToken: expect.any(String),
+      expiresAt: start + 3600,
+    })
+    expect(identity).toMatchObject({ sub: user.id, email: ada.email, expiresAt: start + 3600 })
+    expect(await provider.verify(session.accessToken)).toEqual(identity)
+  })
+
+  it.each<[what: string, user: object, given: object, failure: ProviderFailure]>([
+    ['a wrong password', {}, { password: 'wrong' }, 'invalid_credentials'],
+    ['an unknown account', {}, { email: 'eve@example.com' }, 'invalid_credentials'],
+    ['a banned account', { banned: true }, {}, 'invalid_credentials'],
+    ['an account without a password', { password: undefined }, {}, 'invalid_credentials'],
+    ['an unconfirmed account', { confirmed: false }, {}, 'email_unconfirmed'],
+    [
+      'an unconfirmed account and a wrong password',
+      { confirmed: false },
+      { password: 'wrong' },
+      'invalid_credentials',
+    ],
+  ])('%s', async (_what, user, given, failure) => {
+    const { password, email, ...account } = { ...ada, ...user }
+    await embedded.admin.createUser({ email, ...account, ...(password !== undefined && { password }) })
+    await expect(provider.passwordSignIn({ ...ada, ...given })).rejects.toMatchObject(failing(failure))
+  })
+
+  it('too many attempts', async () => {
+    embedded.admin.setFaults({ rateLimit: { limit: 1, windowSeconds: 60 } })
+    await expect(provider.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_credentials'))
+    await expect(provider.passwordSignIn(ada)).rejects.toMatchObject(failing('rate_limited'))
+  })
+
+  it('needs the captcha token where the provider does', async () => {
+    await embedded.admin.createUser(ada)
+    embedded.admin.setCaptcha({ secret: 'solved' })
+    for (const captchaToken of [undefined, '', 'guess']) {
+      const result = provider.passwordSignIn({ ...ada, captchaToken })
+      await expect(result).rejects.toMatchObject(failing('captcha'))
+    }
+    const step = await provider.passwordSignIn({ ...ada, captchaToken: 'solved' })
+    // No captcha is asked for a refresh.
+    expect((await provider.refresh(completed(step).session)).accessToken).toBeDefined()
+  })
+
+  it('a token that another issuer signed is refused, and its session ended: nobody will use it', async () => {
+    const { id } = await embedded.admin.createUser(ada)
+    const strict = fixture.configured({ issuer: 'https://other' })
+    await expect(strict.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
+    expect(embedded.admin.listSessions(id)).toEqual([])
+  })
+
+  it('HS256 projects need the configured secret', async () => {
+    await embedded.admin.createUser(ada)
+    embedded.admin.setAlgorithm('HS256')
+    await expect(provider.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
+    const { jwtSecret: hs256Secret } = embedded.admin
+    const { identity } = completed(await fixture.configured({ hs256Secret }).passwordSignIn(ada))
+    expect(identity.email).toBe(ada.email)
+  })
+
+  it('an answer without tokens is a protocol failure', async () => {
+    const result = answering(() => Response.json({})).passwordSignIn(ada)
+    await expect(result).rejects.toMatchObject(failing('protocol'))
+  })
+})
+
+describe('social sign-in', () => {
+  it('starts at the provider with S256 PKCE and a fresh verifier, which stays here', async () => {
+    const begun = await provider.socialStart({ method: 'google', callbackUrl })
+    const { origin, pathname, searchParams } = new URL(begun.url)
+    expect(origin + pathname).toBe(`${url}/authorize`)
+    expect(Object.fromEntries(searchParams)).toEqual({
+      provider: 'google',
+      redirect_to: callbackUrl,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 's256',
+    })
+    expect(begun.url).not.toContain(begun.secret)
+    expect((await provider.socialStart({ method: 'google', callbackUrl })).secret).not.toBe(begun.secret)
+  })
+
+  it('yields a session and a verified identity', async () => {
+    const { session, identity } = await fixture.signInSocially()
+    expect(identity.email).toMatch(/@/)
+    expect(await provider.verify(session.accessToken)).toEqual(identity)
+  })
+
+  it('the verifier of another flow is expired, and the code survives for its own', async () => {
+    const mine = await fixture.returned()
+    const other = await provider.socialStart({ method: 'google', callbackUrl })
+    await expect(provider.socialFinish({ ...mine, secret: other.secret })).rejects.toMatchObject(
+      failing('expired'),
+    )
+    expect(completed(await provider.socialFinish(mine)).identity.sub).toBeDefined()
+    await expect(provider.socialFinish(mine)).rejects.toMatchObject(failing('expired'))
+  })
+
+  it('a return that took too long is expired', async () => {
+    const late = await fixture.returned()
+    runtime.advance(300)
+    await expect(provider.socialFinish(late)).rejects.toMatchObject(failing('expired'))
+  })
+
+  it('a database that is behind by a refresh: the session is over, not in trouble for good', async () => {
+    const { session } = await fixture.signInSocially()
+    const refreshed = await provider.refresh(session)
+    for (const { id } of embedded.admin.listSessions((await provider.verify(session.accessToken)).sub)) {
+      embedded.admin.rewindSession(id)
+    }
+    await expect(provider.refresh(refreshed)).rejects.toMatchObject(failing('terminal'))
+  })
+
+  it('a ban between return and exchange is a refusal', async () => {
+    const mine = await fixture.returned()
+    embedded.admin.banUser(embedded.admin.findUser('ada@google.example')?.id ?? '')
+    await expect(provider.socialFinish(mine)).rejects.toMatchObject(failing('terminal'))
+  })
+
+  it('a key that is newer than the key set known here is asked for at once: the provider has just used it', async () => {
+    await fixture.signInSocially()
+    for (let rotations = 0; rotations < 3; rotations += 1) {
+      embedded.admin.rotateSigningKey()
+      runtime.advance(1)
+      const { session } = await fixture.signInSocially()
+      expect((await provider.verify(session.accessToken)).sub).toBeDefined()
+    }
+  })
+
+  it.each<[query: string, failure: ProviderFailure]>([
+    ['error=access_denied', 'denied'],
+    ['', 'expired'],
+    ['code=', 'expired'],
+  ])('a return with "%s" asks nobody: %s', async (query, failure) => {
+    const returned = { params: new URLSearchParams(query), secret: 'x'.repeat(43), callbackUrl }
+    await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing(failure))
+    expect(embedded.admin.counters.token.pkce).toBe(0)
+  })
+})
+
+describe('a second factor', () => {
+  async function enrolled() {
+    const { session, identity } = await fixture.signInSocially()
+    await provider.signOut(session)
+    const { factorId, secret } = embedded.admin.enrollTotp(identity.sub)
+    return { id: identity.sub, factorId, code: () => computeTotp(secret, runtime.now()) }
+  }
+
+  async function halfWay() {
+    const account = await enrolled()
+    const step = await provider.socialFinish(await fixture.returned())
+    if (step.kind !== 'second_factor') throw new Error('Nothing more was asked.')
+    return { ...account, ...step }
+  }
+
+  const wrong = (code: string): string => (code === '000000' ? '000001' : '000000')
+
+  it('is asked for after a social sign-in', async () => {
+    const { factors, factorId, session } = await halfWay()
+    expect(factors).toEqual([{ id: factorId, label: 'totp 1' }])
+    expect(session.expiresAt).toBe(start + 3600)
+  })
+
+  it('is asked for after a password', async () => {
+    const { id } = await embedded.admin.createUser(ada)
+    embedded.admin.enrollTotp(id)
+    embedded.admin.enrollTotp(id)
+    const step = await provider.passwordSignIn(ada)
+    expect(step).toMatchObject({
+      kind: 'second_factor',
+      factors: [{ label: 'totp 1' }, { label: 'totp 2' }],
+    })
+  })
+
+  it('proven yields a session of its own; the half-way one is of no use any more', async () => {
+    const { session, factorId, code, id } = await halfWay()
+    const signIn = await provider.verifySecondFactor({ session, factorId, code: code() })
+    expect(signIn.identity).toMatchObject({ sub: id, secondFactor: true })
+    expect(await provider.verify(signIn.session.accessToken)).toEqual(signIn.identity)
+    const next = await provider.refresh(signIn.session)
+    expect((await provider.verify(next.accessToken)).secondFactor).toBe(true)
+    await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal'))
+  })
+
+  it('a wrong code may be followed by the right one', async () => {
+    const { session, factorId, code } = await halfWay()
+    for (const guess of [wrong(code()), '1']) {
+      const result = provider.verifySecondFactor({ session, factorId, code: guess })
+      await expect(result).rejects.toMatchObject(failing('wrong_code'))
+    }
+    const { identity } = await provider.verifySecondFactor({ session, factorId, code: code() })
+    expect(identity.secondFactor).toBe(true)
+  })
+
+  it.each<[what: string, end: (account: { id: string }) => void]>([
+    [
+      'a session that was ended',
+      ({ id }) => embedded.admin.endSession(embedded.admin.listSessions(id)[0]?.id ?? ''),
+    ],
+    ['a banned account', ({ id }) => embedded.admin.banUser(id)],
+    ['a deleted account', ({ id }) => embedded.admin.deleteUser(id)],
+    ['a session older than its token', () => runtime.advance(3600)],
+  ])('%s: the sign-in is over', async (_what, end) => {
+    const { session, factorId, code, id } = await halfWay()
+    end({ id })
+    const result = provider.verifySecondFactor({ session, factorId, code: code() })
+    await expect(result).rejects.toMatchObject(failing('expired'))
+  })
+
+  it.each(['', '..', '00000000-0000-4000-8000-000000000000', '../../user'])(
+    'the factor %j is none of the account',
+    async (factorId) => {
+      const { session, code } = await halfWay()
+      const result = provider.verifySecondFactor({ session, factorId, code: code() })
+      await expect(result).rejects.toMatchObject(failing('expired'))
+    },
+  )
+
+  it('an outage costs nothing: the same code is good afterwards', async () => {
+    const { session, factorId, code } = await halfWay()
+    for (const path of ['/challenge', '/verify']) {
+      embedded.admin.setFaults({ failNext: { status: 502, count: 1, path } })
+      const result = provider.verifySecondFactor({ session, factorId, code: code() })
+      await expect(result).rejects.toMatchObject(failing('transient'))
+    }
+    const { identity } = await provider.verifySecondFactor({ session, factorId, code: code() })
+    expect(identity.secondFactor).toBe(true)
+  })
+
+  it.each<[what: string, challenge: unknown]>([
+    ['a challenge without id', {}],
+    ['a list', []],
+    ['nothing', undefined],
+  ])('%s is a protocol failure', async (_what, challenge) => {
+    const session = { accessToken: 'a', refreshToken: 'r', expiresAt: start }
+    const factorId = '00000000-0000-4000-8000-000000000000'
+    const odd = answering(() =>
+      challenge === undefined ? new Response(null, { status: 204 }) : Response.json(challenge),
+    )
+    const result = odd.verifySecondFactor({ session, factorId, code: '123456' })
+    await expect(result).rejects.toMatchObject(failing('protocol'))
+  })
+
+  it('a provider that takes the code and answers a session without it proves nothing', async () => {
+    const { session, factorId, code, id } = await halfWay()
+    const first = embedded.admin.listSessions(id)
+    const lying = startLying(session)
+    const result = lying.verifySecondFactor({ session, factorId, code: code() })
+    await expect(result).rejects.toMatchObject(failing('protocol'))
+    expect(first).toHaveLength(1)
+    expect(embedded.admin.listSessions(id)).toEqual([])
+  })
+
+  /** Answers a right code with the session that was there before. */
+  function startLying({ accessToken, refreshToken }: ProviderSession) {
+    const before = { access_token: accessToken, refresh_token: refreshToken, expires_in: 3600 }
+    return fixture.configured({}, async (request) =>
+      request.url.endsWith('/verify') ? Response.json(before) : embedded.fetch(request),
+    )
+  }
+
+  it('that cannot be asked for here ends the half-way session', async () => {
+    const { id } = await enrolled()
+    const phoneOnly = fixture.configured({}, async (request) => {
+      const response = await embedded.fetch(request)
+      return Response.json(
+        JSON.parse((await response.text()).replaceAll('"factor_type":"totp"', '"factor_type":"phone"')),
+        response,
+      )
+    })
+    const result = phoneOnly.socialFinish(await fixture.returned())
+    await expect(result).rejects.toMatchObject(failing('second_factor_unusable'))
+    expect(embedded.admin.listSessions(id)).toEqual([])
+  })
+
+  describe('policy ignore', () => {
+    it('never asks', async () => {
+      await enrolled()
+      const ignoring = fixture.configured({ secondFactor: 'ignore' })
+      const { identity, session } = completed(await ignoring.socialFinish(await fixture.returned()))
+      expect(identity.secondFactor).toBe(false)
+      expect(await ignoring.verify(session.accessToken)).toEqual(identity)
+    })
+  })
+
+  describe('policy require', () => {
+    it('refuses an account without one, and ends the session', async () => {
+      const { identity } = await fixture.signInSocially()
+      const before = embedded.admin.listSessions(identity.sub).length
+      const requiring = fixture.configured({ secondFactor: 'require' })
+      const result = requiring.socialFinish(await fixture.returned())
+      await expect(result).rejects.toMatchObject(failing('second_factor_missing'))
+      expect(embedded.admin.listSessions(identity.sub)).toHaveLength(before)
+      expect(embedded.admin.counters.signOuts).toEqual({ global: 0, local: 1, others: 0 })
+    })
+
+    it('refuses the tokens of a sign-in without one', async () => {
+      const requiring = fixture.configured({ secondFactor: 'require' })
+      const { session, factorId, code } = await halfWay()
+      await expect(requiring.verify(session.accessToken)).rejects.toMatchObject(failing('invalid_token'))
+      const signIn = await requiring.verifySecondFactor({ session, factorId, code: code() })
+      expect(await requiring.verify(signIn.session.accessToken)).toEqual(signIn.identity)
+    })
+  })
+})
+
+describe('refresh', () => {
+  let session: ProviderSession
+  let userId: string
+  beforeEach(async () => {
+    const signIn = await fixture.signInSocially()
+    session = signIn.session
+    userId = signIn.identity.sub
+  })
+
+  it('rotates; the parent brings the active token at any later time', async () => {
+    runtime.advance(3000)
+    const second = await provider.refresh(session)
+    expect(second).toMatchObject({ expiresAt: start + 6600 })
+    expect(second.refreshToken).not.toBe(session.refreshToken)
+    runtime.advance(86_400)
+    expect((await provider.refresh(session)).refreshToken).toBe(second.refreshToken)
+  })
+
+  it('a grandparent is terminal, and so is the whole session then', async () => {
+    const second = await provider.refresh(session)
+    const third = await provider.refresh(second)
+    runtime.advance(60)
+    await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal'))
+    await expect(provider.refresh(third)).rejects.toMatchObject(failing('terminal'))
+  })
+
+  it.each<[what: string, end: () => void]>([
+    ['a ban', () => embedded.admin.banUser(userId)],
+    ['a deleted account', () => embedded.admin.deleteUser(userId)],
+    [
+      'a signed-out session',
+      () => embedded.admin.endSession(embedded.admin.listSessions(userId)[0]?.id ?? ''),
+    ],
+    ['a session past its time', () => embedded.admin.setSessionLimits({ timeboxSeconds: 0 })],
+  ])('%s is terminal', async (_what, end) => {
+    end()
+    await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal', { outcomeKnown: true }))
+  })
+
+  it.each([
+    [500, false],
+    [502, false],
+    [503, false],
+    [504, false],
+    [429, true],
+    [401, true],
+    [403, true],
+  ])('a page with status %i is transient, its outcome known: %s', async (status, outcomeKnown) => {
+    embedded.admin.setFaults({ failNext: { status, count: 1, path: '/token' } })
+    await expect(provider.refresh(session)).rejects.toMatchObject(failing('transient', { outcomeKnown }))
+    expect((await provider.refresh(session)).accessToken).toBeDefined()
+  })
+
+  it('a reply that is lost after rotation is transient, and the same token brings the active one', async () => {
+    embedded.admin.setFaults({ dropReplyAfterRotation: 1 })
+    await expect(provider.refresh(session)).rejects.toMatchObject(
+      failing('transient', { outcomeKnown: false }),
+    )
+    expect(embedded.admin.counters.rotations).toBe(1)
+    const second = await provider.refresh(session)
+    expect(embedded.admin.counters.rotations).toBe(1)
+    expect((await provider.refresh(second)).refreshToken).not.toBe(second.refreshToken)
+  })
+
+  it.each<[what: string, response: () => Response]>([
+    ['a page', () => new Response('<!doctype html>')],
+    ['more than a megabyte', () => new Response('x'.repeat(1_000_001))],
+    ['a session without its tokens', () => Response.json({ access_token: 'a' })],
+  ])('a good answer with %s leaves the outcome open', async (_what, response) => {
+    await expect(answering(response).refresh(session)).rejects.toMatchObject(
+      failing('protocol', { outcomeKnown: false }),
+    )
+  })
+
+  it('too many refreshes are transient, with the pause that was asked for', async () => {
+    embedded.admin.setFaults({ rateLimit: { limit: 0, windowSeconds: 60 } })
+    await expect(provider.refresh(session)).rejects.toMatchObject(
+      failing('transient', { outcomeKnown: true }),
+    )
+    for (const status of [429, 503]) {
+      const busy = answering(() => new Response('', { status, headers: { 'retry-after': '7' } }))
+      await expect(busy.refresh(session)).rejects.toMatchObject(
+        failing('transient', { retryAfterSeconds: 7 }),
+      )
+    }
+  })
+
+  it('nonsense is terminal', async () => {
+    await expect(provider.refresh(refreshed(session, 'nonsense'))).rejects.toMatchObject(failing('terminal'))
+  })
+
+  it('a wrong API key at the gateway ends no session', async () => {
+    const gateway = answering(() => Response.json({ message: 'Invalid API key' }, { status: 401 }))
+    await expect(gateway.refresh(session)).rejects.toMatchObject(failing('transient'))
+  })
+})
+
+describe('a probe', () => {
+  it.each<[what: string, life: string, act: (id: string) => void]>([
+    ['a session nobody touched', 'live', () => undefined],
+    [
+      'a signed-out session',
+      'ended',
+      (id) => embedded.admin.endSession(embedded.admin.listSessions(id)[0]?.id ?? ''),
+    ],
+    ['a banned user', 'ended', (id) => embedded.admin.banUser(id)],
+    ['a deleted user', 'ended', (id) => embedded.admin.deleteUser(id)],
+    ['a token that has expired', 'token_refused', () => runtime.advance(3600)],
+    [
+      'a token whose key was revoked',
+      'token_refused',
+      () => embedded.admin.rotateSigningKey({ dropOld: true }),
+    ],
+  ])('of %s: %s', async (_what, life, act) => {
+    const { session, identity } = await fixture.signInSocially()
+    act(identity.sub)
+    expect(await provider.probe(session.accessToken)).toBe(life)
+  })
+
+  it.each<[what: string, failure: ProviderFailure, response: () => Response]>([
+    [
+      'a wrong API key at the gateway',
+      'protocol',
+      () => Response.json({ message: 'Invalid API key' }, { status: 401 }),
+    ],
+    ['a bad request without a code', 'protocol', () => new Response('', { status: 400 })],
+    ['a page with 403', 'protocol', () => new Response('<html>', { status: 403 })],
+    ['a page with 404', 'protocol', () => new Response('<html>', { status: 404 })],
+    ['a token too long for its header', 'protocol', () => new Response('', { status: 431 })],
+    ['a request that took too long', 'transient', () => new Response('', { status: 408 })],
+    [
+      'too many requests',
+      'transient',
+      () => Response.json({ code: 'over_request_rate_limit' }, { status: 429 }),
+    ],
+    ['a server error', 'transient', () => new Response('<html>', { status: 502 })],
+    ['a page with 200', 'transient', () => new Response('<html>')],
+    ['the JSON of somebody else', 'transient', () => Response.json({ ok: true })],
+    [
+      'no answer',
+      'transient',
+      () => {
+        throw new DOMException('timed out', 'TimeoutError')
+      },
+    ],
+  ])('that meets %s says nothing: %s', async (_what, failure, response) => {
+    await expect(answering(response).probe('token')).rejects.toMatchObject(failing(failure))
+  })
+
+  it('of a user whom an older release calls banned in a good answer: ended', async () => {
+    const banned_until = new Date((start + 60) * 1000).toISOString()
+    expect(await answering(() => Response.json({ id: 'u', banned_until })).probe('token')).toBe('ended')
+  })
+})
+
+describe('sign-out', () => {
+  it('ends this session only: the web app stays signed in', async () => {
+    const { session, identity } = await fixture.signInSocially()
+    const other = await fixture.signInSocially()
+    await provider.signOut(session)
+    expect(embedded.admin.listSessions(identity.sub)).toHaveLength(1)
+    expect(embedded.admin.counters.signOuts).toEqual({ global: 0, local: 1, others: 0 })
+    await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal'))
+    expect((await provider.refresh(other.session)).accessToken).toBeDefined()
+  })
+
+  it.each<[what: string, act: (id: string) => void]>([
+    [
+      'a session that is over',
+      (id) => embedded.admin.endSession(embedded.admin.listSessions(id)[0]?.id ?? ''),
+    ],
+    ['a deleted user', (id) => embedded.admin.deleteUser(id)],
+    ['a banned user', (id) => embedded.admin.banUser(id)],
+  ])('of %s is done', async (_what, act) => {
+    const { session, identity } = await fixture.signInSocially()
+    act(identity.sub)
+    await expect(provider.signOut(session)).resolves.toBeUndefined()
+  })
+
+  it('with an expired token needs a fresh one', async () => {
+    const { session } = await fixture.signInSocially()
+    runtime.advance(3600)
+    await expect(provider.signOut(session)).rejects.toMatchObject(failing('invalid_token'))
+    await expect(provider.signOut(await provider.refresh(session))).resolves.toBeUndefined()
+  })
+
+  const session = { accessToken: 'a', refreshToken: 'r', expiresAt: start }
+
+  it.each<[what: string, response: () => Response]>([
+    ['200', () => new Response(null)],
+    ['204', () => new Response(null, { status: 204 })],
+    ['404 with a code that says so', () => Response.json({ code: 'session_not_found' }, { status: 404 })],
+  ])('that is answered with %s is done', async (_what, response) => {
+    await expect(answering(response).signOut(session)).resolves.toBeUndefined()
+  })
+
+  it.each<[what: string, response: () => Response]>([
+    ['a wrong API key at the gateway', () => Response.json({ message: 'Invalid API key' }, { status: 401 })],
+    ['a page with 403', () => new Response('<html>', { status: 403 })],
+    ['too many requests', () => Response.json({ code: 'over_request_rate_limit' }, { status: 429 })],
+    ['a server error', () => new Response('<html>', { status: 500 })],
+    ['nothing at 404', () => new Response(null, { status: 404 })],
+    [
+      'a gateway without that route',
+      () => Response.json({ message: 'no Route matched with those values' }, { status: 404 }),
+    ],
+    ['a code of another call', () => Response.json({ code: 'validation_failed' }, { status: 400 })],
+  ])('that meets %s is to be tried again', async (_what, response) => {
+    await expect(answering(response).signOut(session)).rejects.toMatchObject(failing('transient'))
+  })
+})
+
+describe('a ping', () => {
+  it.each<[what: string, response: () => Response]>([
+    ['settings', () => Response.json({ external: {} })],
+    ['a limit', () => new Response(null, { status: 429 })],
+  ])('that gets %s finds the provider up', async (_what, response) => {
+    await expect(answering(response).ping()).resolves.toBeUndefined()
+  })
+
+  it.each<[what: string, response: () => Response, failure: ProviderFailure]>([
+    ['a server error', () => new Response('<html>', { status: 502 }), 'transient'],
+    [
+      'no answer',
+      () => {
+        throw new TypeError('fetch failed')
+      },
+      'transient',
+    ],
+    ['the refusal of its API key', () => Response.json({ message: 'no key' }, { status: 401 }), 'protocol'],
+  ])('that gets %s does not', async (_what, response, failure) => {
+    await expect(answering(response).ping()).rejects.toMatchObject(failing(failure))
+  })
+
+  it('is a new question each time, also once the capabilities are known', async () => {
+    let answers = true
+    const tested = fixture.configured({}, async (request) => {
+      if (answers) return embedded.fetch(request)
+      throw new TypeError('fetch failed')
+    })
+    await tested.capabilities()
+    await tested.ping()
+    answers = false
+    await expect(tested.capabilities()).resolves.toBeDefined()
+    await expect(tested.ping()).rejects.toMatchObject(failing('transient'))
+  })
+})
+
+describe('keys of the provider', () => {
+  it('tokens of an old key verify after a rotation, and those of a new key', async () => {
+    const { session, identity } = await fixture.signInSocially()
+    embedded.admin.rotateSigningKey()
+    expect((await provider.verify(session.accessToken)).sub).toBe(identity.sub)
+    runtime.advance(30)
+    expect((await fixture.signInSocially()).identity.sub).toBe(identity.sub)
+    expect((await provider.verify(session.accessToken)).sub).toBe(identity.sub)
+  })
+
+  it('tokens of a dropped key stop verifying', async () => {
+    const { session } = await fixture.signInSocially()
+    embedded.admin.rotateSigningKey({ dropOld: true })
+    runtime.advance(600)
+    await expect(provider.verify(session.accessToken)).rejects.toMatchObject(failing('invalid_token'))
+  })
+
+  it.each<[what: string, claims: Record<string, unknown>]>([
+    ['the anon key', { role: 'anon', iss: url, exp: start + 3600 }],
+    ['the service_role key', { role: 'service_role', iss: url, exp: start + 3600 }],
+    ['nothing but a lifetime', { exp: start + 3600 }],
+  ])('%s, signed by the provider itself, is nobody', async (_what, claims) => {
+    await expect(provider.verify(await embedded.admin.signClaims(claims))).rejects.toMatchObject(
+      failing('invalid_token'),
+    )
+  })
+})

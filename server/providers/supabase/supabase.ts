@@ -1,0 +1,178 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import {
+  type Identity,
+  ProviderError,
+  type ProviderSession,
+  type SessionProvider,
+  type SignInStep,
+} from '../../core/session/session-provider.ts'
+import { callGotrue, type GotrueAddress, type GotrueRequest } from './call.ts'
+import { createCapabilities, type OfferedMethods } from './capabilities.ts'
+import {
+  passwordFailure,
+  probeFailure,
+  type ReadRefusal,
+  refreshFailure,
+  returnFailure,
+  secondFactorFailure,
+  settingsFailure,
+  socialFailure,
+  unclearFailure,
+} from './failure.ts'
+import { readLife, readSession } from './session.ts'
+import { factorsToAsk, isFactorId, type SecondFactorPolicy } from './second-factor.ts'
+import { createTokenVerifier } from './token-verifier.ts'
+
+export type { SecondFactorPolicy } from './second-factor.ts'
+
+/** Settings of the adapter. */
+export interface GotrueConfig extends GotrueAddress, OfferedMethods {
+  issuer: string
+  audience: string
+  hs256Secret: string | undefined
+  secondFactor: SecondFactorPolicy
+}
+
+/**
+ * {@link SessionProvider} over the HTTP API of Supabase Auth (GoTrue) and what speaks like it.
+ *
+ * Sessions come from the password grant or from the provider's PKCE flow, never from a browser's cookie. Sign-out is
+ * always local: the default of the API would end the user's every session.
+ */
+export function createGotrueProvider(
+  config: GotrueConfig,
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
+): Required<SessionProvider> {
+  const readIdentity = createTokenVerifier(
+    { ...config, jwksUrl: `${config.url}/.well-known/jwks.json` },
+    runtime,
+  )
+
+  async function call(request: GotrueRequest, readRefusal: ReadRefusal): Promise<unknown> {
+    const answer = await callGotrue(config, request, runtime)
+    if (answer.kind === 'refusal') throw readRefusal(answer)
+    return answer.body
+  }
+
+  const post = (path: string, body: unknown, readRefusal: ReadRefusal, bearer?: string): Promise<unknown> =>
+    call({ method: 'POST', path, body, ...(bearer !== undefined && { bearer }) }, readRefusal)
+
+  /** Ends a session that `use` has no use for: nobody else will ever hold its tokens. */
+  async function useOrEnd<T>(session: ProviderSession, use: (identity: Identity) => T): Promise<T> {
+    try {
+      return use(await readIdentity(session.accessToken, { isFromProvider: true }))
+    } catch (error) {
+      await signOut(session).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async function firstStep(body: unknown): Promise<SignInStep> {
+    const session = readSession(body, runtime.now())
+    return useOrEnd(session, (identity) => {
+      const factors = factorsToAsk(body, identity.secondFactor, config.secondFactor)
+      return factors.length > 0
+        ? { kind: 'second_factor', session, factors }
+        : { kind: 'signed_in', signIn: { session, identity } }
+    })
+  }
+
+  async function signOut({ accessToken }: ProviderSession): Promise<void> {
+    const request = { method: 'POST', path: '/logout?scope=local', bearer: accessToken } as const
+    const answer = await callGotrue(config, request, runtime)
+    if (answer.kind === 'success') return
+    const life = readLife(answer, runtime.now())
+    if (life === 'ended') return
+    if (life === undefined) throw unclearFailure(answer)
+    throw new ProviderError('invalid_token', 'The access token is no good for signing out.')
+  }
+
+  return {
+    issuer: config.issuer,
+    capabilities: createCapabilities(
+      () => call({ method: 'GET', path: '/settings' }, settingsFailure),
+      config,
+      runtime,
+    ),
+
+    async ping() {
+      try {
+        await call({ method: 'GET', path: '/settings' }, settingsFailure)
+      } catch (error) {
+        if (!(error instanceof ProviderError && error.failure === 'rate_limited')) throw error
+      }
+    },
+
+    async passwordSignIn({ email, password, captchaToken }) {
+      const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }
+      const body = { email, password, gotrue_meta_security: security }
+      return firstStep(await post('/token?grant_type=password', body, passwordFailure))
+    },
+
+    async socialStart({ method, callbackUrl }) {
+      const secret = createCodeVerifier(runtime.randomBytes)
+      const url = new URL(`${config.url}/authorize`)
+      url.search = new URLSearchParams({
+        provider: method,
+        redirect_to: callbackUrl,
+        code_challenge: await deriveCodeChallenge(secret),
+        code_challenge_method: 's256',
+      }).toString()
+      return { url: url.href, secret }
+    },
+
+    async socialFinish({ params, secret }) {
+      const code = params.get('code')
+      if (!code) throw returnFailure(params)
+      const body = { auth_code: code, code_verifier: secret }
+      return firstStep(await post('/token?grant_type=pkce', body, socialFailure))
+    },
+
+    async verifySecondFactor({ session, factorId, code }) {
+      if (!isFactorId(factorId)) throw new ProviderError('expired', 'There is no such second factor.')
+      const path = `/factors/${factorId}`
+      const { accessToken } = session
+      const challenge = await post(`${path}/challenge`, {}, secondFactorFailure, accessToken)
+      const challengeId = isJsonObject(challenge) ? challenge['id'] : undefined
+      if (typeof challengeId !== 'string') {
+        throw new ProviderError('protocol', 'The auth API answered a challenge without its id.')
+      }
+      const answer = { challenge_id: challengeId, code }
+      // The session so far is of no use any more, whatever its tokens say.
+      const body = await post(`${path}/verify`, answer, secondFactorFailure, accessToken)
+      const proven = readSession(body, runtime.now())
+      return useOrEnd(proven, (identity) => {
+        if (identity.secondFactor) return { session: proven, identity }
+        throw new ProviderError('protocol', 'The auth API took a code and proved nothing.')
+      })
+    },
+
+    async refresh({ refreshToken }) {
+      const body = { refresh_token: refreshToken }
+      return readSession(await post('/token?grant_type=refresh_token', body, refreshFailure), runtime.now())
+    },
+
+    async verify(accessToken) {
+      const identity = await readIdentity(accessToken)
+      if (config.secondFactor === 'require' && !identity.secondFactor) {
+        throw new ProviderError(
+          'invalid_token',
+          'The provider token is refused: no second factor was proven.',
+        )
+      }
+      return identity
+    },
+
+    async probe(accessToken) {
+      const answer = await callGotrue(config, { method: 'GET', path: '/user', bearer: accessToken }, runtime)
+      const life = readLife(answer, runtime.now())
+      if (life !== undefined) return life
+      if (answer.kind === 'refusal') throw probeFailure(answer)
+      throw new ProviderError('transient', 'The auth API answered something other than a user.')
+    },
+
+    signOut,
+  }
+}

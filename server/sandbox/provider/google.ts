@@ -1,0 +1,174 @@
+import { Hono } from 'hono'
+import { createHash } from 'node:crypto'
+import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+
+const CODE_SECONDS = 60
+
+/** An account that the stand-in Google offers; no password is asked. */
+export interface GoogleAccount {
+  subject: string
+  name: string
+  email: string
+}
+
+/** The accounts that the stand-in Google offers. */
+const GOOGLE_ACCOUNTS: readonly GoogleAccount[] = [
+  { subject: '100000000000000000001', name: 'Ada Example', email: 'ada@google.example' },
+  { subject: '100000000000000000002', name: 'Grace Example', email: 'grace@google.example' },
+]
+
+/** A page that plays Google: it asks which account to continue with, or to deny. */
+export interface StandInGoogle {
+  /** Its pages, relative to its own base URL. */
+  routes: Hono
+  /** Where to send the browser. */
+  authorizationUrl(state: string, parameters: readonly (readonly [string, string])[]): string
+  /** The person behind a code, once, within a minute. */
+  redeem(code: string): GoogleAccount | undefined
+}
+
+/** `url` is where its pages are reached, `callbackUrl` the only place it returns to. */
+export function createStandInGoogle(
+  { url, callbackUrl }: { url: string; callbackUrl: string },
+  runtime: Runtime,
+): StandInGoogle {
+  // In memory: a code lives a minute, and the real Google's codes do not sit in our database either.
+  const codes = new Map<string, { account: GoogleAccount; expiresAt: number }>()
+  const routes = new Hono()
+
+  routes.get('/authorize', (c) => {
+    const hint = c.req.query('login_hint')
+    const accounts = GOOGLE_ACCOUNTS.toSorted((a, b) => Number(b.email === hint) - Number(a.email === hint))
+    const page = googlePage({ state: c.req.query('state') ?? '', accounts, chooseUrl: `${url}/choose` })
+    return c.html(page.toString(), 200, PAGE_HEADERS)
+  })
+
+  routes.post('/choose', async (c) => {
+    const form = new URLSearchParams(await c.req.text())
+    const target = new URL(callbackUrl)
+    target.searchParams.set('state', form.get('state') ?? '')
+    const choice = form.get('account')
+    const account = GOOGLE_ACCOUNTS.find(({ subject }) => subject === choice)
+    if (account !== undefined) target.searchParams.set('code', issueCode(account))
+    else if (choice === 'deny') target.searchParams.set('error', 'access_denied')
+    else return c.html(denialPage().toString(), 400, PAGE_HEADERS)
+    return c.redirect(target.href, 303)
+  })
+
+  function issueCode(account: GoogleAccount): string {
+    const now = runtime.now()
+    for (const [code, { expiresAt }] of codes) if (expiresAt <= now) codes.delete(code)
+    const code = Buffer.from(runtime.randomBytes(24)).toString('base64url')
+    codes.set(code, { account, expiresAt: now + CODE_SECONDS })
+    return code
+  }
+
+  return {
+    routes,
+    authorizationUrl(state, parameters) {
+      const target = new URL(`${url}/authorize`)
+      for (const [name, value] of parameters) target.searchParams.set(name, value)
+      target.searchParams.set('response_type', 'code')
+      target.searchParams.set('redirect_uri', callbackUrl)
+      target.searchParams.set('state', state)
+      return target.href
+    },
+    redeem(code) {
+      const issued = codes.get(code)
+      codes.delete(code)
+      return issued !== undefined && issued.expiresAt > runtime.now() ? issued.account : undefined
+    },
+  }
+}
+
+const STYLE = `
+:root{color-scheme:light dark;--paper:#f6f7f9;--card:#fff;--ink:#1c1f24;--soft:#565d68;--line:#d5d9e0;--accent:#1a56c4;--hover:#eef2fa;--note:#7a4b00;--note-paper:#fff4dc;--note-line:#ecd39b}
+@media(prefers-color-scheme:dark){:root{--paper:#101215;--card:#1a1d22;--ink:#eceff4;--soft:#a4adba;--line:#363c46;--accent:#8ab4ff;--hover:#232833;--note:#ffd88a;--note-paper:#2b230f;--note-line:#5c4a1c}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:24px 16px;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main{width:100%;max-width:400px;background:var(--card);border:1px solid var(--line);border-radius:16px;overflow:hidden;box-shadow:0 1px 2px rgb(0 0 0/.06),0 12px 32px -16px rgb(0 0 0/.25)}
+.note{margin:0;padding:10px 24px;font-size:13px;color:var(--note);background:var(--note-paper);border-bottom:1px solid var(--note-line)}
+.body{padding:28px 24px 24px}
+h1{margin:0 0 4px;font-size:24px;line-height:1.25;font-weight:600;letter-spacing:-.01em}
+.lead{margin:0 0 20px;color:var(--soft)}
+form{display:grid;gap:10px;margin:0}
+button{font:inherit;color:inherit;text-align:left;cursor:pointer;display:flex;align-items:center;gap:14px;width:100%;min-height:64px;padding:10px 14px;background:transparent;border:1px solid var(--line);border-radius:12px}
+button:hover{background:var(--hover);border-color:var(--accent)}
+button:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+.face{flex:none;font-style:normal;width:40px;height:40px;border-radius:50%;display:grid;place-items:center;font-weight:600;color:#fff;background:#1f6f54}
+.face.b{background:#8a3b64}
+.who{min-width:0}
+.who b,.who span{display:block;overflow-wrap:anywhere}
+.who b{font-weight:600}
+.who span{font-size:14px;color:var(--soft)}
+@media(max-width:359px){.body,.note{padding-inline:14px}button{gap:10px;padding-inline:10px}.who span{font-size:13px}}
+button.deny{justify-content:center;min-height:44px;margin-top:6px;border-color:transparent;color:var(--accent);font-weight:600}
+`
+
+// Whole, because its hash in the policy covers every space between the tags.
+const STYLE_ELEMENT = rawHtml(`<style>${STYLE}</style>`)
+
+/** Headers of the page. No `form-action`: browsers apply it to the redirects that lead back to any client. */
+export const PAGE_HEADERS: Record<string, string> = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    `default-src 'none'; base-uri 'none'; frame-ancestors 'none'; ` +
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+/** What the account page shows. */
+export interface GooglePage {
+  state: string
+  accounts: readonly { subject: string; name: string; email: string }[]
+  chooseUrl: string
+}
+
+/** The page that asks which account to continue with. */
+export function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml {
+  return frame(
+    'Choose an account',
+    html`<h1>Choose an account</h1>
+      <p class="lead">to continue to the app that sent you here</p>
+      <form method="post" action="${chooseUrl}">
+        <input type="hidden" name="state" value="${state}" />
+        ${accounts.map(
+          ({ subject, name, email }, index) =>
+            html`<button name="account" value="${subject}">
+              <i class="face ${index % 2 === 1 && 'b'}" aria-hidden="true">${name.slice(0, 1)}</i>
+              <span class="who"><b>Continue as ${name}</b><span>${email}</span></span>
+            </button>`,
+        )}
+        <button class="deny" name="account" value="deny">Deny</button>
+      </form>`,
+  )
+}
+
+/** Shown when a form arrives that this page did not make. */
+export function denialPage(): SafeHtml {
+  return frame(
+    'No such account',
+    html`<h1>No such account</h1>
+      <p class="lead">Go back and choose one of the accounts on the page.</p>`,
+  )
+}
+
+function frame(title: string, body: SafeHtml): SafeHtml {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title} - stand-in Google</title>
+        ${STYLE_ELEMENT}
+      </head>
+      <body>
+        <main>
+          <p class="note">Stand-in Google for development. No password, not the real one.</p>
+          <div class="body">${body}</div>
+        </main>
+      </body>
+    </html>`
+}

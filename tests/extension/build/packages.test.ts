@@ -1,0 +1,207 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { root, runWxt } from './wxt-process.ts'
+import { readZip } from './zip-reader.ts'
+
+const archives = ['chrome', 'firefox', 'sources'].map((kind) => `drawbridge-0.1.0-${kind}.zip`)
+const browsers = ['chrome', 'firefox'] as const
+
+let first: string
+let second: string
+const unpacked = (browser: string, ...path: string[]): string => join(first, `${browser}-mv3`, ...path)
+const textOf = (browser: string, path: string): string => readFileSync(unpacked(browser, path), 'utf8')
+const filesOf = (browser: string, pattern: string): string[] =>
+  globSync(pattern, { cwd: unpacked(browser) }).map((path) => path.replaceAll('\\', '/'))
+
+beforeAll(async () => {
+  first = mkdtempSync(join(tmpdir(), 'drawbridge-extension-'))
+  second = mkdtempSync(join(tmpdir(), 'drawbridge-extension-'))
+  for (const folder of [first, second]) {
+    await runWxt(folder, ['zip'])
+    await runWxt(folder, ['zip', '-b', 'firefox'])
+  }
+}, 120_000)
+afterAll(() => {
+  for (const folder of [first, second]) rmSync(folder, { recursive: true })
+})
+
+describe('the packages', () => {
+  it.each(archives)('%s is the same, byte for byte, when it is made again', (name) => {
+    const [one, other] = [first, second].map((folder) => readFileSync(join(folder, name)))
+    expect(one?.length).toBeGreaterThan(1000)
+    expect(one?.equals(other ?? Buffer.alloc(0))).toBe(true)
+  })
+
+  it.each(browsers)('of %s hold what was built and nothing else', (browser) => {
+    const archive = readZip(readFileSync(join(first, `drawbridge-0.1.0-${browser}.zip`)))
+    const built = filesOf(browser, '**/*.*')
+    expect([...archive.keys()].sort()).toEqual(built.sort())
+    for (const [name, content] of archive) expect(content.toString(), name).toBe(textOf(browser, name))
+    expect(built.filter((name) => !/\.(?:html|js|json|png)$/.test(name))).toEqual([])
+  })
+
+  it('of the sources hold all that is needed to build them, and nothing else', () => {
+    const archive = readZip(readFileSync(join(first, archives[2] ?? '')))
+    const isSource = (path: string): boolean => !/\.test\.ts$|node_modules/.test(path)
+    const sources = globSync(['extension/**/*.*', 'shared/**/*.ts'], {
+      cwd: root,
+      exclude: ['**/node_modules'],
+    })
+    const expected = [
+      ...sources.map((path) => path.replaceAll('\\', '/')).filter(isSource),
+      'LICENSE',
+      'bridge/package.json',
+      'docs/extension.md',
+      'package-lock.json',
+      'package.json',
+      'server/package.json',
+      'shared/package.json',
+      'shared/tsconfig.json',
+      'tsconfig.base.json',
+    ]
+    expect([...archive.keys()].sort()).toEqual(expected.sort())
+  })
+
+  it('pass the linter of the add-on store without a word', async () => {
+    const linter = join(root, 'node_modules/addons-linter/bin/addons-linter')
+    const archive = join(first, archives[1] ?? '')
+    const { stdout } = await promisify(execFile)(process.execPath, [linter, '--output', 'json', archive])
+    expect(JSON.parse(stdout)).toMatchObject({ errors: [], warnings: [], notices: [] })
+  })
+})
+
+describe.each(browsers)('the manifest of %s', (browser) => {
+  it('is as it was: a permission more would be asked of everybody', () => {
+    // Which style sheets there are is not what this is about: see below.
+    const text = textOf(browser, 'manifest.json').replaceAll(/sha256-[\w+/]{43}=/g, 'sha256-HASH')
+    expect(JSON.parse(text)).toMatchSnapshot()
+  })
+
+  it('allows the styles that are written in the pages, each by its hash, and no others', () => {
+    const styles = filesOf(browser, '*.html').flatMap((path) => {
+      const found = [...textOf(browser, path).matchAll(/<style>([^]*?)<\/style>/g)]
+      expect(found, path).toHaveLength(1)
+      return found.map(([, style = '']) => style)
+    })
+    const hashes = styles.map((style) => `'sha256-${createHash('sha256').update(style).digest('base64')}'`)
+    const { content_security_policy: policy } = JSON.parse(textOf(browser, 'manifest.json')) as {
+      content_security_policy: { extension_pages: string }
+    }
+    expect(policy.extension_pages.split('; ')).toContain(`style-src ${hashes.toSorted().join(' ')}`)
+    expect(hashes).toHaveLength(2)
+  })
+
+  it('has the texts and pictures that it names', () => {
+    const manifest = JSON.parse(textOf(browser, 'manifest.json')) as Record<string, unknown>
+    const icons = Object.values(manifest['icons'] as Record<string, string>)
+    expect(icons.length).toBeGreaterThan(3)
+    for (const path of icons) expect(filesOf(browser, '**/*.png')).toContain(path.replace(/^\//, ''))
+    for (const language of ['en', 'de']) {
+      const texts = JSON.parse(textOf(browser, `_locales/${language}/messages.json`)) as Record<
+        string,
+        unknown
+      >
+      for (const [, key] of JSON.stringify(manifest).matchAll(/__MSG_(\w+)__/g)) {
+        expect(texts).toHaveProperty(key ?? '')
+      }
+    }
+  })
+})
+
+describe('a build for a team', () => {
+  const team = { APP_URL: 'https://notes.example.com/app', BASE_URL: 'https://mcp.example.com' }
+  let folder: string
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'drawbridge-team-'))
+    for (const browser of browsers) await runWxt(folder, ['build', '--mode', 'team', '-b', browser], team)
+  }, 60_000)
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it.each(browsers)('for %s differs by the one site that is allowed from the start', (browser) => {
+    const built = readFileSync(join(folder, `${browser}-mv3-team/manifest.json`), 'utf8')
+    const { host_permissions: sites, ...others } = JSON.parse(built) as Record<string, unknown>
+    expect(sites).toEqual(['https://notes.example.com/*', 'http://notes.example.com/*'])
+    expect(others).toEqual(JSON.parse(textOf(browser, 'manifest.json')))
+  })
+
+  it.each(browsers)('for %s knows app and server', (browser) => {
+    const code = globSync(join(folder, `${browser}-mv3-team/**/*.js`)).map((path) =>
+      readFileSync(path, 'utf8'),
+    )
+    for (const url of Object.values(team)) expect(code.some((text) => text.includes(url))).toBe(true)
+    expect(filesOf(browser, '**/*.js').some((path) => textOf(browser, path).includes('example.com'))).toBe(
+      false,
+    )
+  })
+
+  it('without an app is refused', async () => {
+    await expect(runWxt(folder, ['build', '--mode', 'team'])).rejects.toThrow('APP_URL')
+  })
+})
+
+describe.each(browsers)('the code for %s', (browser) => {
+  it('of the popup is at most 25 kB, whenever it is loaded', () => {
+    const parts = loadedBy(browser, 'popup.html')
+    const sizes = Object.fromEntries(parts.map((path) => [path, Buffer.byteLength(textOf(browser, path))]))
+    const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
+    expect(total, JSON.stringify(sizes, null, 2)).toBeLessThanOrEqual(25_000)
+    expect(total).toBeGreaterThan(5000)
+  })
+
+  it('makes no code and no markup of text', () => {
+    const forbidden =
+      /\beval\(|new Function|\.(?:inner|outer)HTML|insertAdjacentHTML|document\.write|srcdoc|setHTML/
+    for (const path of filesOf(browser, '**/*.js')) {
+      expect(forbidden.exec(textOf(browser, path))?.[0], path).toBeUndefined()
+    }
+  })
+
+  it('comes from the package alone', () => {
+    for (const path of filesOf(browser, '**/*.html')) {
+      for (const [, value = ''] of textOf(browser, path).matchAll(/\b(?:src|href|action)="([^"]*)"/g)) {
+        expect(value, path).not.toMatch(/^(?:\w+:|\/\/)/)
+      }
+      expect(textOf(browser, path), path).not.toMatch(
+        /<script(?![^>]*\ssrc=)|\son\w+=|\sstyle=|rel="stylesheet"/,
+      )
+      expect(textOf(browser, path), path).not.toMatch(/@import|url\(\s*['"]?(?:\w+:)?\/\//)
+    }
+    for (const path of filesOf(browser, '**/*.js')) {
+      expect(textOf(browser, path), path).not.toMatch(/import\(\s*['"`](?:\w+:|\/\/)|importScripts/)
+    }
+  })
+})
+
+describe('the sources', () => {
+  const sources = globSync('{background,core,entrypoints,platform,ui}/**/*.ts', {
+    cwd: join(root, 'extension'),
+  })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => !/\.test\.ts$|\/testing\//.test(path))
+  const read = (path: string): string => readFileSync(join(root, 'extension', path), 'utf8')
+
+  it('import the polyfill in one file', () => {
+    const importing = sources.filter((path) => /^import (?!type).*'webextension-polyfill'/m.test(read(path)))
+    expect(importing).toEqual(['platform/web-extension.ts'])
+  })
+})
+
+/** The scripts that a page loads, at once or later. */
+function loadedBy(browser: string, page: string): string[] {
+  const found = new Set<string>()
+  const visit = (path: string): void => {
+    if (found.has(path)) return
+    found.add(path)
+    for (const [, name = ''] of textOf(browser, path).matchAll(/["'`]\.{1,2}\/([\w./-]+\.js)["'`]/g)) {
+      visit(filesOf(browser, '**/*.js').find((other) => other.endsWith(name)) ?? name)
+    }
+  }
+  for (const [, source = ''] of textOf(browser, page).matchAll(/<script[^>]*\ssrc="\/?([^"]+)"/g))
+    visit(source)
+  return [...found]
+}

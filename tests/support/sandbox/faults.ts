@@ -1,0 +1,69 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { AuthError } from '../../../server/sandbox/provider/auth-error.ts'
+
+/** Production trouble to play; each call of `setFaults` replaces all of it. */
+export interface ProviderFaults {
+  /** Delay before every answer. */
+  latencyMs?: number
+  /** The next `count` requests (whose path ends in `path`, when given) get this status and an HTML body. */
+  failNext?: { status: number; count: number; path?: string }
+  /** The next `count` refreshes are committed, then the connection breaks: `fetch` rejects. */
+  dropReplyAfterRotation?: number
+  /** `/token` answers 429 after `limit` requests in a window, without `Retry-After`. */
+  rateLimit?: { limit: number; windowSeconds: number }
+}
+
+/** The faults in force. */
+export interface Faults {
+  set(faults: ProviderFaults): void
+  /** Waits, and returns the answer to give instead of the real one, if any. */
+  before(path: string): Promise<Response | undefined>
+  /** Throws what a broken connection throws. */
+  afterRotation(): void
+  /** Throws `over_request_rate_limit`. */
+  checkRate(): void
+}
+
+/** A fresh set of faults: none. */
+export function createFaults(runtime: Runtime): Faults {
+  let faults: ProviderFaults = {}
+  let failuresLeft = 0
+  let dropsLeft = 0
+  let recent: number[] = []
+
+  return {
+    set(next) {
+      faults = next
+      failuresLeft = next.failNext?.count ?? 0
+      dropsLeft = next.dropReplyAfterRotation ?? 0
+      recent = []
+    },
+    async before(path) {
+      const { latencyMs = 0, failNext } = faults
+      if (latencyMs > 0) await runtime.sleep(latencyMs)
+      if (failNext === undefined || failuresLeft === 0 || !path.endsWith(failNext.path ?? ''))
+        return undefined
+      failuresLeft--
+      // Gateways in front of the real API answer with pages, not JSON.
+      return new Response('<!doctype html><title>Gateway error</title>', {
+        status: failNext.status,
+        headers: { 'content-type': 'text/html; charset=utf-8' },
+      })
+    },
+    afterRotation() {
+      if (dropsLeft === 0) return
+      dropsLeft--
+      throw new TypeError('fetch failed', { cause: new Error('connection dropped by the test') })
+    },
+    checkRate() {
+      const { rateLimit } = faults
+      if (rateLimit === undefined) return
+      const now = runtime.now()
+      recent = recent.filter((time) => time > now - rateLimit.windowSeconds)
+      if (recent.length >= rateLimit.limit) {
+        throw new AuthError(429, 'over_request_rate_limit', 'Request rate limit reached')
+      }
+      recent.push(now)
+    },
+  }
+}

@@ -1,0 +1,154 @@
+import { normalizeEmail, type Account } from '../../../server/sandbox/provider/account.ts'
+import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
+import { hashPassword } from '../../../server/sandbox/provider/password.ts'
+import type { Session } from '../../../server/sandbox/provider/session.ts'
+import type { SigningAlgorithm } from '../../../server/sandbox/provider/signing-keys.ts'
+import type { Faults, ProviderFaults } from './faults.ts'
+import { createProviderCounters, type ProviderCounters } from './provider-counters.ts'
+import type { SessionLimits } from './session-limits.ts'
+
+/** What the admin of a `ControlledProvider` changes. */
+export interface ProviderControls {
+  faults: Faults
+  counters: ProviderCounters
+  limits: SessionLimits
+  /** The one captcha token that is good; undefined: none is asked for. */
+  captchaToken: string | undefined
+}
+
+/** A user to create without going through the sign-up page. */
+export interface NewUser {
+  email: string
+  /** Without one the user can only sign in socially. Its strength is not checked. */
+  password?: string
+  /** Default true. */
+  confirmed?: boolean
+  /** Default false. */
+  banned?: boolean
+}
+
+/** The part of a user that tests ask for. */
+export interface ProviderUser {
+  id: string
+  email: string
+}
+
+/** How tests provoke what happens in production; none of it is reachable over HTTP. */
+export interface ProviderAdmin {
+  /** Rejects with `user_already_exists` when the address is taken. */
+  createUser(user: NewUser): Promise<ProviderUser>
+  findUser(email: string): ProviderUser | undefined
+  confirmUser(userId: string): void
+  /** A banned user keeps sessions and tokens, but every call of the API refuses them. */
+  banUser(userId: string): void
+  unbanUser(userId: string): void
+  /** Deletes the user with sessions, identities and factors. */
+  deleteUser(userId: string): void
+  /** Adds a TOTP factor that counts as verified; `secret` is base32, for `computeTotp`. */
+  enrollTotp(userId: string): { factorId: string; secret: string }
+  /** Oldest first. */
+  listSessions(userId: string): Pick<Session, 'id' | 'aal' | 'refreshCounter'>[]
+  endSession(sessionId: string): void
+  /** Takes back the last refresh of the session, as a database does that was restored from an older copy. */
+  rewindSession(sessionId: string): void
+  /** Seconds in which concurrent refreshes are forgiven; 10 at start. */
+  setReuseInterval(seconds: number): void
+  /** Replaces the limits of sessions, which hold at the next refresh; none at start. */
+  setSessionLimits(limits: SessionLimits): void
+  /** From now on a password and a sign-up need `secret` as their captcha token; without one, none. */
+  setCaptcha(captcha: { secret?: string }): void
+  /** Whether sign-ups are confirmed at once; true at start. */
+  setAutoconfirm(on: boolean): void
+  /** `dropOld` takes the old keys out of the JWKS at once, as a revocation does. */
+  rotateSigningKey(options?: { dropOld?: boolean }): void
+  setAlgorithm(algorithm: SigningAlgorithm): void
+  /** The HS256 secret, as text. */
+  readonly jwtSecret: string
+  /** The API key of an operator, for `/admin/users`: a `service_role` token that lives for ten years. */
+  serviceKey(): Promise<string>
+  /** Signs any claims with the current key: wrong audiences, service roles, tokens of the past. */
+  signClaims(claims: Record<string, unknown>): Promise<string>
+  /** Replaces the faults in force; `{}` ends them. */
+  setFaults(faults: ProviderFaults): void
+  /** A live view. */
+  readonly counters: Readonly<ProviderCounters>
+  resetCounters(): void
+}
+
+/** The admin of one provider. */
+export function createProviderAdmin(services: AuthServices, controls: ProviderControls): ProviderAdmin {
+  const { accounts, database, factors, identities, keys, runtime, sessions } = services
+
+  return {
+    async createUser({ email, password, confirmed = true, banned = false }) {
+      const passwordHash =
+        password === undefined ? {} : { passwordHash: await hashPassword(password, runtime.randomBytes(16)) }
+      const account = services.database.transaction(() => {
+        const created = accounts.create({ email: normalizeEmail(email), confirmed, ...passwordHash })
+        identities.addEmail(created)
+        if (banned) accounts.ban(created.id, FOREVER)
+        return created
+      })
+      return toUser(account)
+    },
+    findUser(email) {
+      const account = accounts.findByEmail(email)
+      return account === undefined ? undefined : toUser(account)
+    },
+    confirmUser: (id) => accounts.confirm(id),
+    banUser: (id) => accounts.ban(id, FOREVER),
+    unbanUser: (id) => accounts.ban(id, undefined),
+    deleteUser: (id) => accounts.delete(id),
+    enrollTotp(userId) {
+      const factor = factors.enroll(userId, `totp ${factors.list(userId).length + 1}`)
+      factors.trust(factor)
+      return { factorId: factor.id, secret: factor.secret }
+    },
+    listSessions: (userId) =>
+      database.all(
+        `SELECT id, aal, refresh_counter AS refreshCounter FROM session
+         WHERE account_id = ? ORDER BY created_at, rowid`,
+        userId,
+      ),
+    endSession: (id) => sessions.end(id),
+    rewindSession: (id) =>
+      void database.run('UPDATE session SET refresh_counter = max(refresh_counter - 1, 0) WHERE id = ?', id),
+    setReuseInterval(seconds) {
+      sessions.reuseIntervalSeconds = seconds
+    },
+    setSessionLimits(limits) {
+      controls.limits = limits
+    },
+    setCaptcha({ secret }) {
+      controls.captchaToken = secret
+    },
+    setAutoconfirm(on) {
+      services.autoconfirm = on
+    },
+    rotateSigningKey: (options) => keys.rotate(options),
+    setAlgorithm: (algorithm) => keys.setAlgorithm(algorithm),
+    jwtSecret: keys.secret,
+    serviceKey() {
+      const now = runtime.now()
+      return keys.signWithSecret({
+        iss: services.config.url,
+        role: 'service_role',
+        iat: now,
+        exp: now + TEN_YEARS,
+      })
+    },
+    signClaims: (claims) => keys.sign(claims),
+    setFaults: (next) => controls.faults.set(next),
+    counters: controls.counters,
+    resetCounters: () => void Object.assign(controls.counters, createProviderCounters()),
+  }
+}
+
+const TEN_YEARS = 315_360_000
+
+/** Year 3000: the real API's bans have an end too. */
+const FOREVER = 32_503_680_000
+
+function toUser({ id, email }: Account): ProviderUser {
+  return { id, email }
+}

@@ -1,0 +1,101 @@
+import type { Caller } from '../../../../server/core/tokens/caller.ts'
+import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
+
+/** A JSON-RPC message as it came over a stream, with the id of its event. */
+export interface StreamedMessage {
+  eventId: string | undefined
+  message: {
+    id?: string | number
+    method?: string
+    params?: Record<string, unknown>
+    result?: Record<string, unknown>
+    error?: { code: number; message: string }
+  }
+}
+
+/** An event stream that is read message by message. */
+export interface MessageReader {
+  /** The next message; undefined when the stream has ended. Comments and events without a message are passed over. */
+  next(): Promise<StreamedMessage | undefined>
+  /** Everything that is left. */
+  rest(): Promise<StreamedMessage[]>
+  cancel(): Promise<void>
+}
+
+/** Reads `response`, which must be an event stream. */
+export function readMessages(response: Response): MessageReader {
+  if (!response.body || response.headers.get('content-type') !== 'text/event-stream')
+    throw new Error(`This is no event stream: ${response.status} ${response.headers.get('content-type')}`)
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  let buffer = ''
+  async function next(): Promise<StreamedMessage | undefined> {
+    for (;;) {
+      const end = buffer.indexOf('\n\n')
+      if (end >= 0) {
+        const lines = buffer.slice(0, end).split('\n')
+        buffer = buffer.slice(end + 2)
+        const data = field(lines, 'data')
+        if (data)
+          return { eventId: field(lines, 'id'), message: JSON.parse(data) as StreamedMessage['message'] }
+        continue
+      }
+      const { done, value } = await reader.read()
+      if (done) return undefined
+      buffer += value
+    }
+  }
+  return {
+    next,
+    async rest() {
+      const found = []
+      for (let each = await next(); each; each = await next()) found.push(each)
+      return found
+    },
+    cancel: () => reader.cancel(),
+  }
+}
+
+function field(lines: string[], name: string): string | undefined {
+  return lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+}
+
+/** Sends a message, or with `undefined` a request without a body, to `endpoint` as the gate does. */
+export function sendMessage(
+  endpoint: McpEndpoint,
+  caller: Caller,
+  message: unknown,
+  given: { method?: string; headers?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const request = new Request('http://localhost/mcp', {
+    method: given.method ?? 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...given.headers,
+    },
+    ...(given.signal && { signal: given.signal }),
+  })
+  return endpoint.handle(request, message, caller)
+}
+
+/** A message of revision 2026-07-28 and the headers that go with it. */
+export function message2026(
+  method: string,
+  params: Record<string, unknown> = {},
+  capabilities: Record<string, unknown> = {},
+): { message: unknown; headers: Record<string, string> } {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  }
+  const { _meta, ...rest } = params
+  return {
+    message: { jsonrpc: '2.0', id: 1, method, params: { ...rest, _meta: { ...meta, ...(_meta as object) } } },
+    headers: {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof params['name'] === 'string' && { 'mcp-name': params['name'] }),
+    },
+  }
+}
