@@ -7,7 +7,7 @@ import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { errorCode, supportedVersions } from './revision-detection.ts'
 import { StreamableHttp } from './streamable-http.ts'
-import { ToolList } from './tool-list.ts'
+import { ToolList } from './tool-headers.ts'
 import { TransportError } from './transport.ts'
 import type { Sending, SendOptions, Transport, TransportConfig, TransportPorts } from './transport.ts'
 
