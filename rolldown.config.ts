@@ -1,7 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CodeSplittingNameFunction, defineConfig } from 'rolldown'
-import { builtinModules } from './scripts/builtin-modules.ts'
 import { publishOutput } from './scripts/published-output.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
@@ -50,7 +49,6 @@ export default defineConfig([
     input: { main: 'bridge/main.ts' },
     platform: 'node',
     plugins: [
-      builtinModules(),
       thirdPartyNotices(),
       publishOutput(
         'bridge/dist',
@@ -79,7 +77,7 @@ export default defineConfig([
     // By itself: with a file in common it would load that of main, and so run a second bridge.
     input: { 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
     platform: 'node',
-    plugins: [builtinModules(), publishOutput('bridge/dist', () => false)],
+    plugins: [publishOutput('bridge/dist', () => false)],
     external: ['keytar'],
     output: { ...output, dir: fresh('bridge/dist', 'helper'), minify: true, codeSplitting: false },
   },

@@ -33,8 +33,8 @@ describe('what a connection loads before its first message', () => {
     expect(files).toContain('http/undici-client.ts')
   })
 
-  it('is no package but the HTTP client', () => {
-    expect([...packages]).toEqual(['undici'])
+  it('is no package but the HTTP client and the event parser', () => {
+    expect([...packages]).toEqual(['undici', 'eventsource-parser'])
   })
 
   it('is nothing of the sign-in but its types, and no command', () => {
@@ -49,7 +49,6 @@ describe('what a connection loads before its first message', () => {
     ])
     expect(loaded.filter((file) => file.startsWith('cli/terminal/')).sort()).toEqual([
       'cli/terminal/output.ts',
-      'cli/terminal/standard-input.ts',
     ])
     expect(loaded.filter((file) => file.startsWith('install/'))).toEqual([])
     expect(loaded).not.toContain('cli/command-line.ts')

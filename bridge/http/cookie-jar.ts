@@ -4,7 +4,7 @@ import type { HttpClient, HttpRequest, HttpResponse } from './http-client.ts'
 import { isLoopbackHost } from './request-url.ts'
 
 /** A server that sets more loses its oldest. */
-const mostCookiesOfOrigin = 50
+const maxCookiesPerOrigin = 50
 
 /**
  * A client that sends back the cookies it gets, for balancers that hold a session on one server by them. They are kept in
@@ -48,7 +48,7 @@ export function withCookies(client: HttpClient, now: () => number = systemSecond
       cookies = cookies.filter((old) => old.name !== cookie.name || old.path !== cookie.path)
       if (!isExpired(cookie, now())) cookies.push(cookie)
     }
-    jar.set(url.origin, cookies.slice(-mostCookiesOfOrigin))
+    jar.set(url.origin, cookies.slice(-maxCookiesPerOrigin))
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { HttpResponse } from './http-client.ts'
 
 /** An hour: a server that asks for more gets another try then. */
-const mostSeconds = 3600
+const maxSeconds = 3600
 
 /**
  * How many seconds to wait by the `Retry-After` of a response (RFC 9110 section 10.2.3), at most an hour; `undefined`
@@ -15,11 +15,11 @@ export function retryAfterSeconds(
   const value = firstValue(headers['retry-after'])
   if (value === undefined) return undefined
   const [, seconds] = /^(\d+)(?:\s*,|$)/.exec(value) ?? []
-  if (seconds !== undefined) return Math.min(Number(seconds), mostSeconds)
+  if (seconds !== undefined) return Math.min(Number(seconds), maxSeconds)
   const until = readHttpDate(value)
   if (until === undefined) return undefined
   const now = readHttpDate(firstValue(headers['date']) ?? '') ?? nowEpochSeconds
-  return Math.min(Math.max(until - now, 0), mostSeconds)
+  return Math.min(Math.max(until - now, 0), maxSeconds)
 }
 
 /** Epoch seconds. `Date.parse` alone reads all kinds of text as a date, a lone number too. */

@@ -9,7 +9,7 @@ export interface StoredCookie {
 }
 
 /** What browsers keep; more would only fill the request's head. */
-const mostCharacters = 4096
+const maxCharacters = 4096
 
 /**
  * Reads a `Set-Cookie` header (RFC 6265 section 5.2). `undefined` for one without a name, too long, or with a character
@@ -20,7 +20,7 @@ export function parseSetCookie(line: string, requestPath: string, now: number): 
   const [pair = '', ...rest] = line.split(';')
   if (!pair.includes('=')) return undefined
   const { key: name, text: value } = splitAtEquals(pair)
-  if (name === '' || name.length + value.length > mostCharacters || !isPlain(pair)) return undefined
+  if (name === '' || name.length + value.length > maxCharacters || !isPlain(pair)) return undefined
   const attributes = new Map(rest.map(splitAtEquals).map(({ key, text }) => [key.toLowerCase(), text]))
   const path = attributes.get('path')
   return {

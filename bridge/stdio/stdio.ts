@@ -86,7 +86,13 @@ class StdioStreams implements Stdio {
   }
 
   write({ text }: WireMessage): Promise<void> {
-    if (this.#isBroken || this.#output.write(`${text}\n`) || this.#isBroken) return Promise.resolve()
+    if (this.#isBroken) return Promise.resolve()
+    // One write for both, without copying a large message.
+    this.#output.cork()
+    this.#output.write(text)
+    const hasRoom = this.#output.write('\n')
+    this.#output.uncork()
+    if (hasRoom) return Promise.resolve()
     this.#drained ??= createSignal()
     return this.#drained.promise
   }

@@ -11,7 +11,7 @@ export class BodyBudget {
   readonly #held = new Set<BodyShare>()
   #waiting: (() => void)[] = []
 
-  constructor(maxBytes: number = 32 * 1024 * 1024) {
+  constructor(maxBytes: number = 16 * 1024 * 1024) {
     this.#maxBytes = maxBytes
   }
 

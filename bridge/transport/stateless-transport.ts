@@ -7,7 +7,7 @@ import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { errorCode, supportedVersions } from './revision-detection.ts'
 import { StreamableHttp } from './streamable-http.ts'
-import { ToolList } from './tool-list.ts'
+import { ToolList } from './tool-headers.ts'
 import { TransportError } from './transport.ts'
 import type { Sending, SendOptions, Transport, TransportConfig, TransportPorts } from './transport.ts'
 
@@ -50,8 +50,10 @@ export class StatelessTransport implements Transport {
   }
 
   #send(message: WireMessage, options: Sending): Promise<void> {
-    if (message.envelope.kind !== 'request') return this.#post(message, options)
+    const { kind } = message.envelope
+    if (kind !== 'request' && kind !== 'notification') return this.#post(message, undefined, options)
     const request = parseWireMessage(message) as JsonRpcRequest
+    if (kind === 'notification') return this.#post(message, request, options)
     const isList = request.method === 'tools/list'
     return this.#sendCorrected(message, request, isList ? this.#readingPage(request, options) : options)
   }
@@ -61,7 +63,7 @@ export class StatelessTransport implements Transport {
     let withheld: WireMessage | undefined
     let failure: unknown
     try {
-      await this.#post(message, {
+      await this.#post(message, request, {
         ...options,
         deliver(answer) {
           const { envelope } = answer
@@ -74,7 +76,8 @@ export class StatelessTransport implements Transport {
     }
     if (withheld === undefined && failure === undefined) return
     const error = withheld ?? (failure instanceof TransportError ? failure.response : undefined)
-    if (error !== undefined && (await this.#isCorrected(request, error))) return this.#post(message, options)
+    if (error !== undefined && (await this.#isCorrected(request, error)))
+      return this.#post(message, request, options)
     if (failure !== undefined) throw failure
     if (withheld !== undefined) await options.deliver(withheld)
   }
@@ -105,7 +108,7 @@ export class StatelessTransport implements Transport {
         if (isJsonObject(result)) cursor = result['nextCursor']
       }
       await this.#http.requests.run(undefined, (signal) =>
-        this.#post(toWireMessage(request), this.#readingPage(request, { deliver, signal })),
+        this.#post(toWireMessage(request), request, this.#readingPage(request, { deliver, signal })),
       )
       if (typeof cursor !== 'string') return
     }
@@ -122,9 +125,7 @@ export class StatelessTransport implements Transport {
     }
   }
 
-  #post(message: WireMessage, options: Sending): Promise<void> {
-    const parsed = parseWireMessage(message)
-    const request = 'method' in parsed ? (parsed as JsonRpcRequest) : undefined
+  #post(message: WireMessage, request: JsonRpcRequest | undefined, options: Sending): Promise<void> {
     const isCall = request?.method === 'tools/call'
     const headers = { ...headersOf(request), ...(isCall && this.#tools.headersFor(request)) }
     // A subscription may be silent for days.

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http'
 import { startPeer } from './http-peer.ts'
 import type { HttpPeer, PeerRequest } from './http-peer.ts'
 
-/** A server of the 2025 era with sessions and a standing stream, as far as the legs look at it. */
+/** A server of the 2025 era with sessions and a GET stream, as far as transports look at it. */
 export interface LegacyServer extends HttpPeer {
   /** Sessions that live. */
   sessions: Set<string>
-  /** Open standing streams. */
+  /** Open GET streams. */
   streams: Set<ServerResponse>
   /** What is sent by `initialize`. */
   revision: string
@@ -14,7 +14,7 @@ export interface LegacyServer extends HttpPeer {
   hasSessions: boolean
   /** What a request in a dead session gets. */
   lostStatus: 400 | 404
-  /** What the standing stream gets instead of a stream. */
+  /** What the GET stream gets instead of a stream. */
   streamStatus: number
   /** Asked first about each request; `true`: it was dealt with. */
   intercept(request: PeerRequest): boolean

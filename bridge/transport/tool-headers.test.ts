@@ -2,7 +2,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { assert, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readParameterHeaders } from './parameter-headers.ts'
+import { readParameterHeaders } from './tool-headers.ts'
 
 function tool(properties: JsonObject, rest: JsonObject = {}): JsonObject {
   return { name: 't', inputSchema: { type: 'object', properties, ...rest } }
