@@ -162,7 +162,7 @@ export function isDeviceCode({ codeChallenge }: Pick<AuthorizationCodeRecord, 'c
   return codeChallenge === ''
 }
 
-/** Once: whoever has the code and its verifier could otherwise fill the log with the end of one grant. */
+/** Reported once: the holder of the code and its verifier could otherwise fill the log with the end of one grant. */
 async function endReused(
   { id }: Grant,
   { store, runtime, reportGrantEnd }: AuthorizationCodePorts,

@@ -50,7 +50,7 @@ interface Refusal {
 
 const maxStateLength = 4096
 
-/** What a check may look at beside the parameters. */
+/** What a check may look at in addition to the parameters. */
 interface Expected {
   client: Client
   resource: string
@@ -130,7 +130,7 @@ function firstRefusal(parameters: URLSearchParams, expected: Expected): Refusal 
   return undefined
 }
 
-// A repeated or endless state is not echoed: which one would be the right one?
+// A repeated or overlong state is not echoed: there is no telling which value the client expects.
 function echoableState(parameters: URLSearchParams): string | undefined {
   const [state, ...others] = parameters.getAll('state')
   return others.length === 0 && !refuseLongState(parameters) ? state || undefined : undefined

@@ -3,7 +3,7 @@ import { createBoundedMap } from '../bounded-map.ts'
 import { ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
 import { spreadOf } from './schedule.ts'
 
-/** After a probe that got no answer the provider is left alone for this long, whatever the session. */
+/** After an unanswered probe, no session is probed for this long. */
 const pauseSeconds = 30
 const maxAnswers = 10_000
 
@@ -25,9 +25,9 @@ export interface Liveness {
 export interface LivenessPorts {
   provider: Pick<SessionProvider, 'probe'>
   runtime: Pick<Runtime, 'now'>
-  /** How long an answer is trusted; undefined: nobody is ever asked, and every session counts as live. */
+  /** How long an answer is trusted; undefined: sessions are never probed and all count as live. */
   checkSeconds: number | undefined
-  /** Hears of an answer that was none or that nobody can read: once in a pause, however many there are. */
+  /** Called when a probe gets no answer or an unreadable one, at most once per pause. */
   reportFailure?: (error: ProviderError) => void
 }
 
@@ -48,7 +48,7 @@ export function createLiveness(ports: LivenessPorts): Liveness {
 
   async function probe(key: string, accessToken: string): Promise<SessionLife> {
     const isTrial = isFailing
-    // Nobody else asks before this one is answered.
+    // Hold other probes back until this one is answered.
     if (isTrial) pausedUntil = runtime.now() + pauseSeconds
     try {
       const life = (await provider.probe?.(accessToken)) ?? 'live'

@@ -27,7 +27,7 @@ export interface ServedSessionPorts {
 
 /** How long callers wait before they ask again when nothing better is known. */
 export const failurePauseSeconds = 5
-/** Somebody has to correct the configuration. */
+/** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
 const maxRemembered = 10_000
 

@@ -6,7 +6,7 @@ import { hashSecret, type Sealer } from '../seal.ts'
 /** More people than share one browser; the oldest is forgotten. */
 const maxAccounts = 5
 
-/** How long a browser is known after a sign-in, whatever becomes of the cookie. */
+/** How long a browser stays known after a sign-in. */
 export const knownSeconds: number = 365 * 86_400
 
 const knownAccountsUse = 'drawbridge known accounts'
@@ -60,7 +60,7 @@ export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'se
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }
 
-/** Inverse of {@link sealKnownAccounts}. Knows no account when there is nothing that this server sealed, or that still counts. */
+/** Inverse of {@link sealKnownAccounts}. Empty for a cookie that this server did not seal, or that has expired. */
 export function openKnownAccounts(
   sealed: string | undefined,
   { sealer, runtime }: { sealer: Pick<Sealer, 'open'>; runtime: Pick<Runtime, 'now'> },

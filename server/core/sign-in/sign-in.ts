@@ -73,8 +73,8 @@ export async function signInWithPassword(
   return afterFirstStep(await judgeSignIn(counted, signingIn, ports), account, visitor, ports)
 }
 
-function isOfLength(text: string, most: number): boolean {
-  return text !== '' && text.length <= most
+function isOfLength(text: string, max: number): boolean {
+  return text !== '' && text.length <= max
 }
 
 /**
@@ -144,7 +144,7 @@ export async function finishSocialSignIn(
         store.removeSocialSignIn(pending.id),
       )
       if (!first) {
-        // It expired meanwhile, or gave way to newer ones: nobody gets this session.
+        // The sign-in expired meanwhile, or newer ones replaced it: the session is not handed out.
         await endUnusedSession(sessionOf(answer), ports)
         return { kind: 'expired' }
       }
@@ -163,7 +163,10 @@ export async function finishSocialSignIn(
   return { kind: 'expired' }
 }
 
-/** Nobody who is back from the social provider meets a limit there: it would have been for nothing that they went. */
+/**
+ * The first return of each sign-in passes without a limit: otherwise the trip to the social provider would have been
+ * in vain.
+ */
 async function countReturn(
   { id }: PendingSocialSignIn,
   visitor: SignInVisitor,

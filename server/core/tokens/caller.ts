@@ -29,8 +29,8 @@ export interface Caller {
   /** The user's current token at the session provider, for calls made as the user. Never goes to the client. */
   providerToken(): string
   /**
-   * Asks anew whether the credential is good, for an answer that stays open. While nobody can say, it is. Rejects with
-   * `StoreUnavailableError`.
+   * Checks again whether the credential is good, for a response that stays open. An unknown state counts as good.
+   * Rejects with `StoreUnavailableError`.
    */
   isLive(): Promise<boolean>
 }
@@ -157,7 +157,7 @@ async function callerFromAccessToken(
   const now = ports.runtime.now()
   if ((memory.deadUntil.get(hash) ?? now) > now) return deadToken
   const record = await ports.store.findAccessToken(hash, now)
-  // A store may be shared with a server of another address, whose tokens are for that one (RFC 8707 section 2).
+  // A store may be shared with a server at another address; its tokens are not valid here (RFC 8707 section 2).
   if (record?.grant.resource !== ports.resource) {
     memory.deadUntil.set(hash, now + deadTokenSeconds)
     return deadToken

@@ -27,7 +27,9 @@ export interface ActiveToken {
   iss: string
 }
 
-/** Answer of the introspection endpoint. Nothing is said about a token that is not active, not even why (section 2.2). */
+/**
+ * The response of the introspection endpoint. For an inactive token it says nothing else, not even why (section 2.2).
+ */
 export type IntrospectionResponse = ActiveToken | { active: false }
 
 /**

@@ -19,11 +19,11 @@ import type { ModuleNotices } from '../tools/tool-module.ts'
 
 /** Sessions of the revisions up to 2025-11-25, for modules that ask the client. */
 export interface SessionTransport {
-  /** Whether a message of those revisions belongs to a session or opens one; every other is served without. */
+  /** Whether a message of those revisions belongs to a session or opens one. */
   accepts(request: Request, body: unknown): boolean
   handle(request: Request, incoming: Incoming): Promise<Response>
   notify: ModuleNotices
-  /** Ends what nobody uses any more. */
+  /** Ends idle sessions. */
   sweep(): void
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export interface SessionTransportPorts {
 }
 
 const eventLimits: EventLimits = { events: 256, bytes: 256 * 1024 }
-/** How long a client waits before it takes up a stream that a tool closed on purpose. */
+/** How long a client waits before it resumes a stream that a tool closed on purpose. */
 const retryMs = 1000
 const maxSubscriptions = 256
 
@@ -73,7 +73,7 @@ export function createSessionTransport({
 
   function create({ caller }: Incoming): SessionEntry<Session> {
     const id = encodeBase64url(runtime.randomBytes(24))
-    // Without the message that opened it: as long as the session lives, that would be kept with it.
+    // Without the message that opened the session, which would stay in memory with it.
     const opening = { caller, body: undefined }
     const server = createServer({ kind: 'session', incoming: () => serving.getStore() ?? opening })
     const transport = new WebStandardStreamableHTTPServerTransport({
@@ -92,7 +92,7 @@ export function createSessionTransport({
   async function begin(request: Request, incoming: Incoming): Promise<Response> {
     if (isTooLongToKeep(incoming.body)) return tooLong(incoming.body)
     if (!table.makeRoom(incoming.caller.user.id)) return tooMany(incoming.body)
-    // In the table before anything is awaited: of many that open one at once, no more get in than there is room for.
+    // Added before anything is awaited, so that concurrent requests cannot exceed the limit.
     const entry = create(incoming)
     const { session } = entry
     try {
@@ -102,7 +102,7 @@ export function createSessionTransport({
       })
       return session.isInitialized ? trackStream(response, request, incoming, entry) : response
     } finally {
-      // It is initialized by now, or never will be.
+      // If it is not initialized by now, it never will be.
       if (!session.isInitialized) await endSession(session)
     }
   }
@@ -126,7 +126,7 @@ export function createSessionTransport({
     return serving.run(incoming, () => transport.handleRequest(request, options))
   }
 
-  /** Looks after an answer that is a stream. */
+  /** Supervises a response that is a stream. */
   function trackStream(
     response: Response,
     request: Request,
@@ -143,7 +143,7 @@ export function createSessionTransport({
       ended(how) {
         entry[counter] -= 1
         entry.usedAt = runtime.now()
-        // Whoever lost the grant in the middle of a call gets no further with it.
+        // A call ends with its grant.
         if (how === 'refused' && kind === 'call') void endSession(entry.session)
       },
     })
