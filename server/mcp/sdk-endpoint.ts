@@ -11,7 +11,7 @@ import {
   repeatChecks,
 } from './open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
-import { createSessionTransport, type SessionTransport } from './sessions/session-transport.ts'
+import { SessionTransport } from './sessions/session-transport.ts'
 import { type SubscriptionLimits, subscriptionLimits } from './subscriptions.ts'
 import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
@@ -42,7 +42,7 @@ export function createSdkEndpoint(
   const transport2026 = createTransport2026({ config, limits: limits.subscriptions, createServer, streams })
   const serveAlone = createStatelessTransport(config, createServer, streams)
   const sessions: SessionTransport | undefined = config.module.asksClient
-    ? createSessionTransport({ config, limits: limits.sessions, createServer, streams })
+    ? new SessionTransport({ config, limits: limits.sessions, createServer, streams })
     : undefined
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
