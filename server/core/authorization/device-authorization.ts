@@ -61,12 +61,12 @@ export interface DeviceCodeRequest {
 }
 
 /**
- * Starts the device authorization grant: a device code of 256 random bits, which the client keeps, and a user code of 34,
- * which a person types. Throws `invalid_target` or `invalid_scope`.
+ * Starts the device authorization grant: a device code of 256 random bits, which the client keeps, and a user code of
+ * 34, which a person types. Throws `invalid_target` or `invalid_scope`.
  *
- * Guessing a user code gives nothing but the right to approve somebody else's device, within 15 minutes, after signing in;
- * how often an address or account may try is for the page that takes it (RFC 8628 section 5.1). Not checked: whether the
- * client may use this grant, and how many devices it starts.
+ * A guessed user code only allows approving a stranger's device, within 15 minutes, after signing in; how often an
+ * address or account may try is decided by the page that takes the code (RFC 8628 section 5.1). Not checked: whether
+ * the client may use this grant, and how many devices it starts.
  */
 export async function startDeviceAuthorization(
   request: DeviceAuthorizationRequest,

@@ -24,7 +24,7 @@ const clockToleranceSeconds = 30
 // Of 4096 bits and of 32 bits, in base64url: a signature under larger numbers takes up to a second to check.
 const maxModulusLength = 684
 const maxExponentLength = 6
-// RFC 8725 section 3.11: a JWT that says it is for something else is not for this.
+// RFC 8725 section 3.11: refuse a JWT whose type says that it is for another purpose.
 const acceptedTypes = new Set(['jwt', 'client-authentication+jwt'])
 
 /** What an assertion is checked against. */

@@ -73,9 +73,9 @@ export type ClientPurpose = 'sign_in' | 'connected'
 /** Finds clients of every kind. */
 export interface ClientFinder {
   /**
-   * The client with that id: configured, registered and not expired, or described by the document that the id names. Undefined when there
-   * is none. Rejects with {@link ClientUnavailableError} when nobody can say right now. Without `purpose` it is `sign_in`.
-   * What has to be fetched counts for `source`.
+   * The client with that id: configured, registered and not expired, or described by the document that the id names.
+   * Undefined if there is none. Rejects with {@link ClientUnavailableError} when it cannot be looked up right now.
+   * `purpose` defaults to `sign_in`. Fetches are counted for `source`.
    */
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
 }
@@ -86,11 +86,11 @@ export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFi
 }
 
 /**
- * Whether there is such a client cannot be told, as its document or its keys cannot be had. With `faulty` that is because of
- * what its host answers, and waiting is of no use until its makers mend that; otherwise it may pass. With `permanent` the
- * document was seen, or its host says that there is none: it describes no client. With `limited` the address that asks has
- * asked for too many. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
- * and ends with the next step.
+ * The client cannot be looked up, because its document or keys are unavailable. `faulty`: its host answers with
+ * something unusable, and only its makers can correct that; otherwise it may pass. `permanent`: the document was
+ * fetched, or its host says that it does not exist: it describes no client. `limited`: the requesting address
+ * exceeded its limit. No new attempt is made before `retryAfterSeconds`, where that is known. The message is for
+ * people and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean

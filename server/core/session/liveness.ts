@@ -15,8 +15,8 @@ export interface Liveness {
    */
   known(key: string, provenAt: number): SessionLife | undefined
   /**
-   * Asks about the session of `accessToken`, once however many callers wait for it. Never rejects for a provider that
-   * gives no clear answer: then what was known last stands, or else the session is taken for live.
+   * Probes the session of `accessToken`, once for all concurrent callers. Never rejects for a provider that gives no
+   * clear answer: then the last known answer stands, or else the session counts as live.
    */
   ask(key: string, accessToken: string): Promise<SessionLife>
 }
@@ -35,8 +35,8 @@ export interface LivenessPorts {
  * Creates the {@link Liveness} of one kind of key. Answers of all three kinds are remembered, in a bounded number.
  *
  * An outage must not hold up every caller in turn: after a failed probe there are none for 30 seconds, and then one
- * only, until one has succeeded. An answer that nobody can read says nothing about other sessions: it counts for its own
- * key, as if what was known had been said again, and for at least 30 seconds.
+ * at a time, until one has succeeded. An unreadable answer says nothing about other sessions: for its own key it
+ * counts as a repetition of the last known answer, for at least 30 seconds.
  */
 export function createLiveness(ports: LivenessPorts): Liveness {
   const { provider, runtime, checkSeconds } = ports
@@ -87,7 +87,7 @@ export function createLiveness(ports: LivenessPorts): Liveness {
       const life = answer?.life ?? 'live'
       const now = runtime.now()
       const age = now - Math.max(provenAt, answer?.at ?? provenAt)
-      // Up to a tenth earlier, so that sessions that began together are not asked about together.
+      // Up to a tenth earlier, so that sessions that began together are probed at different times.
       if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
       return isAhead(pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
     },

@@ -115,7 +115,7 @@ async function resealSession(
   return 'skipped'
 }
 
-// The provider was not asked, so the outcome of this lease is known; what is not known of an earlier one stays so.
+// The provider was not asked, so the outcome of this lease is known; that of earlier leases stays as it was.
 async function release(grantId: string, { store, owner }: ResealPorts): Promise<void> {
   await store.releaseProviderSession({ grantId, owner, outcomeKnown: true })
 }

@@ -154,8 +154,8 @@ export async function finishSocialSignIn(
       if (!(error instanceof ProviderError)) throw error
       // Not this one's code: try the next of the browser's tabs.
       if (error.failure === 'expired') continue
-      // Which tab this is about is only known when there is no other one left. It stays pending in any case: a link of
-      // another site can come here with an error, and must not cancel what goes on.
+      // Which tab this belongs to is only certain when no other one is left. It stays pending either way: a link on
+      // another site can lead here with an error, and must not cancel a sign-in.
       const certain = index === candidates.length - 1
       return { kind: 'refused', failure: error, purpose: certain ? purpose : undefined }
     }

@@ -57,8 +57,7 @@ export interface CallerPorts {
   sessionTokens: boolean
   cookieName: string
   /**
-   * How long the provider's answer is trusted that the session of a provider token still lives; undefined: it is not
-   * asked, and a token is good until it expires.
+   * How long an answer of the provider about the session of a provider token is trusted; undefined: it is not asked.
    */
   checkSeconds: number | undefined
 }

@@ -57,9 +57,8 @@ export function createFamily({ randomBytes }: Pick<Runtime, 'randomBytes'>): str
 }
 
 /**
- * The family that a refresh token names. Undefined for a token from before there were families. Only a holder of a token of
- * the grant knows it, so a token that names a family and is not stored was used and collected, or is a forgery of somebody
- * who has seen a real one.
+ * The family that a refresh token names. Undefined for tokens older than families. Only holders of a token of the
+ * grant know it, so a token that names a family and is not stored was used and collected, or forged from a real one.
  */
 export function familyOf(refreshToken: string): string | undefined {
   return familyToken.exec(refreshToken)?.[1]
