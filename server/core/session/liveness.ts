@@ -13,12 +13,12 @@ export interface Liveness {
    * What is known about `key` without asking; undefined when it is time to ask. A session counts as live from
    * `provenAt` on, epoch seconds, or from the last answer, for up to `checkSeconds`.
    */
-  known(key: string, provenAt: number): SessionLife | undefined
+  lifeOf(key: string, provenAt: number): SessionLife | undefined
   /**
    * Probes the session of `accessToken`, once for all concurrent callers. Never rejects for a provider that gives no
    * clear answer: then the last known answer stands, or else the session counts as live.
    */
-  ask(key: string, accessToken: string): Promise<SessionLife>
+  probe(key: string, accessToken: string): Promise<SessionLife>
 }
 
 /** What probing needs from outside. */
@@ -46,7 +46,7 @@ export function createLiveness(ports: LivenessPorts): Liveness {
   let pausedUntil = 0
   let quietUntil = 0
 
-  async function probe(key: string, accessToken: string): Promise<SessionLife> {
+  async function sendProbe(key: string, accessToken: string): Promise<SessionLife> {
     const isTrial = isFailing
     // Hold other probes back until this one is answered.
     if (isTrial) pausedUntil = runtime.now() + pauseSeconds
@@ -81,7 +81,7 @@ export function createLiveness(ports: LivenessPorts): Liveness {
   }
 
   return {
-    known(key, provenAt) {
+    lifeOf(key, provenAt) {
       if (checkSeconds === undefined || !provider.probe) return 'live'
       const answer = answers.get(key)
       const life = answer?.life ?? 'live'
@@ -91,10 +91,10 @@ export function createLiveness(ports: LivenessPorts): Liveness {
       if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
       return isAhead(pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
     },
-    ask(key, accessToken) {
+    probe(key, accessToken) {
       const running = asking.get(key)
       if (running) return running
-      const started = probe(key, accessToken).finally(() => asking.delete(key))
+      const started = sendProbe(key, accessToken).finally(() => asking.delete(key))
       asking.set(key, started)
       return started
     },

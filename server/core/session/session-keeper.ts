@@ -92,7 +92,7 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
     const { grantId } = session
     const opening = served.open(session)
     if (opening.kind !== 'opened') return served.unusable(session, opening.kind)
-    switch (await liveness.ask(probeKey(session), opening.session.accessToken)) {
+    switch (await liveness.probe(probeKey(session), opening.session.accessToken)) {
       case 'live':
         return served.serveOrRefuse(session, runtime.now(), failurePauseSeconds)
       case 'token_refused':

@@ -242,7 +242,7 @@ async function callerFromProviderToken(
 async function isLive(token: string, liveness: Liveness): Promise<boolean> {
   const hash = hashSecret(token)
   // A verified token says when it ends, not that its session has not ended before.
-  return (liveness.known(hash, -Infinity) ?? (await liveness.ask(hash, token))) === 'live'
+  return (liveness.lifeOf(hash, -Infinity) ?? (await liveness.probe(hash, token))) === 'live'
 }
 
 const deadToken: CallerResult = {
