@@ -32,16 +32,16 @@ import { startUpkeep } from './startup/upkeep.ts'
 export interface App {
   /** Serves BASE_URL. */
   fetch: FetchHandler
-  /** Stands before {@link fetch}: sheds load that is only refused, for the sake of good clients. */
+  /** Runs before {@link fetch}: sheds load that would only be refused, to protect good clients. */
   gate: RequestGate
   /** Serves APP_URL when the embedded provider is configured. */
   sandbox: OpenSandbox | undefined
   store: Store
-  /** Rejects when the store cannot be used. Requests find that out by themselves; a start should not succeed first. */
+  /** Rejects when the store, the tools or the sandbox cannot be used, so that the start fails. */
   prepare(): Promise<void>
-  /** From now on `/readyz` says that no more requests should come. They are served all the same. */
+  /** Makes `/readyz` fail from now on. Requests are still served. */
   drain(): void
-  /** Ends the answers of `/mcp` that only wait for notices: whoever waits for the answers to end would wait for long. */
+  /** Ends the streams of `/mcp` that only wait for notifications, which would hold up a shutdown. */
   endStreams(): void
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ export function createApp(
   try {
     return compose({ store, config, runtime, log, module, loadSandbox })
   } catch (error) {
-    // Nothing runs on it yet, and a faulty file should not keep the database locked.
+    // Nothing uses the store yet, and an invalid file must not keep the database locked.
     store.close().catch(() => {})
     throw error
   }
@@ -90,7 +90,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
   const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
   const { provider } = sessions
-  // Names this process among the instances that share a store.
+  // Identifies this process among the instances that share a store.
   const instance = encodeBase64url(runtime.randomBytes(9))
   let isDraining = false
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
@@ -146,7 +146,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
     isDraining: () => isDraining,
     report,
   })
-  // Behind TLS only a proxy can be what connects.
+  // With TLS in front, only a proxy connects to us.
   const onlyByProxy = config.baseUrl.startsWith('https:')
   const addressOf = createAddressChain(config.trustedProxies, { onlyByProxy })
   const clientAddress = createClientAddress(config.trustedProxies, { onlyByProxy })
@@ -159,15 +159,15 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
     tokenPaths: pathsOfTokens,
     isKnownBrowser: (cookieHeader) =>
       openKnownAccounts(cookies.known.readFrom(cookieHeader), { sealer, runtime }).length > 0,
-    // Not /oauth/revoke and /oauth/device_authorization: a public client gets a good answer there for nothing, and whatever
-    // secret it sends along is ignored. Who has a real one comes to the token endpoint with it, too.
+    // Not /oauth/revoke and /oauth/device_authorization: they answer public clients without any proof and ignore their
+    // secrets. Clients with a secret prove it at the token endpoint anyway.
     provingPaths: [...pathsOfTokens, ...['/mcp', '/oauth/introspect'].map((path) => urls.basePath + path)],
   })
   const router = createRouter(endpoints, {
     baseUrl: config.baseUrl,
     allowedHosts: config.allowedHosts,
     createContext: (request, peer) => {
-      // Random: everybody reads it, and it should not say how many requests there were.
+      // Random, because it is public and must not reveal the number of requests.
       const id = encodeBase64url(runtime.randomBytes(12))
       const address = clientAddress(request, peer)
       noteAddress(address, request)
@@ -194,7 +194,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
       await upkeep.stop()
       await grantUses.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await tools.close()
-      // The provider may still be answering, and what it says has to be stored.
+      // The provider may still be answering, and its answers must be stored.
       await keeper.settle()
       await sandbox?.close()
       await store.close()
@@ -203,8 +203,8 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
 }
 
 /**
- * Says once that no limit per address holds, at the first request that counts in one while no address has ever been known.
- * Probes of the machine's own health come from elsewhere, and say nothing about it.
+ * Warns once, at the first request without a known address, that limits per address do not apply. Health probes come
+ * from elsewhere and are ignored.
  */
 function warnWithoutAddress(
   basePath: string,
@@ -230,7 +230,7 @@ function withSandbox(runtime: Runtime, sandbox: OpenSandbox, appUrl: string): Ru
   }
 }
 
-/** Rejects when something stored is sealed with a key that is not in the ring: it cannot be used until the key is back. */
+/** Rejects when a stored value is sealed with a key that is missing from the ring. */
 async function checkKeys(store: Store, ring: KeyRing): Promise<void> {
   const isMissing = (kid: string): boolean => ring.keys().every((key) => key.kid !== kid)
   const missing = (): Promise<string[]> =>

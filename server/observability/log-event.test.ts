@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { logEvents } from './log-event.ts'
 import { metricTable } from './metrics.ts'
 
-const folder = fileURLToPath(new URL('.', import.meta.url))
+const folder = fileURLToPath(new URL('..', import.meta.url))
 
 /** The sources of the server without tests, dist and what others wrote. */
 const sources = globSync('**/*.ts', {
