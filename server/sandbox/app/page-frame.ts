@@ -16,7 +16,7 @@ export interface PageFrame {
 }
 
 /** Security headers of every page; `formTargets` are the origins that a form may lead to besides the app. */
-export function pageHeaders(
+function pageHeaders(
   formTargets: readonly string[],
   scriptTargets: readonly string[],
 ): Record<string, string> {
