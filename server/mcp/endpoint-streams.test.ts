@@ -10,8 +10,8 @@ import {
 } from '../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
-import { createPlainEndpoint } from './plain-endpoint.ts'
-import { createSdkEndpoint } from './sdk-endpoint.ts'
+import { createPlainEndpoint } from './plain/plain-endpoint.ts'
+import { createSdkEndpoint } from './sdk/sdk-endpoint.ts'
 import type { ToolModule } from './tools/tool-module.ts'
 
 const start = 1_000_000

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../http/listener/listener.ts'
 import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import { createPlainEndpoint } from './plain-endpoint.ts'
+import { createPlainEndpoint } from './plain/plain-endpoint.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 
 /** A tool that runs until it is told to end, served over a real socket. */

@@ -134,3 +134,8 @@ export function textResult(text: string, structuredContent?: Record<string, unkn
 export function toolError(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
+
+/** The text for a tool that does not exist. */
+export function unknownTool(name: string): string {
+  return `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`
+}

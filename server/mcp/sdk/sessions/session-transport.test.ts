@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import type { Caller } from '../../core/tokens/caller.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import type { Caller } from '../../../core/tokens/caller.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../../tests/support/server/fake-runtime.ts'
 import {
   sendMessage,
   type MessageReader,
   readMessages,
-} from '../../../tests/support/server/mcp/mcp-message.ts'
-import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from '../endpoint-config.ts'
+} from '../../../../tests/support/server/mcp/mcp-message.ts'
+import { callerSample, endpointConfigSample } from '../../../../tests/support/server/mcp/tool-fixture.ts'
+import type { McpEndpoint } from '../../endpoint-config.ts'
 import { createSdkEndpoint } from '../sdk-endpoint.ts'
-import type { ToolModule } from '../tools/tool-module.ts'
+import type { ToolModule } from '../../tools/tool-module.ts'
 
 const ada: Caller = callerSample
 const eve: Caller = {

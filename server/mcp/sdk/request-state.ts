@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Sealer } from '../core/seal.ts'
-import type { Incoming } from './incoming.ts'
+import type { Sealer } from '../../core/seal.ts'
+import type { Incoming } from '../incoming.ts'
 
 const ttlSeconds = 600
 

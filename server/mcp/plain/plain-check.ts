@@ -7,11 +7,11 @@ import {
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { lenientHeaders } from './incoming.ts'
+import { lenientHeaders } from '../incoming.ts'
 import type { PlainError } from './plain-answer.ts'
 import { headerMismatchError, routeMessage } from './plain-route.ts'
-import { parameterHeaderMismatch, standardHeaderMismatch } from './tools/header-check.ts'
-import type { ToolDefinition } from './tools/tool.ts'
+import { parameterHeaderMismatch, standardHeaderMismatch } from '../tools/header-check.ts'
+import type { ToolDefinition } from '../tools/tool.ts'
 
 const maxBatch = 100
 /** The transport refuses the request, for which JSON-RPC has no code. */

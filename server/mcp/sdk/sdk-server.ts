@@ -14,12 +14,12 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server'
 import { guardCallbacks } from './callback-guard.ts'
-import type { McpEndpointConfig } from './endpoint-config.ts'
-import { callerOf, type Incoming } from './incoming.ts'
-import { unknownTool } from './plain-methods.ts'
+import type { McpEndpointConfig } from '../endpoint-config.ts'
+import { callerOf, type Incoming } from '../incoming.ts'
+import { unknownTool } from '../tools/tool.ts'
 import { createRequestStateCodec } from './request-state.ts'
-import type { ClientChannel } from './tools/tool-context.ts'
-import type { RegisterKit } from './tools/tool-module.ts'
+import type { ClientChannel } from '../tools/tool-context.ts'
+import type { RegisterKit } from '../tools/tool-module.ts'
 
 /**
  * What a server is created for: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole

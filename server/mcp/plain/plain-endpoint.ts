@@ -1,10 +1,10 @@
 import { type JSONRPCRequest, specTypeSchemas } from '@modelcontextprotocol/server'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
+import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { openEventStream } from './event-stream.ts'
-import { asksForProgress, type Incoming } from './incoming.ts'
-import { createOpenStreams, isEventStream, repeatChecks } from './open-streams.ts'
+import { asksForProgress, type Incoming } from '../incoming.ts'
+import { createOpenStreams, isEventStream, repeatChecks } from '../open-streams.ts'
 import {
   answerRequest,
   answerSilently,
@@ -20,7 +20,7 @@ import {
   type SubscriptionLimits,
   subscriptionLimits,
   subscriptionResult,
-} from './subscriptions.ts'
+} from '../subscriptions.ts'
 
 const methodNotFound: PlainError = { code: jsonRpcCode.methodNotFound, message: 'Method not found' }
 

@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { PlainError } from './plain-answer.ts'
-import type { HeaderMismatch } from './tools/header-check.ts'
+import type { HeaderMismatch } from '../tools/header-check.ts'
 
 /** The revision that a message belongs to, or why it belongs to none. */
 export type PlainRoute =

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { largestGroup } from '../subscriptions.ts'
+import { largestGroup } from '../../subscriptions.ts'
 
 /** How many sessions there may be, and how long an idle one is kept. */
 export interface SessionLimits {

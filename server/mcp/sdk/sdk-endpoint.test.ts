@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod/v4'
-import type { Caller } from '../core/tokens/caller.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { sendMessage, message2026, readMessages } from '../../tests/support/server/mcp/mcp-message.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from './endpoint-config.ts'
+import type { Caller } from '../../core/tokens/caller.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { sendMessage, message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
+import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import type { McpEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
-import type { ToolModule } from './tools/tool-module.ts'
+import type { ToolModule } from '../tools/tool-module.ts'
 
 const start = 1_000_000
 let runtime: FakeRuntime

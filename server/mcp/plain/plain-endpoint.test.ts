@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
+import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import { createPlainEndpoint } from './plain-endpoint.ts'
-import type { McpEndpoint } from './endpoint-config.ts'
-import { createSdkEndpoint } from './sdk-endpoint.ts'
-import type { ToolModule } from './tools/tool-module.ts'
+import type { McpEndpoint } from '../endpoint-config.ts'
+import { createSdkEndpoint } from '../sdk/sdk-endpoint.ts'
+import type { ToolModule } from '../tools/tool-module.ts'
 
 /** Tools with every kind of answer, and with arguments in headers. */
 const module: ToolModule = {

@@ -5,8 +5,8 @@ import {
   SdkError,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { McpEndpointConfig } from './endpoint-config.ts'
-import { toolError } from './tools/tool.ts'
+import type { McpEndpointConfig } from '../endpoint-config.ts'
+import { toolError } from '../tools/tool.ts'
 
 type Callback = (...given: unknown[]) => unknown
 

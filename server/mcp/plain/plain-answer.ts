@@ -2,9 +2,9 @@ import type { CallToolResult, JSONRPCRequest, LoggingLevel } from '@modelcontext
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { Caller } from '../core/tokens/caller.ts'
+import type { Caller } from '../../core/tokens/caller.ts'
 import { type EventStream, openEventStream } from './event-stream.ts'
-import type { ClientChannel } from './tools/tool-context.ts'
+import type { ClientChannel } from '../tools/tool-context.ts'
 
 /** An error of JSON-RPC. */
 export interface PlainError {

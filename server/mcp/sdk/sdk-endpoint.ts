@@ -1,7 +1,7 @@
 import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
-import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from './incoming.ts'
+import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
+import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from '../incoming.ts'
 import { createTransport2026 } from './transport-2026-07-28.ts'
 import {
   createOpenStreams,
@@ -9,10 +9,10 @@ import {
   keepAliveMs,
   type OpenStreams,
   repeatChecks,
-} from './open-streams.ts'
+} from '../open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
 import { SessionTransport } from './sessions/session-transport.ts'
-import { type SubscriptionLimits, subscriptionLimits } from './subscriptions.ts'
+import { type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
 import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
 /** Bounds of what stays open. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import { sendMessage, message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
+import { sendMessage, message2026 } from '../../../tests/support/server/mcp/mcp-message.ts'
+import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
-import type { ToolModule } from './tools/tool-module.ts'
+import type { ToolModule } from '../tools/tool-module.ts'
 
 const secret = 'the password is 1234'
 const fail = (): never => {

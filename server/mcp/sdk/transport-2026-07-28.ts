@@ -1,10 +1,10 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { McpEndpoint, McpEndpointConfig } from './endpoint-config.ts'
-import { authInfoOf, type Incoming } from './incoming.ts'
-import { isEventStream, keepAliveMs, type OpenStreams } from './open-streams.ts'
+import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
+import { authInfoOf, type Incoming } from '../incoming.ts'
+import { isEventStream, keepAliveMs, type OpenStreams } from '../open-streams.ts'
 import type { ServerFactory } from './sdk-server.ts'
-import { createSubscribe, type SubscriptionLimits } from './subscriptions.ts'
+import { createSubscribe, type SubscriptionLimits } from '../subscriptions.ts'
 
 /** Serves revision 2026-07-28, where nothing outlasts a request. */
 export interface Transport2026 extends Pick<McpEndpoint, 'notify' | 'close'> {

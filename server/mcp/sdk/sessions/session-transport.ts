@@ -9,9 +9,9 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../incoming.ts'
-import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from '../open-streams.ts'
+import type { McpEndpointConfig } from '../../endpoint-config.ts'
+import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../../incoming.ts'
+import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from '../../open-streams.ts'
 import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
 import {
@@ -20,7 +20,7 @@ import {
   type SessionLimits,
   type SessionTable,
 } from './session-table.ts'
-import type { ModuleNotices } from '../tools/tool-module.ts'
+import type { ModuleNotices } from '../../tools/tool-module.ts'
 
 /** What the sessions need. */
 export interface SessionTransportPorts {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createSealer, fixedKeyRing } from '../core/seal.ts'
-import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { callerSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import type { Incoming } from './incoming.ts'
+import { createSealer, fixedKeyRing } from '../../core/seal.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import type { Incoming } from '../incoming.ts'
 import { createRequestStateCodec } from './request-state.ts'
 
 const runtime = createFakeRuntime(1_000_000)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../../tests/support/server/fake-runtime.ts'
 import { createSessionTable, type SessionTable } from './session-table.ts'
 
 const limits = { total: 4, perUser: 2, idleSeconds: 1800 }

@@ -6,8 +6,9 @@ import {
 } from '@modelcontextprotocol/server'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { McpEndpointConfig } from './endpoint-config.ts'
+import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainError, PlainMethod, PlainRequest } from './plain-answer.ts'
+import { unknownTool } from '../tools/tool.ts'
 
 /** The methods of an endpoint that offers tools alone, by name, for each revision. */
 export interface PlainMethods {
@@ -100,11 +101,6 @@ function paramsFault(schema: keyof typeof specTypeSchemas, message: JSONRPCReque
 
 function failed(code: number, message: string): { error: PlainError } {
   return { error: { code, message } }
-}
-
-/** The text for a tool that does not exist. */
-export function unknownTool(name: string): string {
-  return `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`
 }
 
 const invalidRequestState: { error: PlainError } = {

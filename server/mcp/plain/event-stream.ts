@@ -1,4 +1,4 @@
-import { keepAliveMs } from './open-streams.ts'
+import { keepAliveMs } from '../open-streams.ts'
 
 /** An answer that sends JSON-RPC messages as events (MCP transports, Streamable HTTP). */
 export interface EventStream {
