@@ -31,16 +31,16 @@ import { startUpkeep } from './startup/upkeep.ts'
 export interface App {
   /** Serves BASE_URL. */
   fetch: FetchHandler
-  /** Stands before {@link fetch}: sheds load that is only refused, for the sake of good clients. */
+  /** Runs before {@link fetch}: sheds load that would only be refused, to protect good clients. */
   gate: RequestGate
   /** Serves APP_URL when the embedded provider is configured. */
   sandbox: OpenSandbox | undefined
   store: Store
-  /** Rejects when the store cannot be used. Requests find that out by themselves; a start should not succeed first. */
+  /** Rejects when the store, the tools or the sandbox cannot be used, so that the start fails. */
   prepare(): Promise<void>
-  /** From now on `/readyz` says that no more requests should come. They are served all the same. */
+  /** Makes `/readyz` fail from now on. Requests are still served. */
   drain(): void
-  /** Ends the answers of `/mcp` that only wait for notices: whoever waits for the answers to end would wait for long. */
+  /** Ends the streams of `/mcp` that only wait for notifications, which would hold up a shutdown. */
   endStreams(): void
   close(): Promise<void>
 }
@@ -60,7 +60,7 @@ export function createApp(
   try {
     return compose({ store, config, runtime, log, module, loadSandbox })
   } catch (error) {
-    // Nothing runs on it yet, and a faulty file should not keep the database locked.
+    // Nothing uses the store yet, and an invalid file must not keep the database locked.
     store.close().catch(() => {})
     throw error
   }
@@ -89,7 +89,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
   const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
   const { provider } = sessions
-  // Names this process among the instances that share a store.
+  // Identifies this process among the instances that share a store.
   const instance = encodeBase64url(runtime.randomBytes(9))
   let isDraining = false
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
@@ -169,7 +169,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
       await upkeep.stop()
       await grantUses.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await tools.close()
-      // The provider may still be answering, and what it says has to be stored.
+      // The provider may still be answering, and its answers must be stored.
       await keeper.settle()
       await sandbox?.close()
       await store.close()
@@ -253,7 +253,7 @@ function withSandbox(runtime: Runtime, sandbox: OpenSandbox, appUrl: string): Ru
   }
 }
 
-/** Rejects when something stored is sealed with a key that is not in the ring: it cannot be used until the key is back. */
+/** Rejects when a stored value is sealed with a key that is missing from the ring. */
 async function checkKeys(store: Store, ring: KeyRing): Promise<void> {
   const isMissing = (kid: string): boolean => ring.keys().every((key) => key.kid !== kid)
   const missing = (): Promise<string[]> =>

@@ -2,7 +2,8 @@ import { settings } from '../config/setting-table.ts'
 import { flagOf, type Setting, type SettingGroup, variableOf } from '../config/setting.ts'
 import { terminalColumns } from './terminal/output.ts'
 import { definitionList, lineWidth, paragraph } from './terminal/table.ts'
-import { commandName, type CommandRow, commandTable } from './command-table.ts'
+import { commandName, type CommandRow } from './command.ts'
+import { commandTable } from './command-table.ts'
 import { asTyped } from './program-name.ts'
 
 const examples: readonly (readonly [line: string, what: string])[] = [

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { settings } from '../config/setting-table.ts'
 import { flagOf } from '../config/setting.ts'
-import { commandName, commandTable } from './command-table.ts'
+import { commandName } from './command.ts'
+import { commandTable } from './command-table.ts'
 import { runCommand } from '../../tests/support/bridge/cli/command-run.ts'
 
 describe('the command line', () => {

@@ -1,31 +1,5 @@
 import type { SettingGroup } from '../config/setting.ts'
-import type { CommandInput } from './command.ts'
-import type { ExitCode } from './exit-code.ts'
-
-/** One command of the command line, with its help. */
-export interface CommandRow {
-  /** As it is called, with the operands it takes. */
-  usage: string
-  description: string
-  /** The heading that it stands under in the help. */
-  group: 'Sign-in' | 'Looking' | 'Setting up'
-  /** Command lines without the name of the program. */
-  examples: readonly string[]
-  /** Flags of its own: `--all` is on or off, `--name <name>` takes a value. `--json` is taken by every command with `json`. */
-  switches?: Readonly<Record<`--${string}`, string>>
-  /** Members of the JSON object that `--json` prints; undefined: it has no facts to print. */
-  json?: Readonly<Record<string, string>>
-  /** Groups of settings that its help lists; all are taken, so that one line of flags does for every command. */
-  shown: readonly SettingGroup[]
-  /** Its code is loaded by the call. */
-  run(input: CommandInput, own: OwnFlags): Promise<ExitCode>
-}
-
-/** The flags of a command that are no settings, as they were given. */
-export interface OwnFlags {
-  isOn(name: `--${string}`): boolean
-  valueOf(name: `--${string}`): string | undefined
-}
+import type { CommandRow } from './command.ts'
 
 const forServer: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage']
 
@@ -230,19 +204,6 @@ export const commandTable: readonly CommandRow[] = [
       'completion fish | source',
     ],
     shown: [],
-    run: async (input) => (await import('./completion.ts')).printCompletion(input),
+    run: async (input) => (await import('./completion.ts')).printCompletion(input, commandTable),
   },
 ]
-
-/** The words that call a command, without its operands: `token set`. */
-export function commandName({ usage }: Pick<CommandRow, 'usage'>): string {
-  return usage.replace(/ [<[].*/, '')
-}
-
-/** Flags of a command that are no settings. */
-export function ownFlags(row: Pick<CommandRow, 'switches' | 'json'>): `--${string}`[] {
-  return [
-    ...(Object.keys(row.switches ?? {}) as `--${string}`[]),
-    ...(row.json === undefined ? [] : (['--json'] as const)),
-  ]
-}

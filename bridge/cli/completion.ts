@@ -1,66 +1,75 @@
 import { settings } from '../config/setting-table.ts'
 import { flagOf, type Setting } from '../config/setting.ts'
 import { clients } from '../install/client-table.ts'
-import type { CommandInput } from './command.ts'
+import { commandName, type CommandInput, type CommandRow, ownFlags } from './command.ts'
 import { CommandFailure } from './command-failure.ts'
-import { commandName, type CommandRow, commandTable, ownFlags } from './command-table.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 
 const shells = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
 
-/** Prints the script of one shell. It asks nothing: all words are in it. */
-export async function printCompletion({ line, terminal }: CommandInput): Promise<ExitCode> {
+type Rows = readonly CommandRow[]
+
+/** Prints the script of one shell. It contains every word it completes, so it runs no command. */
+export async function printCompletion({ line, terminal }: CommandInput, rows: Rows): Promise<ExitCode> {
   const [shell = '', ...more] = line.operands
   if (!Object.hasOwn(shells, shell) || more.length > 0) {
     throw new CommandFailure('Expected a shell: bash, zsh or fish.', 'drawbridge completion bash', {
       exit: exitCode.usage,
     })
   }
-  terminal.print(shells[shell as keyof typeof shells]())
+  terminal.print(shells[shell as keyof typeof shells](rows))
   return exitCode.ok
 }
 
-const firstWords = [...new Set(commandTable.map((row) => commandName(row).split(' ')[0] ?? ''))]
+function firstWords(rows: Rows): string[] {
+  return [...new Set(rows.map((row) => commandName(row).split(' ')[0] ?? ''))]
+}
+
 const visible = settings.filter(({ secret }) => secret !== true)
 const settingFlagNames = visible.flatMap((setting) => [
   flagOf(setting),
   ...(setting.negative ? [setting.negative] : []),
 ])
 
-function flagsOf(word: string): string[] {
-  const rows = commandTable.filter((row) => commandName(row).split(' ')[0] === word)
-  return [...new Set(rows.flatMap((row) => ownFlags(row).map((flag) => flag.split(' ')[0] ?? flag)))]
+function flagsOf(word: string, rows: Rows): string[] {
+  const named = rows.filter((row) => commandName(row).split(' ')[0] === word)
+  return [...new Set(named.flatMap((row) => ownFlags(row).map((flag) => flag.split(' ')[0] ?? flag)))]
 }
 
-/** Words that may follow a command, one of them: the clients, the second word of `token set`, and the shells. */
-function wordsBehind(word: string): string[] {
+/** Words of which one may follow a command: the clients, the second word of `token set`, the shells. */
+function wordsAfter(word: string, rows: Rows): string[] {
   if (word === 'completion') return Object.keys(shells)
-  if (takesClient(word)) return clients.map(({ id }) => id)
-  return commandTable.flatMap((row) => {
+  if (takesClient(word, rows)) return clients.map(({ id }) => id)
+  return rows.flatMap((row) => {
     const [first, second] = commandName(row).split(' ')
     return first === word && second !== undefined ? [second] : []
   })
 }
 
-function takesClient(word: string): boolean {
-  return commandTable.some(({ usage }) => usage.startsWith(`${word} <client>`))
+function takesClient(word: string, rows: Rows): boolean {
+  return rows.some(({ usage }) => usage.startsWith(`${word} <client>`))
 }
 
 const takesFile: readonly string[] = visible.filter(({ value }) => value === 'file').map(flagOf)
 const takesFolder: readonly string[] = visible.filter(({ value }) => value === 'folder').map(flagOf)
 const withChoices = visible.filter(({ choices }) => choices !== undefined)
-/** What stands behind these is only known to whoever types. */
-const takesAnything = [
-  ...visible.filter(({ value, choices }) => value !== undefined && choices === undefined).map(flagOf),
-  ...commandTable.flatMap((row) =>
-    ownFlags(row).flatMap((flag) => (flag.includes(' ') ? [flag.split(' ')[0] ?? flag] : [])),
-  ),
-].filter((flag) => !takesFile.includes(flag) && !takesFolder.includes(flag))
+/** Flags whose values only the person typing knows. */
+function flagsWithFreeValue(rows: Rows): Set<string> {
+  const all = [
+    ...visible.filter(({ value, choices }) => value !== undefined && choices === undefined).map(flagOf),
+    ...rows.flatMap((row) =>
+      ownFlags(row).flatMap((flag) => (flag.includes(' ') ? [flag.split(' ')[0] ?? flag] : [])),
+    ),
+  ]
+  return new Set(all.filter((flag) => !takesFile.includes(flag) && !takesFolder.includes(flag)))
+}
 
-/** Flags are shown once a dash is typed: there are so many that they would hide the words before. */
-function bashScript(): string {
-  const commandCases = firstWords.map(
-    (word) => `      ${word}) flags="${flagsOf(word).join(' ')}" behind="${wordsBehind(word).join(' ')}" ;;`,
+/** Flags are shown once a dash is typed: there are so many that they would hide the words. */
+function bashScript(rows: Rows): string {
+  const words = firstWords(rows)
+  const commandCases = words.map(
+    (word) =>
+      `      ${word}) flags="${flagsOf(word, rows).join(' ')}" behind="${wordsAfter(word, rows).join(' ')}" ;;`,
   )
   const valueCases = withChoices.map(
     (setting) => `    ${flagOf(setting)}) words="${(setting.choices ?? []).join(' ')}" ;;`,
@@ -79,7 +88,7 @@ _drawbridge() {
 ${valueCases.join('\n')}
 ${ofFiles(takesFile, '-f')}
 ${ofFiles(takesFolder, '-d')}
-    ${[...new Set(takesAnything)].join('|')}) return ;;
+    ${[...flagsWithFreeValue(rows)].join('|')}) return ;;
   esac
   if [[ -z $words ]]; then
     case \${COMP_WORDS[1]} in
@@ -87,7 +96,7 @@ ${commandCases.join('\n')}
       *) flags=--version ;;
     esac
     if [[ $current == -* ]]; then words="$flags $settings"
-    elif [[ $COMP_CWORD -eq 1 ]]; then words="${firstWords.join(' ')}"
+    elif [[ $COMP_CWORD -eq 1 ]]; then words="${words.join(' ')}"
     else
       words=$behind
       for word in "\${COMP_WORDS[@]:2:$((COMP_CWORD-2))}"; do
@@ -100,14 +109,14 @@ ${commandCases.join('\n')}
 complete -F _drawbridge drawbridge`
 }
 
-function zshScript(): string {
+function zshScript(rows: Rows): string {
   return `#compdef drawbridge
 autoload -U +X bashcompinit && bashcompinit
-${bashScript()}`
+${bashScript(rows)}`
 }
 
-function fishScript(): string {
-  const commands = commandTable.flatMap((row) => fishCommand(row))
+function fishScript(rows: Rows): string {
+  const commands = rows.flatMap((row) => fishCommand(row))
   const flags = visible.flatMap((setting) => {
     const row = `complete -c drawbridge -l ${setting.name}${fishValue(setting)} -d ${fishWord(setting.doc)}`
     return setting.negative === undefined
@@ -118,7 +127,7 @@ function fishScript(): string {
     '# fish completion of drawbridge',
     'complete -c drawbridge -f',
     ...commands,
-    ...fishClients(),
+    ...fishClients(rows),
     "complete -c drawbridge -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'",
     "complete -c drawbridge -l json -d 'Print the facts as one JSON object'",
     ...flags,
@@ -136,8 +145,10 @@ function fishValue({ value, choices }: Setting): string {
   return value === 'folder' ? " -x -a '(__fish_complete_directories)'" : ' -x'
 }
 
-function fishClients(): string[] {
-  const commands = firstWords.filter(takesClient).join(' ')
+function fishClients(rows: Rows): string[] {
+  const commands = firstWords(rows)
+    .filter((word) => takesClient(word, rows))
+    .join(' ')
   const all = clients.map(({ id }) => id).join(' ')
   const when = `__fish_seen_subcommand_from ${commands}; and not __fish_seen_subcommand_from ${all}`
   return clients.map(

@@ -21,7 +21,7 @@ export interface Store
     SecondFactorStore,
     SignOutStore,
     SocialSignInStore {
-  /** Connects and brings the schema up to date. Any operation does so by itself; this tells early when it cannot be done. */
+  /** Connects and migrates the schema. Every operation does so on demand; calling this reports problems early. */
   prepare(): Promise<void>
   /**
    * Deletes at most `limit` rows that expired before `now`, and answers how many rows it deleted or moved, those not counted

@@ -3,9 +3,9 @@ import ipaddr from 'ipaddr.js'
 /**
  * Whether an IP address, as text without brackets, is on the public internet: unicast, and in no range for private, local,
  * shared, documentation, benchmarking, tunnelling or reserved use (IANA special-purpose registries, RFC 6890). IPv4 inside
- * IPv6 (mapped, RFC 4291; NAT64, RFC 6052) is judged as the IPv4 address; 6to4 and Teredo are refused, as they lead to
- * whatever IPv4 address stands in them. False for what is no address in its plain form, and for the one public address
- * that a cloud uses inside.
+ * IPv6 (mapped, RFC 4291; NAT64, RFC 6052) is judged as the IPv4 address; 6to4 and Teredo are refused, since they
+ * embed any IPv4 address. False for anything but a plain address, and for the one public address that a cloud uses
+ * internally.
  */
 export function isPublicAddress(text: string): boolean {
   const address = readAddress(text)
@@ -14,7 +14,7 @@ export function isPublicAddress(text: string): boolean {
   const bytes = address.toByteArray()
   const embedded = embeddedAddress(bytes)
   if (embedded) return isPublicIpv4(embedded)
-  // Only 2000::/3 is handed out: what is reserved tomorrow is not public today.
+  // Only 2000::/3 is allocated: other unicast ranges may be reserved later.
   return address.range() === 'unicast' && ((bytes[0] ?? 0) & 0xe0) === 0x20
 }
 
@@ -26,7 +26,7 @@ export function isLoopbackAddress(text: string): boolean {
   return (mapped || address).range() === 'loopback'
 }
 
-// In Azure the host of a virtual machine, with its settings and extensions.
+// On Azure, the host of a virtual machine, with its settings and extensions.
 const azureHost = '168.63.129.16'
 
 function isPublicIpv4(address: ipaddr.IPv4): boolean {

@@ -1,11 +1,11 @@
 import { Resolver } from 'node:dns/promises'
 
-/** Every address of a host name; none when it has none. `signal` ends the search. */
+/** Every address of a host name. `signal` aborts the lookup. */
 export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>
 
 /**
- * Asks the name servers of this machine, or `servers`, directly for A and AAAA records. The hosts file and search domains are
- * left out: they lead to names of the own network. One question without an answer leaves the answer to the other.
+ * Queries the name servers of this machine, or `servers`, for A and AAAA records. Ignores the hosts file and search domains,
+ * which lead to names of the internal network. If one query fails, the other's answer is used.
  */
 export function createHostResolver(servers?: readonly string[]): ResolveHost {
   return async (hostname, signal) => {

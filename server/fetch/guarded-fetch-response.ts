@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { FetchFailure, FetchOutcome, FetchQuery } from '../core/clients/client-fetch.ts'
 
-/** Ends a fetch with a failure that has a name. */
+/** Ends a fetch with a named failure. */
 export class FetchError extends Error {
   readonly reason: FetchFailure
 
@@ -14,8 +14,8 @@ export class FetchError extends Error {
 }
 
 /**
- * The JSON text of `response`, at most `maxBytes` of it, or that nothing has changed since `etag`. Throws {@link FetchError}
- * for everything else, and what the socket throws.
+ * The JSON text of `response`, at most `maxBytes` of it, or `not_modified` since `etag`. Throws {@link FetchError} for
+ * everything else, and socket errors as they are.
  */
 export async function readResponse(
   response: IncomingMessage,
@@ -60,7 +60,7 @@ function headersOf(response: IncomingMessage): Headers {
   return headers
 }
 
-/** A compressed body was asked not to be sent, and is refused unread: a few bytes of it can become gigabytes. */
+/** The request forbids compressed bodies, and one is refused unread: a few bytes of it can become gigabytes. */
 function isPlainJson(headers: Headers): boolean {
   const encoding = headers.get('content-encoding') ?? 'identity'
   const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''

@@ -10,24 +10,24 @@ import { FetchError, readResponse } from './guarded-fetch-response.ts'
 /** How documents of clients are fetched. */
 export interface GuardedFetchConfig {
   userAgent: string
-  /** In development, when this server itself is on loopback: loopback may be reached too, also by http, and any port. */
+  /** For development, when this server is on loopback: allows loopback addresses, plain http and any port. */
   allowLoopback: boolean
-  /** Base URL of this server, without a slash at its end: it has no documents for itself, and would ask itself again. */
+  /** Base URL of this server, without a slash at its end: it never fetches from itself. */
   ownUrl?: string
   /** Name resolution, connection and body together. */
   timeLimitMs?: number
   resolve?: ResolveHost
-  /** The one certificate authority that is believed, PEM, instead of the public ones. */
+  /** The one trusted certificate authority (PEM), instead of the public ones. */
   certificateAuthority?: string | undefined
 }
 
 /**
- * {@link GuardedFetch} over sockets of its own. A client names the URL, so it may name anything: the router at home, the
- * metadata service of the cloud, this very host.
+ * {@link GuardedFetch} over sockets of its own. The URL comes from a client and may name anything: a home router, the
+ * metadata service of a cloud, this host.
  *
  * The name is resolved once, every address of the answer must be public, and the connection goes to one of exactly those
- * addresses, so that a second answer of the name server changes nothing (DNS rebinding). Only the port of https is asked:
- * others may believe this server more than they believe the stranger. Redirects are not followed, nothing is
+ * addresses, so that a second answer of the name server changes nothing (DNS rebinding). Only the https port is allowed:
+ * other services may trust this server more than they trust a stranger. Redirects are not followed, nothing is
  * decompressed, no cookie or credential is sent, and the body is cut off at its limit.
  */
 export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
@@ -104,11 +104,11 @@ function send(
   const secure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
     const request = (secure ? requestSecure : requestPlain)(url, {
-      // An agent of its own: no connection of another fetch is used again, and no proxy comes between.
+      // No agent: connections of other fetches are not reused, and no proxy is involved.
       agent: false,
       signal,
       lookup: pinnedLookup(addresses),
-      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says, for the sake of a provider perhaps: the host is all that is proven here.
+      // Ignores NODE_TLS_REJECT_UNAUTHORIZED, which may be set for a provider: TLS is the only proof of the host here.
       rejectUnauthorized: true,
       ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
       headers: {
@@ -120,12 +120,12 @@ function send(
       },
     })
     request.once('response', (response) => {
-      // Whoever reads it sees the failure; one that nobody reads any more must not end the process.
+      // Readers see the failure; after them, an error must not end the process.
       response.on('error', () => {})
       resolve(response)
     })
     request.on('error', reject)
-    // A server that wants to speak another protocol has nothing to say here.
+    // Refuse servers that switch protocols.
     request.once('upgrade', (response) => {
       response.destroy()
       reject(new FetchError('refused'))
@@ -134,12 +134,12 @@ function send(
   })
 }
 
-/** Answers every question for an address with the ones that were checked. */
+/** Resolves every name to the addresses that were checked. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_hostname, options, callback) => {
     const [first] = all
-    // Later, as the socket is not ready for an answer while it asks.
+    // Deferred: the socket is not ready for an answer while it asks.
     process.nextTick(() => {
       if (options.all) callback(null, all)
       else callback(null, first?.address ?? '', first?.family)

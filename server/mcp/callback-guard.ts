@@ -11,8 +11,8 @@ import { toolError } from './tools/tool.ts'
 type Callback = (...given: unknown[]) => unknown
 
 /**
- * What a handler asks goes out on the stream of its own call. The SDK would send it on the GET stream, which belongs to
- * what has no call (MCP 2025-11-25 transports), and which not every client opens.
+ * Sends a handler's requests to the client on the stream of its own call. The SDK would use the GET stream, which is
+ * for messages without a call (MCP 2025-11-25 transports), and which not every client opens.
  */
 function askingOnItsStream(context: ServerContext): ServerContext {
   const { mcpReq } = context
@@ -30,8 +30,8 @@ function askingOnItsStream(context: ServerContext): ServerContext {
 const failureText = 'failed on the server. Try again; if it stays, tell the people who run it.'
 
 /**
- * Wraps every callback and handler that is registered from now on: the SDK would tell the client the message of whatever it
- * throws. Errors of the protocol, and of asking the client, are meant for it and pass.
+ * Wraps every callback and handler that is registered from now on: the SDK would send the message of any error to the
+ * client. Errors of the protocol, and of requests to the client, are meant for it and pass.
  */
 export function guardCallbacks(server: McpServer, report: McpEndpointConfig['report']): void {
   const guarded =
@@ -63,7 +63,7 @@ export function guardCallbacks(server: McpServer, report: McpEndpointConfig['rep
   wrap('registerTool', () => toolError(`The tool ${failureText}`))
   wrap('registerPrompt', fail)
   wrap('registerResource', fail)
-  // Completions, lists of templates, and whatever a module handles itself.
+  // Completions, lists of templates, and handlers that a module sets itself.
   const handle = server.server.setRequestHandler.bind(server.server) as Callback
   Object.assign(server.server, {
     setRequestHandler: (...given: unknown[]) =>

@@ -6,18 +6,18 @@ import type { ToolDefinition } from './tools/tool.ts'
 import type { ToolContexts } from './tools/tool-context.ts'
 import type { ModuleNotices, ToolModule } from './tools/tool-module.ts'
 
-/** What the MCP endpoint tells about itself and offers. */
+/** What the MCP endpoint offers, and how it presents itself. */
 export interface McpEndpointConfig {
   serverInfo: Implementation
   instructions: string
-  /** The plain tools. They report what they throw themselves. */
+  /** The plain tools, which report their own failures. */
   tools: readonly ToolDefinition[]
-  /** What a module adds beside its plain tools. */
+  /** What a module adds to its plain tools. */
   module: Pick<ToolModule, 'register' | 'asksClient'>
-  /** Whether anybody tells clients of changes, by {@link McpEndpoint.notify}. */
+  /** Whether the module reports changes by {@link McpEndpoint.notify}. */
   notifies: boolean
   contexts: ToolContexts
-  /** Seals what clients carry for a call that waits for their input; all instances need the same keys. */
+  /** Seals the state that clients carry for a call that waits for their input; all instances need the same keys. */
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   /** URL of the protected resource metadata, for challenges about scopes. */
@@ -36,8 +36,8 @@ export interface McpEndpoint {
   handle(request: Request, body: unknown, caller: Caller): Promise<Response>
   notify: ModuleNotices
   /**
-   * Ends every stream that only waits for notices, with a farewell where the protocol has one, and each that opens from now
-   * on: a server that drains would wait for them in vain.
+   * Ends every stream that only waits for notices, with a closing result where the protocol has one, and each that
+   * opens from now on: a draining server would wait for them forever.
    */
   endStreams(): void
   close(): Promise<void>

@@ -2,39 +2,39 @@ import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
-/** How an answer that stays open is looked after. */
+/** How a response that stays open is supervised. */
 export interface StreamTerms {
   caller: Caller
   /**
-   * `notices` waits for whatever may come, and ends with the caller's token. `call` belongs to a call that runs: it ends with
-   * the grant, and may outlast the token that it began with by a quarter of an hour, as that cannot tell any more whether
-   * the grant lives.
+   * `notices` waits for messages, and ends with the caller's token. `call` belongs to a running call: it ends with
+   * the grant, and may outlast its token by a quarter of an hour, since an expired token cannot tell whether the
+   * grant is alive.
    */
   kind: 'notices' | 'call'
   /** Ends the stream when it is aborted. */
   until?: AbortSignal
   /** Written before the server ends the stream. */
   closeFrame?: string
-  /** Called once, however the stream ends; `refused`: because the caller's credential is no longer good. */
+  /** Called once when the stream ends; `refused`: because the caller's credential is no longer good. */
   ended?: (how: 'over' | 'refused') => void
 }
 
-/** The answers of this process that are still being written. */
+/** The responses of this process that are still being written. */
 export interface OpenStreams {
-  /** The same answer, looked after until its body ends. Only for event streams. */
+  /** Returns the same response, supervised until its body ends. Only for event streams. */
   track(response: Response, terms: StreamTerms): Response
-  /** Ends every stream whose caller may no longer have it. Never rejects. */
+  /** Ends every stream whose caller has lost access. Never rejects. */
   check(): Promise<void>
-  /** Ends the streams that wait for notices, and each that is kept from now on. Calls go on. */
+  /** Ends the streams that wait for notices, now and from now on. Calls go on. */
   endNotices(): void
-  /** Ends all of them, and every one that is kept from now on. */
+  /** Ends all streams, now and from now on. */
   close(): void
 }
 
-/** How often a stream without news says that it is still there. */
+/** The interval of keep-alive comments on a silent stream. */
 export const keepAliveMs = 15_000
 
-/** What a client may leave unread of a stream of notices before it is cut. */
+/** How much of a notice stream a client may leave unread before it is cut. */
 const maxUnreadBytes = 1024 * 1024
 const checkedAtOnce = 20
 const secondsAfterToken = 900
@@ -45,8 +45,8 @@ interface OpenStream {
 }
 
 /**
- * Keeps an eye on streams: a credential is checked when a request begins, and a stream can go on for long after that (MCP
- * 2026-07-28 subscriptions: authorization holds for their whole life).
+ * Supervises streams: a credential is checked when a request begins, and a stream can outlive it (MCP 2026-07-28
+ * subscriptions: authorization holds for their whole life).
  */
 export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
   const open = new Set<OpenStream>()
@@ -99,12 +99,12 @@ export function repeatChecks(check: () => Promise<void>): () => void {
   return () => clearInterval(timer)
 }
 
-/** Whether an answer is one that {@link OpenStreams.track} looks after. */
+/** Whether a response is one that {@link OpenStreams.track} supervises. */
 export function isEventStream(response: Response): boolean {
   return response.headers.get('content-type') === 'text/event-stream'
 }
 
-/** Names user and grant, for what belongs to both. A credential of the provider's own has no grant. */
+/** An identifier for user and grant together. The provider's own credentials have no grant. */
 export function ownerOf({ user, grantId, credential }: Caller): string {
   return JSON.stringify([user.id, grantId ?? credential])
 }
@@ -112,7 +112,7 @@ export function ownerOf({ user, grantId, credential }: Caller): string {
 async function mayGoOn({ caller, kind }: StreamTerms, runtime: Pick<Runtime, 'now'>): Promise<boolean> {
   const overdue = runtime.now() - caller.expiresAt
   if (overdue >= 0) return kind === 'call' && overdue < secondsAfterToken
-  // While the store is away nobody can say; the next round asks again.
+  // While the store is down the answer is unknown; the next round asks again.
   return caller.isLive().catch(() => true)
 }
 
@@ -143,7 +143,7 @@ function watch(
     const { done, value } = await reader.read()
     if (over) return
     if (done) end('over')
-    // A client that does not read must not make notices pile up here.
+    // Notices must not pile up for a client that does not read.
     else if (terms.kind === 'notices' && (controller.desiredSize ?? 0) < 0) end('over')
     else controller.enqueue(value)
   }

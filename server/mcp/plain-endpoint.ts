@@ -105,7 +105,7 @@ export function createPlainEndpoint(
 
 /** The streams of clients that want to know when the tools change. */
 interface ToolNotices {
-  /** Answers `subscriptions/listen`. Only changes of tools are offered, and only if somebody reports them. */
+  /** Serves `subscriptions/listen`. Only tool changes are offered, and only if the module reports them. */
   open(message: JSONRPCRequest): Response
   toolsChanged(): void
 }

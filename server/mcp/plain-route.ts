@@ -76,7 +76,7 @@ function routeNotification(headers: Headers, message: JSONRPCNotification): Plai
   const claim = claimOf(message.params)
   const revision = claim ? claim[mcpMetaKey.protocolVersion] : named
   if (typeof revision !== 'string') {
-    // Of the envelope only the revision is needed: nobody answers a notification.
+    // Only the revision is required of a notification's envelope.
     const fault = claim && envelopeFault({ [mcpMetaKey.clientCapabilities]: {}, ...claim })
     return fault ? faultyEnvelope(fault) : earlier
   }

@@ -9,14 +9,14 @@ const ttlSeconds = 600
 /** State of a call that waits for the client's input, carried by the client. */
 export interface RequestStateCodec {
   seal(state: unknown, incoming: Incoming): string
-  /** Throws for anything but what `seal` made for this very user, client and request within ten minutes. */
+  /** Throws for anything but what `seal` made for this user, client and request within ten minutes. */
   open(sealed: string, incoming: Incoming): unknown
 }
 
 /**
- * Seals the state of a multi-round-trip request under the key ring, so that every instance opens it and the client can
- * neither read nor change it (MCP 2026-07-28 multi round-trip requests, server requirements 4 and 5). It may come twice
- * within its time: what must happen once is for the tool to see to.
+ * Seals the state of a multi-round-trip request with the key ring, so every instance opens it and the client can
+ * neither read nor change it (MCP 2026-07-28 multi round-trip requests, server requirements 4 and 5). A state may be
+ * presented twice within its time: the tool has to make sure that what must happen once does.
  */
 export function createRequestStateCodec(sealer: Sealer, runtime: Pick<Runtime, 'now'>): RequestStateCodec {
   return {
@@ -32,7 +32,7 @@ export function createRequestStateCodec(sealer: Sealer, runtime: Pick<Runtime, '
   }
 }
 
-/** What the state belongs to: the use, the user, the client, and the request without what a retry adds or may change. */
+/** The context of the seal: use, user, client, and the request without the parts that a retry adds or changes. */
 function bindingOf({ caller, body }: Incoming): string {
   const messages = (Array.isArray(body) ? body : [body]).filter(isJsonObject)
   const requests = messages.map(({ method, params }) => [
@@ -43,14 +43,14 @@ function bindingOf({ caller, body }: Incoming): string {
   return JSON.stringify(['mcp request state', caller.user.id, caller.clientId ?? '', digest])
 }
 
-/** What a retry adds, or may have another value of. */
+/** Parameters that a retry adds or changes. */
 const ofOneRound: ReadonlySet<string> = new Set(['_meta', 'inputResponses', 'requestState'])
 
 function original(params: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(params).filter(([name]) => !ofOneRound.has(name)))
 }
 
-/** A client may write the members of an object in another order the next time. */
+/** Makes the order of members irrelevant. */
 function sortMembers(_key: string, value: unknown): unknown {
   return isJsonObject(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

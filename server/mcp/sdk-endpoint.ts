@@ -11,11 +11,11 @@ import {
   repeatChecks,
 } from './open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
-import { createSessionTransport, type SessionTransport } from './sessions/session-transport.ts'
+import { SessionTransport } from './sessions/session-transport.ts'
 import { type SubscriptionLimits, subscriptionLimits } from './subscriptions.ts'
 import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
-/** How much may stay open at once. */
+/** Bounds of what stays open. */
 export interface EndpointLimits {
   sessions: SessionLimits
   subscriptions: SubscriptionLimits
@@ -29,9 +29,9 @@ const standardLimits: EndpointLimits = {
 /**
  * Creates the endpoint for all revisions on the MCP SDK.
  *
- * 2026-07-28 goes through the SDK's handler. Messages of earlier revisions stand alone too: they get a plain JSON answer,
- * unless the caller asked for progress and so for a stream, and need no preceding `initialize`. A module that asks the
- * client gets sessions beside that; clients have one from `initialize` on.
+ * 2026-07-28 goes through the SDK's handler. Messages of earlier revisions are served independently: they get a plain
+ * JSON response, or a stream if the caller asked for progress, and need no preceding `initialize`. A module that asks
+ * the client gets sessions as well, which begin with `initialize`.
  */
 export function createSdkEndpoint(
   config: McpEndpointConfig,
@@ -42,7 +42,7 @@ export function createSdkEndpoint(
   const transport2026 = createTransport2026({ config, limits: limits.subscriptions, createServer, streams })
   const serveAlone = createStatelessTransport(config, createServer, streams)
   const sessions: SessionTransport | undefined = config.module.asksClient
-    ? createSessionTransport({ config, limits: limits.sessions, createServer, streams })
+    ? new SessionTransport({ config, limits: limits.sessions, createServer, streams })
     : undefined
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
@@ -86,7 +86,7 @@ export function createSdkEndpoint(
   }
 }
 
-/** Serves a message of an earlier revision by itself. */
+/** Serves a message of an earlier revision without a session. */
 function createStatelessTransport(
   { resourceMetadata }: McpEndpointConfig,
   createServer: ServerFactory,
@@ -101,7 +101,7 @@ function createStatelessTransport(
     })
     const server = createServer({ kind: 'stateless', incoming: () => incoming })
     await server.connect(transport)
-    // Nobody else could be told to cancel: there is no session to send that to. The transport would never answer then.
+    // Without a session the client cannot send a cancellation, and the transport would never respond.
     const left = new Promise<Response>((resolve) => {
       const leave = (): void => {
         void server.close()

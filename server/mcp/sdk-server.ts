@@ -22,22 +22,22 @@ import type { ClientChannel } from './tools/tool-context.ts'
 import type { RegisterKit } from './tools/tool-module.ts'
 
 /**
- * What a server is created for: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole session.
- * `incoming` answers what is being served at the moment it is asked.
+ * What a server is created for: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole
+ * session. `incoming` returns what is being served at the moment of the call.
  */
 export interface ServingContext {
   kind: '2026-07-28' | 'session' | 'stateless'
   incoming: () => Incoming
 }
 
-/** Makes servers of the SDK with everything the module offers. They belong to one message or one session. */
+/** Creates SDK servers with everything the module offers, each for one message or one session. */
 export type ServerFactory = (serving: ServingContext) => McpServer
 
-/** Creates the {@link ServerFactory}. What registered code throws is reported, and said to nobody. */
+/** Creates the {@link ServerFactory}. Errors thrown by registered code are reported and never sent to clients. */
 export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   const states = createRequestStateCodec(config.sealer, config.runtime)
   return (serving) => {
-    // Nobody could be told of changes, or get log lines, between requests that have nothing to do with each other.
+    // Between independent requests there is no way to send notifications or log messages.
     const lasting = serving.kind !== 'stateless'
     const server = new McpServer(config.serverInfo, {
       capabilities: lasting ? { logging: {} } : {},
@@ -94,7 +94,7 @@ function asIs(schema: Tool['inputSchema'] | NonNullable<Tool['outputSchema']>): 
   }
 }
 
-/** Ties a running tool to the client that called it. What cannot be delivered any more is dropped. */
+/** Connects a running tool to the client that called it. Messages that cannot be delivered are dropped. */
 function channelOf({ mcpReq }: ServerContext): ClientChannel {
   const { progressToken } = (mcpReq._meta ?? {}) as { progressToken?: string | number }
   const drop = (): void => {}
@@ -111,7 +111,7 @@ function channelOf({ mcpReq }: ServerContext): ClientChannel {
   }
 }
 
-/** No capability is announced that nobody makes good (MCP 2025-11-25 lifecycle, capability negotiation). */
+/** Withdraws the capabilities that depend on notifications (MCP 2025-11-25 lifecycle, capability negotiation). */
 function announceNoNotices({ server }: McpServer): void {
   const { tools, resources, prompts } = server.getCapabilities()
   server.registerCapabilities({
@@ -123,7 +123,9 @@ function announceNoNotices({ server }: McpServer): void {
 
 type CallHandler = (request: { params: { name: string } }, context: ServerContext) => unknown
 
-/** Answers calls of tools that are not there with the next step, which the SDK does not name. For tools registered later. */
+/**
+ * Refuses calls of unknown tools with the next step, which the SDK does not name. Applies to tools registered later.
+ */
 function refuseUnknownTools(server: McpServer): void {
   const names = new Set<string>()
   const register = server.registerTool.bind(server) as (name: string, ...rest: unknown[]) => unknown

@@ -21,7 +21,7 @@ export interface Transport2026Ports {
 
 type Id = string | number
 
-/** Creates the {@link Transport2026}, by the SDK's handler. */
+/** Creates the {@link Transport2026} on the SDK's handler. */
 export function createTransport2026({
   config,
   limits,
@@ -30,7 +30,7 @@ export function createTransport2026({
 }: Transport2026Ports): Transport2026 {
   const { resourceMetadata } = config
   const subscribe = createSubscribe(config, limits, streams)
-  // The handler makes the server of a request while it is handed over, so that nothing is between the two.
+  // The handler creates the server synchronously with the request, so the two belong together.
   const handler = createMcpHandler(
     ({ authInfo }) => createServer({ kind: '2026-07-28', incoming: () => incomingOf(authInfo?.extra) }),
     {

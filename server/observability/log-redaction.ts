@@ -24,7 +24,7 @@ const secretNames = [
 
 /**
  * Forms of what is secret, each with what is left of it. None takes away a quote, a backslash or a line end, so that a
- * line of JSON stays one. What may repeat before the secret part has a bound: nobody can make this slow.
+ * line of JSON stays one. Repetitions before the secret part are bounded, so that no input makes this slow.
  */
 const forms: readonly (readonly [form: RegExp, left: string])[] = [
   // Tokens, client secrets, device codes and the like of this server; mcpc_ are client ids, which are public.
@@ -48,7 +48,7 @@ const suspicious = /mcp[abd-z]_|eyJ|bearer|basic|dpop|sb_|base64-|__|@|=|\\"/i
 
 /**
  * `line` without anything that looks like a token, secret, cookie or password: a second net. The first is that nothing
- * secret is ever reported; this one is for the message of an error that somebody else wrote.
+ * secret is ever reported; this is for error messages of other code.
  */
 export function redactLine(line: string): string {
   if (!suspicious.test(line)) return line

@@ -4,10 +4,10 @@ import { redactLine } from './log-redaction.ts'
 import type { Metrics } from './metrics.ts'
 import type { LogLevel } from '../config/setting.ts'
 
-/** Notes that `event` happened. Fields never hold a token, code, cookie or password. */
+/** Logs `event`. Fields never hold a token, code, cookie or password. */
 export type Report = (event: string, fields?: Record<string, unknown>) => void
 
-/** Where events go: lines for people and archives, and numbers while somebody collects them. */
+/** Where events go: log lines, and metrics if they are collected. */
 export interface Log {
   lines: Logger
   metrics: Metrics | undefined
@@ -21,8 +21,8 @@ export interface LogBindings {
 }
 
 /**
- * The structured log: JSON lines with `time`, `event` and the event's own fields. Whatever looks like a secret is taken out of
- * each finished line.
+ * The structured log: JSON lines with `time`, `event` and the event's own fields. Anything that looks like a secret is
+ * redacted from each line.
  */
 export function createLog(level: LogLevel, destination: DestinationStream, metrics?: Metrics): Log {
   const lines = pino(

@@ -2,7 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Store } from '../core/store.ts'
 import type { Metrics } from './metrics.ts'
 
-/** `store`, with `metrics` told how long each operation took. Without metrics it is `store` itself. */
+/** `store`, with the duration of each operation recorded in `metrics`. Without metrics, `store` itself. */
 export function observeStore(store: Store, metrics: Pick<Metrics, 'storeCall'> | undefined): Store {
   if (!metrics) return store
   const timed = ([operation, call]: [string, unknown]): [string, unknown] => [
@@ -29,8 +29,8 @@ function timedCall(operation: string, call: Call, metrics: Pick<Metrics, 'storeC
 }
 
 /**
- * `runtime`, with `metrics` told how long each request that it sends took until the answer began. Origins get the names
- * in `targets`, all others are `other`. Without metrics it is `runtime` itself.
+ * `runtime`, with the time until each response began recorded in `metrics`. Origins are named by `targets`, all others
+ * are `other`. Without metrics, `runtime` itself.
  */
 export function observeFetch(
   runtime: Runtime,

@@ -1,15 +1,15 @@
 import { logEvents } from './log-event.ts'
 import { version } from '../config/version.ts'
 
-/** Where the server counts and times what it does, while somebody collects it. */
+/** Counters and timings of the server, if they are collected. */
 export interface Metrics {
-  /** An event of the log, whatever the level of the log is. */
+  /** An event of the log, at any log level. */
   event(name: string, fields: Readonly<Record<string, unknown>>): void
   requestStarted(): void
   /** `endpoint` is one of a closed set of paths. */
   requestEnded(endpoint: string, status: number, seconds: number): void
   storeCall(operation: string, outcome: 'ok' | 'failed', seconds: number): void
-  /** `status` is undefined when there was no answer. */
+  /** `status` is undefined without a response. */
   outgoingCall(target: string, status: number | undefined, seconds: number): void
   /** What `GET /metrics` answers: the text format of Prometheus. */
   render(): Promise<{ contentType: string; text: string }>
@@ -31,7 +31,7 @@ export type MetricName =
   | 'drawbridge_outgoing_request_duration_seconds'
   | 'drawbridge_build_info'
 
-/** Every metric of our own, by name. Those of the process and of Node come beside them. */
+/** Every metric of our own, by name; those of the process and of Node are collected as well. */
 export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
   drawbridge_http_request_duration_seconds: {
     type: 'histogram',
@@ -66,7 +66,7 @@ const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 /**
  * Creates the {@link Metrics}. The library for them is loaded by this call, so that a server without metrics neither
- * waits nor pays for it. Every label has a bounded number of values, whatever is requested.
+ * waits nor pays for it. Every label has a bounded number of values, no matter what is requested.
  */
 export async function createMetrics(): Promise<Metrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client')

@@ -80,7 +80,7 @@ async function fetchKeys(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<
   )
   if (!response.ok) throw new TypeError(`The key set answered ${response.status}.`)
   const body = parseJsonObject((await readBoundedText(response)) ?? '')
-  if (!Array.isArray(body?.['keys'])) throw new TypeError('The key set has no keys member.')
+  if (!Array.isArray(body?.['keys'])) throw new TypeError('The key set has no `keys` member.')
   const imported = await Promise.all(body['keys'].slice(0, maxKeys).map(importKey))
   return new Map(imported.filter((entry) => entry !== undefined))
 }

@@ -2,8 +2,8 @@
 const maxBytes = 1_000_000
 
 /**
- * The text of an answer, or undefined when it is longer than a megabyte: the rest of such a one is never received.
- * Rejects when the connection breaks. Bytes that are no UTF-8 become replacement characters.
+ * The text of an answer, or undefined when it is longer than a megabyte: the rest is never received.
+ * Rejects when the connection breaks. Invalid UTF-8 becomes replacement characters.
  */
 export async function readBoundedText(response: Response): Promise<string | undefined> {
   if (response.body === null) return ''
@@ -26,7 +26,7 @@ const maxSeconds = 999_999
 
 /**
  * What a `Retry-After` field says (RFC 9110 section 10.2.3), as seconds from `now`; a date in the past is 0. Undefined
- * for anything else, also for more than eleven days, which nobody means.
+ * for anything else, also for more than eleven days, which is not meant seriously.
  */
 export function parseRetryAfter(text: string | null, now: number): number | undefined {
   const seconds = secondsOf((text ?? '').trim(), now)

@@ -14,7 +14,7 @@ export interface Sandbox {
   close(): void
 }
 
-// What reverse proxies and tunnels add. Through one, others reach what is only for this computer.
+// Headers of reverse proxies and tunnels, through which others could reach what is only for this computer.
 const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
 const refusedProxy =
   'The embedded provider and its demo app are for trying things out on this computer, and answer no request that came ' +

@@ -10,8 +10,8 @@ import { type KeyFileOptions, openKeyFile, readOrCreateSecretKeys } from '../sto
 import { openMemoryStore, openSqliteStore } from '../store/sqlite/sqlite.ts'
 
 /**
- * The store at `address`. `shared` is for a command beside a running server: SQLite is then opened without claiming the
- * file. A database that cannot be reached is noticed by `prepare`, not here.
+ * The store at `address`. `shared` is for a command next to a running server: SQLite is then opened without locking the
+ * file. An unreachable database is noticed by `prepare`, not here.
  */
 export function openStore(address: StoreAddress, options: { shared?: boolean } = {}): Store {
   switch (address.kind) {

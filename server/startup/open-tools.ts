@@ -18,9 +18,9 @@ import { version } from '../config/version.ts'
 export interface Tools {
   endpoint: McpEndpoint
   scopesOfMessage: ScopesOfMessage
-  /** Resolves when what the module does at the start is done, and rejects when that failed. */
+  /** Resolves when the module has started; rejects when it failed to. */
   started: Promise<unknown>
-  /** Ends the streams and whatever the module began. Never rejects. */
+  /** Ends the streams and stops the module. Never rejects. */
   close(): Promise<void>
 }
 
@@ -91,7 +91,7 @@ export function createMcpEndpoint(config: McpEndpointConfig): McpEndpoint {
   return config.module.register ? createSdkEndpoint(config) : createPlainEndpoint(config)
 }
 
-/** As a promise, whatever `start` is: it may throw at once. */
+/** Asynchronous, because `start` may throw. */
 async function startModule(
   { start }: Pick<ToolModule, 'start'>,
   { notify }: McpEndpoint,

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemRuntime } from './system-runtime.ts'
 
 const run = promisify(execFile)
-const folder = fileURLToPath(new URL('.', import.meta.url))
+const folder = fileURLToPath(new URL('..', import.meta.url))
 const program = fileURLToPath(new URL('../../tests/support/server/mcp/stalled-calls.ts', import.meta.url))
 
 describe('a time-out', () => {
@@ -51,7 +51,10 @@ describe('a time-out', () => {
     ])
   })
 
-  const sources = globSync('**/*.ts', { cwd: folder, exclude: ['dist/**', 'testing/**', '**/*.test.ts'] })
+  const sources = globSync('**/*.ts', {
+    cwd: folder,
+    exclude: ['dist/**', 'node_modules/**', '**/*.test.ts'],
+  })
 
   test.each(sources)('is handed to fetch, and never put into a request: %s', (path) => {
     const made = argumentsOf('new Request(', readFileSync(folder + path, 'utf8'))

@@ -48,7 +48,7 @@ async function unreadableCode(file: string): Promise<string | undefined> {
   }
 }
 
-/** The message of whatever was thrown: a module is anybody's code. */
+/** The message of any thrown value: a module may throw anything. */
 function thrownText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -11,19 +11,19 @@ const saveEveryMs = 1000
 const useEveryMs = 30_000
 const trimEveryMs = 60_000
 const trimLimit = 2000
-/** Registrations that nobody signed in with: anybody may make them, so no more are kept. */
+/** Registrations that were never signed in with are limited, because anyone can make them. */
 const maxUnusedClients = 20_000
-/** With those whose login page was shown lately, which nobody should lose while they sign in. */
+/** Including those whose login page was shown recently, which must not vanish during the sign-in. */
 const maxWithOpenPages = 40_000
 const openPageSeconds = 600
 
-/** Work that goes on beside the requests. */
+/** Background work. */
 export interface Upkeep {
-  /** Starts nothing new, neither jobs nor further pieces of one that runs, and waits for the piece at hand. */
+  /** Starts no further jobs or batches, and waits for the running batch. */
   stop(): Promise<void>
 }
 
-/** What there is to look after. */
+/** What background work needs. */
 export interface UpkeepPorts {
   store: Pick<Store, 'collectExpired' | 'trimClients'>
   signOuts: SignOutWorker
@@ -32,9 +32,9 @@ export interface UpkeepPorts {
 }
 
 /**
- * Deletes what has expired and registrations beyond the bound, signs out at the provider what nobody uses any more, stores what could
- * not be stored and writes down which grants are in use, from now on. Every instance does all of it; they share the rows, not a schedule. What fails is reported and tried
- * again the next time.
+ * Starts the background work: deletes expired rows and surplus registrations, signs unused sessions out at the provider,
+ * retries unsaved sessions and records the use of grants. Every instance does all of it: they share rows, not a schedule.
+ * Failures are reported and retried at the next run.
  */
 export function startUpkeep(
   { store, signOuts, keeper, grantUses }: UpkeepPorts,
@@ -84,7 +84,7 @@ function repeat(
   }
 }
 
-/** Deletes all that has expired, in batches between which requests are served. */
+/** Deletes expired rows in batches, so that requests are served in between. */
 async function collectExpired(
   store: Pick<Store, 'collectExpired'>,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
@@ -96,7 +96,7 @@ async function collectExpired(
   }
 }
 
-/** Forgets registrations that nobody signed in with, as far as there are too many, in batches. */
+/** Deletes surplus registrations that were never signed in with, in batches. */
 async function trimClients(
   store: Pick<Store, 'trimClients'>,
   runtime: Pick<Runtime, 'now' | 'sleep'>,

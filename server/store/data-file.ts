@@ -11,7 +11,7 @@ export function makeDataFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Makes an empty file for its owner only, where there is none. SQLite gives the files beside it the same mode. */
+/** Creates an empty file for its owner only, if there is none. SQLite gives the files next to it the same mode. */
 export function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }

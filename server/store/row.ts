@@ -31,7 +31,7 @@ export interface ClientRow {
   details: string
 }
 
-/** What nobody looks for, in one column. Nothing in it that is undefined or false is written. */
+/** Members that no query filters by, in one JSON column. Undefined and false ones are left out. */
 type ClientDetails = Partial<
   Pick<Client, 'scope' | 'keys' | 'managementHash' | 'document'> & { introspects: true }
 >
@@ -69,7 +69,7 @@ export function clientOf(row: ClientRow): Client {
     secretHash: row.secret_hash ?? undefined,
     keys,
     managementHash,
-    // What is undefined in it was not written.
+    // Undefined members were not written.
     document: document && { ...document, etag: document.etag },
     introspects: introspects === true,
     createdAt: row.created_at,

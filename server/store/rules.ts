@@ -5,24 +5,24 @@ import type { GrantReplays, RotationTerms } from '../core/session/grant.ts'
 /** How long a code is kept after its end, so that presenting it again is still noticed as reuse. */
 export const codeRetentionSeconds: number = 24 * 3600
 
-/** How long a device is kept after its end, so that a late poll is told `expired` and not that it is unknown. */
+/** How long a device is kept after its end, so that a late poll gets `expired` instead of `unknown`. */
 export const deviceRetentionSeconds: number = 3600
 
-/** How much longer a device that asked too early has to wait from then on (RFC 8628 section 3.5). */
+/** What is added to the interval of a device that polls too early (RFC 8628 section 3.5). */
 export const slowDownSeconds: number = 5
 
-/** What is kept about a device besides what it asked for. */
+/** What is stored about a device in addition to its request. */
 export interface DeviceState {
   decision: 'approved' | 'denied' | undefined
   /** When it asked last, epoch seconds. */
   polledAt: number | undefined
-  /** What was added to the interval that it is held to. */
+  /** What was added to its polling interval. */
   slowedSeconds: number
 }
 
 /**
- * What a device that asks at `now` is told, by its state before (RFC 8628 section 3.5). Its end comes first, then the decision:
- * whoever asks too early for what is decided already is told so. The caller stores that it asked and the longer interval.
+ * The result of a poll at `now`, by the state before it (RFC 8628 section 3.5). Its end comes first, then the decision: an
+ * early poll still learns a decision. The caller stores the poll and the longer interval.
  */
 export function pollResult(
   device: PendingDevice,

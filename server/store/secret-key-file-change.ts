@@ -10,7 +10,7 @@ import { keyFileEntries } from './secret-key-file.ts'
  * the new one, which is on disk when this returns. Owner, group and mode stay: whether those are right is not checked.
  *
  * One process changes a file at a time: a key that was added meanwhile would be lost, and with it what it sealed.
- * Others wait for up to `waitMs`. The operating system lets go of the lock after `kill -9`. What `change` throws
+ * Others wait for up to `waitMs`. The operating system releases the lock after `kill -9`. What `change` throws
  * leaves the file as it is.
  */
 export function changeKeyFile(
@@ -42,14 +42,14 @@ function replace(file: string, text: string): void {
   syncFolder(dirname(file))
 }
 
-// Whoever read the old file must be able to read the new one: a server that cannot is without the new key.
+// All who can read the old file must be able to read the new one: a server that cannot would lack the new key.
 function keepOwner(draft: string, uid: number, gid: number, file: string): void {
   const made = statSync(draft)
   if (made.uid === uid && made.gid === gid) return
   try {
     chownSync(draft, uid, gid)
   } catch (cause) {
-    throw new Error(`${file} belongs to somebody else. Run this as its owner.`, { cause })
+    throw new Error(`${file} belongs to another user. Run this as its owner.`, { cause })
   }
 }
 

@@ -6,11 +6,11 @@ import { makeDataFolder, syncFolder, writeDraft } from './data-file.ts'
 
 /** What reading a key file takes. */
 export interface KeyFileOptions {
-  /** Throws for a text that is no ring; its message must not repeat the text. Entries come separated by commas. */
+  /** Throws for text that is not a key ring; the message must not repeat the text. Entries are separated by commas. */
   parse: (text: string) => readonly SealingKey[]
   /** Epoch seconds. */
   now: () => number
-  /** Told of every other ring, and of a changed file that is no ring: the last one stays in force. */
+  /** Called for every new ring, and for a changed file that is not a ring: the previous one stays in use. */
   report?: (event: KeyFileEvent, fields: Readonly<Record<string, unknown>>) => void
 }
 
@@ -27,7 +27,7 @@ export type KeyFileEvent = 'key_ring_changed' | 'key_file_unusable'
  */
 export function openKeyFile(path: string, options: KeyFileOptions): KeyRing {
   const { parse, now, report } = options
-  // Looked at before it is read: what is written in between is seen by the next look.
+  // Stat before read: a write in between is seen by the next check.
   let seen = fingerprint(path)
   let lookedAt = now()
   let keys = parse(ringText(decodeFileText(readFileSync(path))))

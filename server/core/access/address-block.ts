@@ -17,8 +17,8 @@ const countedPrefixes = [
 const networkBits = { ipv4: 24, ipv6: 48 }
 
 /**
- * The blocks that an attempt from `address` counts for, the narrowest first: an IPv4 address itself; of an IPv6 address its
- * /64, its /56 and its /48. Whatever is not an IP address stands for itself.
+ * The blocks that an attempt from `address` counts for, narrowest first: an IPv4 address itself; for an IPv6 address
+ * its /64, /56 and /48. Text that is not an IP address stands for itself.
  */
 export function addressBlocks(address: string): readonly AddressBlock[] {
   const parsed = address.includes(':') ? parse(address) : undefined

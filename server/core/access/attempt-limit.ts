@@ -27,7 +27,7 @@ export interface AttemptStore {
 export interface AttemptSource {
   /** IP address; undefined: no limit per address holds. */
   address: string | undefined
-  /** A browser that has signed in before, or a client that somebody uses. */
+  /** The browser has signed in before, or the client is in use. */
   known: boolean
 }
 
@@ -105,7 +105,10 @@ export async function giveBack(
   }
 }
 
-/** The limits of `rule` for one source: of its address first, so that nobody takes more from the others than that allows. */
+/**
+ * The limits of `rule` for one source. Those of its address come first, so a source that exceeds them uses up nothing
+ * of the shared limits.
+ */
 export function limitsOf(
   { kind, perAddress, everyone }: AttemptRule,
   { address, known }: AttemptSource,

@@ -1,6 +1,6 @@
 import type { Rate } from './rate-limit.ts'
 
-/** So many attempts in a window of so many seconds. */
+/** A maximum number of attempts per window. */
 export interface Budget {
   max: number
   windowSeconds: number
@@ -98,9 +98,9 @@ export const tokenRefusals: { perAddress: Rate; everyone: Rate } = {
   everyone: { burst: 2000, perSecond: 1000 },
 }
 
-/** One part in so many of a limit for everybody is kept for visitors who are known. */
+/** The fraction of a limit for everybody, as a divisor, that is reserved for known visitors. */
 export const knownShare = 3
-/** No site gets more than one part in so many. */
+/** The most that one site may use, as a divisor. */
 const siteShare = 2
 
 /** What unknown visitors may use of `everyone`. */

@@ -8,7 +8,7 @@ export interface Rate {
 
 /** Counts by key, in this process alone. Times are epoch seconds. */
 export interface RateLimit {
-  /** Whether `key` has nothing left. Asking costs nothing. */
+  /** Whether `key` has used up its allowance. Asking is free. */
   isSpent(key: string, now: number): boolean
   /** Takes one from what `key` has left. */
   take(key: string, now: number): void
@@ -20,11 +20,11 @@ interface Bucket {
 }
 
 /**
- * A {@link RateLimit} with one token bucket for each key, remembered for the `most` keys that were counted last: an older
- * one is forgotten and has its whole burst again, so memory is bounded whoever comes from wherever.
+ * A {@link RateLimit} with one token bucket per key. It remembers the `max` keys that were counted last; an older key
+ * is forgotten and starts with a full burst, so memory stays bounded for any set of sources.
  */
-export function createRateLimit({ burst, perSecond }: Rate, most: number): RateLimit {
-  const buckets = createBoundedMap<Bucket>(most)
+export function createRateLimit({ burst, perSecond }: Rate, max: number): RateLimit {
+  const buckets = createBoundedMap<Bucket>(max)
   /** What is left at `now`. A clock that was set back fills nothing and takes nothing. */
   const leftAt = ({ left, filledAt }: Bucket, now: number): number =>
     Math.min(burst, left + Math.max(0, now - filledAt) * perSecond)

@@ -106,10 +106,11 @@ function createGrantId(runtime: Pick<Runtime, 'randomBytes'>): string {
 }
 
 /**
- * Exchanges a code for tokens (OAuth 2.1 section 4.1.3). Throws `invalid_grant`, `invalid_request` or `invalid_target`.
+ * Exchanges a code for tokens (OAuth 2.1 section 4.1.3). Throws `invalid_grant`, `invalid_request` or
+ * `invalid_target`.
  *
- * A wrong verifier does not use the code up: whoever guesses cannot take it from its owner. A code presented again
- * with the right verifier later than ten seconds after its use ends the grant that came of it (RFC 9700 section 2.1.1).
+ * A wrong verifier does not consume the code: guessing cannot take it from its owner. Presenting a code again with
+ * the right verifier more than ten seconds after its use ends the resulting grant (RFC 9700 section 2.1.1).
  */
 export async function redeemAuthorizationCode(
   request: CodeRedemptionRequest,
@@ -162,7 +163,7 @@ export function isDeviceCode({ codeChallenge }: Pick<AuthorizationCodeRecord, 'c
   return codeChallenge === ''
 }
 
-/** Once: whoever has the code and its verifier could otherwise fill the log with the end of one grant. */
+/** Reported once: the holder of the code and its verifier could otherwise fill the log with the end of one grant. */
 async function endReused(
   { id }: Grant,
   { store, runtime, reportGrantEnd }: AuthorizationCodePorts,

@@ -50,7 +50,7 @@ interface Refusal {
 
 const maxStateLength = 4096
 
-/** What a check may look at beside the parameters. */
+/** What a check may look at in addition to the parameters. */
 interface Expected {
   client: Client
   resource: string
@@ -75,16 +75,17 @@ const checks: readonly Check[] = [
  * Checks the parameters of an authorization request (OAuth 2.1 section 4.1.1, RFC 7636, RFC 8707).
  *
  * Until client and redirect URI are proven to belong together every fault is `unsafe`: redirecting would make us an
- * open redirector. Unknown parameters are ignored, and ones without a value count as omitted (RFC 6749 section 3.1).
+ * open redirector. Unknown parameters are ignored, and parameters without a value count as omitted (RFC 6749 section
+ * 3.1).
  *
- * Scopes that are unknown here are left out of what is granted, and the token answer names the rest (RFC 6749 section
- * 3.3). Of OpenID Connect, `login_hint` is shown in the form; `prompt` needs nothing done, as a person is always asked to
- * choose, sign in and consent, and only `none` is impossible; what else it has (`max_age`, `nonce`, `claims`,
- * `ui_locales`, `display`) is ignored. A request by value, by reference or pushed ahead is refused, as an answer to what
- * stands beside it would be an answer to another request.
+ * Unknown scopes are left out of the grant, and the token response names the rest (RFC 6749 section 3.3). Of OpenID
+ * Connect, `login_hint` is shown in the form; `prompt` needs no handling, since a person is always asked to choose,
+ * sign in and consent, and only `none` is impossible; the rest (`max_age`, `nonce`, `claims`, `ui_locales`,
+ * `display`) is ignored. Request objects by value, by reference or pushed are refused: the response would answer a
+ * different request than the one in the URL.
  *
- * Whether the client is who its name says is not checked. Rejects with `ClientUnavailableError` when nobody can say right
- * now whether there is such a client.
+ * Does not check that the client is who its name says. Rejects with `ClientUnavailableError` when the client cannot
+ * be looked up right now.
  */
 export async function parseAuthorizationRequest(
   received: URLSearchParams,
@@ -130,7 +131,7 @@ function firstRefusal(parameters: URLSearchParams, expected: Expected): Refusal 
   return undefined
 }
 
-// A repeated or endless state is not echoed: which one would be the right one?
+// A repeated or overlong state is not echoed: there is no telling which value the client expects.
 function echoableState(parameters: URLSearchParams): string | undefined {
   const [state, ...others] = parameters.getAll('state')
   return others.length === 0 && !refuseLongState(parameters) ? state || undefined : undefined

@@ -1,4 +1,4 @@
-/** A device that waits for somebody to allow it (RFC 8628). Times are epoch seconds. */
+/** A device that waits for approval (RFC 8628). Times are epoch seconds. */
 export interface PendingDevice {
   /** Under this hash its authorization code is stored once it is approved, so that it is redeemed like any other. */
   deviceHash: string
@@ -23,9 +23,9 @@ export type DevicePoll =
 
 /** Where devices wait. */
 export interface DeviceStore {
-  /** False when the user code is taken by another one that is not collected yet. */
+  /** False when another device, not yet collected, has the same user code. */
   addDevice(device: PendingDevice): Promise<boolean>
-  /** Only one that nobody has decided about and that has not expired. */
+  /** Only a device that is still undecided and has not expired. */
   findDevice(userCodeHash: string, now: number): Promise<PendingDevice | undefined>
   /** True for the one call that decided about it, while it had not expired. */
   decideDevice(deviceHash: string, decision: 'approved' | 'denied', now: number): Promise<boolean>

@@ -21,7 +21,7 @@ const fetchTtlSeconds = 120
 
 const pollIntervalSeconds = 5
 
-/** Of 25 thousand million codes one that waits is met once in a while only if very many wait; five times never. */
+/** Among 25 billion codes a collision needs a very large number of waiting devices; five in a row do not happen. */
 const maxUserCodeTries = 5
 
 /** What deciding about a device and redeeming its code needs from outside. */
@@ -29,7 +29,7 @@ export interface DevicePorts extends AuthorizationCodePorts {
   devices: DeviceStore
 }
 
-/** What starting needs beside that: who we are, and the one resource. */
+/** What starting needs in addition: our issuer, and the one resource. */
 export interface DeviceAuthorizationPorts extends DevicePorts {
   issuer: string
   resource: string
@@ -61,12 +61,12 @@ export interface DeviceCodeRequest {
 }
 
 /**
- * Starts the device authorization grant: a device code of 256 random bits, which the client keeps, and a user code of 34,
- * which a person types. Throws `invalid_target` or `invalid_scope`.
+ * Starts the device authorization grant: a device code of 256 random bits, which the client keeps, and a user code of
+ * 34, which a person types. Throws `invalid_target` or `invalid_scope`.
  *
- * Guessing a user code gives nothing but the right to approve somebody else's device, within 15 minutes, after signing in;
- * how often an address or account may try is for the page that takes it (RFC 8628 section 5.1). Not checked: whether the
- * client may use this grant, and how many devices it starts.
+ * A guessed user code only allows approving a stranger's device, within 15 minutes, after signing in; how often an
+ * address or account may try is decided by the page that takes the code (RFC 8628 section 5.1). Not checked: whether
+ * the client may use this grant, and how many devices it starts.
  */
 export async function startDeviceAuthorization(
   request: DeviceAuthorizationRequest,
@@ -111,8 +111,8 @@ async function addWithFreeUserCode(
 }
 
 /**
- * The device that waits under what a person typed as user code, whatever its letter case, blanks and dashes. Undefined when
- * there is none, it has expired, or somebody has decided about it.
+ * The device that waits for the user code a person typed, ignoring letter case, blanks and dashes. Undefined if there
+ * is none, it has expired, or it was decided.
  */
 export async function findDeviceByUserCode(
   typed: string,
@@ -123,11 +123,12 @@ export async function findDeviceByUserCode(
 }
 
 /**
- * Allows the device what it asked for, as the user who signed in, if it fetches its tokens within two minutes. False when somebody decided before or it has expired:
- * then the session of `signIn` is nobody's, and whoever called signs it out, as when this rejects.
+ * Approves the device as the user who signed in; it has two minutes to fetch its tokens. Returns false if the device
+ * was decided before or has expired: then, as after a rejection, the caller signs out the session of `signIn`, which
+ * belongs to no grant.
  *
- * What becomes the grant is stored like an authorization code, so an approval that the device never comes for is signed
- * out at the provider when it expires.
+ * The future grant is stored like an authorization code, so an approval that the device never comes for is signed out
+ * at the provider when it expires.
  */
 export async function approveDevice(
   device: PendingDevice,
@@ -144,7 +145,7 @@ export async function approveDevice(
   return true
 }
 
-/** Refuses the device. False when somebody decided before or it has expired. */
+/** Refuses the device. Returns false if it was decided before or has expired. */
 export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePorts): Promise<boolean> {
   return devices.decideDevice(device.deviceHash, 'denied', runtime.now())
 }

@@ -17,11 +17,11 @@ export function createUserCode(randomBytes: (length: number) => Uint8Array): str
 }
 
 /**
- * The user code that a person meant by `typed`: letter case, blanks and punctuation do not count, nor wide letters (RFC 8628 section 6.1).
- * Undefined for what no user code is, whatever it is.
+ * The user code that a person meant by `typed`, ignoring letter case, blanks, punctuation and full-width forms (RFC
+ * 8628 section 6.1). Undefined if it is not a user code.
  */
 export function normaliseUserCode(typed: string): string | undefined {
-  // Nobody types more than this; what is longer need not be looked at.
+  // Longer input is never a user code.
   if (typed.length > 64) return undefined
   const letters = typed
     .normalize('NFKC')

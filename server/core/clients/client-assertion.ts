@@ -24,7 +24,7 @@ const clockToleranceSeconds = 30
 // Of 4096 bits and of 32 bits, in base64url: a signature under larger numbers takes up to a second to check.
 const maxModulusLength = 684
 const maxExponentLength = 6
-// RFC 8725 section 3.11: a JWT that says it is for something else is not for this.
+// RFC 8725 section 3.11: refuse a JWT whose type says that it is for another purpose.
 const acceptedTypes = new Set(['jwt', 'client-authentication+jwt'])
 
 /** What an assertion is checked against. */
@@ -38,7 +38,10 @@ export interface AssertionPorts {
   fetchKeys: FetchClientKeys
 }
 
-/** The client id that an assertion claims, unproven; undefined for what is no JWT or names none (RFC 7521 section 4.2). */
+/**
+ * The client id that an assertion claims, unverified; undefined if it is not a JWT or names none (RFC 7521 section
+ * 4.2).
+ */
 export function assertedClientId(assertion: string): string | undefined {
   const subject = assertion.length > maxLength ? undefined : readJwt(assertion)?.claims['sub']
   return typeof subject === 'string' && subject !== '' ? subject : undefined
@@ -96,7 +99,7 @@ function checkParties(
 ): void {
   if (iss !== clientId || sub !== clientId) throw refusal('must have the client id as iss and as sub')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
-  // An audience beside this server could present the assertion here as the client.
+  // With another audience in the list, that audience could present the assertion here as the client.
   if (audiences.length === 0 || !audiences.every((value) => value === issuer || value === tokenEndpoint)) {
     throw refusal(`must have ${issuer} as its only aud`)
   }
@@ -150,8 +153,8 @@ function isOfKind({ kty, crv, n, e }: JsonObject, alg: unknown): boolean {
   return kty === 'RSA' && isOfLength(n, maxModulusLength) && isOfLength(e, maxExponentLength)
 }
 
-function isOfLength(value: unknown, most: number): boolean {
-  return typeof value === 'string' && value.length <= most
+function isOfLength(value: unknown, max: number): boolean {
+  return typeof value === 'string' && value.length <= max
 }
 
 async function isSignedWith(
@@ -170,7 +173,7 @@ async function isSignedWith(
     })
     return true
   } catch (error) {
-    // A key that cannot be imported is no key of the client; it must not hide the others (RFC 7517 section 5).
+    // Skip keys that cannot be imported: they must not hide the others (RFC 7517 section 5).
     if (error instanceof errors.JOSEError || error instanceof TypeError) return false
     if (error instanceof DOMException) return false
     throw error

@@ -13,7 +13,7 @@ import { type Client, type ClientPurpose, type ClientStore, ClientUnavailableErr
 const maxBytes = 5 * 1024
 const staleSeconds = 24 * 3600
 const failurePauseSeconds = 60
-// With a copy at hand nobody should wait for a host that was out of reach a minute ago.
+// With a local copy available, nobody should wait for a host that was unreachable a minute ago.
 const failurePauseWithCopySeconds = 600
 const maxDocuments = 1000
 
@@ -28,16 +28,16 @@ export interface DocumentSourcePorts {
   report: (event: string, fields: Record<string, unknown>) => void
 }
 
-/** Why there is no document, and until when nobody asks again. */
+/** Why there is no document, and when it may be requested again. */
 interface Failure {
   text: string
-  /** It was fetched, or its host says that there is none: trying again does not help. */
+  /** The document was fetched, or its host says that it does not exist: retrying does not help. */
   permanent: boolean
   /** The host was reached and gives nothing that can be used: only its makers can mend that. */
   faulty: boolean
-  /** The host says that there is none. */
+  /** The host says that the document does not exist. */
   isGone: boolean
-  /** Whoever asked has asked for too many. */
+  /** The requester exceeded its own limit. */
   limited?: boolean
   until: number
 }
@@ -50,15 +50,15 @@ interface Entry {
 }
 
 /**
- * Finds the client that the document at `url` describes (OAuth client id metadata document, section 5). Whether documents of that
- * URL are taken at all is decided before.
+ * Finds the client that the document at `url` describes (OAuth client id metadata document, section 5). Whether
+ * documents of that URL are accepted at all is decided by the caller.
  *
- * A document is cached as HTTP says (RFC 9111), asked for again by its entity tag, fetched once for everybody who waits, and
- * after a failure not again for a minute. It is stored for as long as somebody is connected with it. While it cannot be
- * fetched, or is faulty, these take its place, in this order: what was fetched within the last day; the copy of the
- * operator; and for a client that is already connected whatever was fetched last, as an outage at its host must not end
- * anybody's connection. A host that says that there is no such document has withdrawn the client: nobody signs in with what
- * was fetched before (RFC 5861 section 4 has no such error). Else it rejects with {@link ClientUnavailableError}.
+ * A document is cached as HTTP says (RFC 9111), revalidated by its entity tag, fetched once for all concurrent
+ * requests, and after a failure not again for a minute. It is stored while a connection uses it. While it cannot be
+ * fetched, or is faulty, these take its place, in this order: the version fetched within the last day; the operator's
+ * copy; and, for a client that is already connected, the last version of any age, so that an outage at its host does
+ * not end connections. A host that answers "not found" has withdrawn the client: the cached version no longer allows
+ * sign-ins (RFC 5861 section 4 does not cover this). Otherwise it rejects with {@link ClientUnavailableError}.
  */
 export class DocumentSource {
   readonly #ports: DocumentSourcePorts
@@ -147,7 +147,8 @@ export class DocumentSource {
   async #storeDocument(entry: Entry, client: Client, stored: Client | undefined): Promise<void> {
     entry.failure = undefined
     entry.client = { ...client, expiresAt: stored?.expiresAt }
-    // What nobody is connected with is not stored, or anybody could fill the store; what was removed meanwhile stays so.
+    // Only documents of connected clients are stored, or strangers could fill the store; a removed client stays
+    // removed.
     if (stored) await this.#ports.store.replaceClient(entry.client)
   }
 

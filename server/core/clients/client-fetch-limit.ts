@@ -13,7 +13,7 @@ import type { FetchFailure, FetchQuery, GuardedFetch } from './client-fetch.ts'
 
 const anybody: AttemptSource = { address: undefined, known: false }
 
-/** A fetch for a client, and who caused it. `known`: somebody signed in with the client before. */
+/** A fetch for a client, and its source. `known`: a user has signed in with the client before. */
 export interface LimitedFetchQuery extends FetchQuery {
   known: boolean
   source?: AttemptSource | undefined
@@ -23,12 +23,12 @@ export interface LimitedFetchQuery extends FetchQuery {
 export type LimitedFetch = (query: LimitedFetchQuery) => ReturnType<GuardedFetch>
 
 /**
- * Keeps strangers from using this server to flood somebody else: anybody may name any URL as a client id, without signing
- * in. What is over a limit fails at once: with `too_many_of_address` over a share of the address that asks (of IPv6 its /64,
- * /56 and /48), with `too_many_fetches` over what there is for everybody, of which a third is kept for browsers that have
- * signed in before.
+ * Keeps strangers from using this server to flood a third party: anybody may name any URL as a client id, without
+ * signing in. A fetch over a limit fails at once: with `too_many_of_address` over the share of the requesting address
+ * (for IPv6 its /64, /56 and /48), with `too_many_fetches` over the limit for everybody, a third of which is reserved
+ * for browsers that have signed in before.
  *
- * Clients that somebody uses are counted apart from all others, so that a flood of new ids does not stop them.
+ * Clients in use are counted separately, so a flood of new ids does not affect them.
  */
 export function limitFetches(
   fetch: GuardedFetch,
@@ -87,7 +87,7 @@ function scaled(
   }
 }
 
-/** Counts fetches under names, in windows of a minute. What is refused is not counted, so it takes no memory. */
+/** Counts fetches by name, in windows of a minute. Refused fetches are not counted, so they take no memory. */
 function createFetchCount(runtime: Pick<Runtime, 'now'>) {
   const running = new Map<string, number>()
   let minute = { endsAt: 0, counts: new Map<string, number>() }

@@ -13,7 +13,7 @@ export type FetchFailure =
   | 'too_many_fetches'
   | 'too_many_of_address'
 
-/** What came of fetching a document. Headers are what the host says: unchecked. */
+/** The outcome of fetching a document. Headers are the host's, unchecked. */
 export type FetchOutcome =
   | { kind: 'fetched'; text: string; headers: Headers }
   | { kind: 'not_modified'; headers: Headers }

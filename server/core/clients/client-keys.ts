@@ -17,7 +17,7 @@ const maxKeySets = 1000
 export interface ClientKeyQuery {
   /** A `jwks_uri`. */
   uri: string
-  /** The very key: when it is not among the ones that are known they may be fetched again. */
+  /** The key id. If it is not among the known keys, they may be fetched again. */
   kid: string | undefined
   /** The client is in use, and its keys must be had however many strangers ask for theirs. */
   known: boolean

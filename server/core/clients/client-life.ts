@@ -1,7 +1,7 @@
 import { createBoundedMap } from '../bounded-map.ts'
 import type { Client, ClientStore } from './client.ts'
 
-/** How long a registration lives that nobody signs in with. */
+/** How long an unused registration lives. */
 export const unusedClientSeconds: number = 24 * 3600
 
 /** How long a client is kept after the last connection with it has ended. */
@@ -13,7 +13,7 @@ export function isExpired({ expiresAt }: Pick<Client, 'expiresAt'>, now: number)
   return expiresAt !== undefined && expiresAt <= now
 }
 
-/** Whether a client is more than the word of a stranger: the operator put it there, or somebody has signed in with it. */
+/** Whether a client is in use: configured by the operator, or a user has signed in with it. */
 export function isInUse({ kind, document, createdAt, expiresAt }: Client): boolean {
   switch (kind) {
     case 'configured':
@@ -21,17 +21,21 @@ export function isInUse({ kind, document, createdAt, expiresAt }: Client): boole
     case 'registered':
       return expiresAt === undefined || expiresAt > createdAt + unusedClientSeconds
     case 'metadata_document':
-      // Without one it is a copy of the operator; only what somebody is connected with is stored, and so has an end.
+      // Without a document it is the operator's copy. Only documents of connected clients are stored, and so have an
+      // end.
       return document === undefined || expiresAt !== undefined
   }
 }
 
-/** Whether anybody may have registered this client, and nobody has signed in with it. */
+/** Whether this client registered itself and no user has signed in with it. */
 export function isUnusedRegistration(client: Client): boolean {
   return client.kind === 'registered' && !isInUse(client)
 }
 
-/** Notes that `client` has a grant that lives until `grantEndsAt` (epoch seconds), unless that is known already. */
+/**
+ * Extends the life of `client` to cover a grant that lives until `grantEndsAt` (epoch seconds), unless it does
+ * already.
+ */
 export type KeepClient = (client: Client, grantEndsAt: number) => Promise<void>
 
 /**

@@ -30,7 +30,7 @@ export interface ClientMetadataPolicy {
 /** What metadata says about a client, apart from how it proves itself. */
 export type DescribedClient = Pick<Client, 'name' | 'uri' | 'redirectUris' | 'grantTypes' | 'scope' | 'keys'>
 
-/** What there is to say about a resource server that only asks what tokens are worth: it signs nobody in. */
+/** Metadata of a resource server that only introspects tokens and signs nobody in. */
 export const introspectsOnly: Pick<DescribedClient, 'uri' | 'redirectUris' | 'grantTypes' | 'scope'> = {
   uri: undefined,
   redirectUris: [],
@@ -145,10 +145,11 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 const publicMembers = ['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'use', 'key_ops', 'alg']
 
 /**
- * The keys that client metadata names by `jwks` or `jwks_uri`, never by both (RFC 7591 section 2); undefined for neither.
+ * The keys that client metadata names by `jwks` or `jwks_uri`, never by both (RFC 7591 section 2); undefined for
+ * neither.
  *
- * Whether a key fits an algorithm is seen when something is signed with it. Throws `invalid_client_metadata`; for a private
- * key too, as whoever sends it around has lost it.
+ * Whether a key fits an algorithm shows when it verifies a signature. Throws `invalid_client_metadata`, also for a
+ * private key: it is compromised once it was sent.
  */
 export function readKeys(given: JsonObject, allowLoopback: boolean): ClientKeys | undefined {
   const { jwks, jwks_uri: uri } = given
@@ -170,8 +171,8 @@ export function requireKeys(method: ClientAuthMethod, keys: ClientKeys | undefin
 }
 
 /**
- * The keys of a JWK set (RFC 7517 section 5), each without the members that a signature is not checked with; undefined for what
- * is none, is too large, or holds anything but public keys.
+ * The keys of a JWK set (RFC 7517 section 5), each reduced to the members that verify a signature; undefined if the
+ * set is malformed, too large, or holds anything but public keys.
  */
 export function publicKeysOf(set: unknown): JsonObject[] | undefined {
   const keys: unknown = isJsonObject(set) ? set['keys'] : undefined

@@ -24,12 +24,12 @@ export interface RegistrationLimitPorts extends AttemptLimitPorts {
 export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryAfterSeconds: number }
 
 /**
- * Counts a registration from `address` with those redirect URIs. Ones for a hosted assistant alone have a limit of their
- * own, ten times as high, per assistant and address. Whoever has no address shares one limit with the others that have none,
+ * Counts a registration from `address` with those redirect URIs. Registrations for one hosted assistant alone have a
+ * limit of their own, ten times as high, per assistant and address. Clients without a known address share one limit,
  * a hundred times as high.
  *
- * The registration endpoint is open to all, so this only slows a flood down; what bounds it is that unused registrations are
- * few and short-lived.
+ * The registration endpoint is open to all, so this only slows a flood down; the bound is that unused registrations
+ * are few and short-lived.
  */
 export async function countRegistration(
   { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },

@@ -71,9 +71,9 @@ export function registerClient(
 }
 
 /**
- * What replacing the metadata of `client` with that of an update request comes to (RFC 7592 section 2.2). The request names
- * all there is: what it omits is gone. Id, age and secrets stay, and the secret may be repeated, but not chosen; a client
- * that becomes confidential gets one, one that becomes public loses it.
+ * Replaces the metadata of `client` with that of an update request (RFC 7592 section 2.2). The request is complete:
+ * omitted members are removed. Id, age and secrets stay; the request may repeat the secret, but not choose one. A
+ * client that becomes confidential gets a secret, one that becomes public loses it.
  *
  * Throws `invalid_redirect_uri` or `invalid_client_metadata`, also for members that only the server may set.
  */

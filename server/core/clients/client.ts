@@ -60,7 +60,7 @@ export interface Client {
   /** May ask what a token of another client is worth (RFC 7662): a resource server that the operator configured. */
   introspects: boolean
   createdAt: number
-  /** A registration that nobody signed in with is forgotten then, one that is used goes on; undefined: never. */
+  /** When an unused client is deleted; undefined: never. */
   expiresAt: number | undefined
 }
 
@@ -73,9 +73,9 @@ export type ClientPurpose = 'sign_in' | 'connected'
 /** Finds clients of every kind. */
 export interface ClientFinder {
   /**
-   * The client with that id: configured, registered and not expired, or described by the document that the id names. Undefined when there
-   * is none. Rejects with {@link ClientUnavailableError} when nobody can say right now. Without `purpose` it is `sign_in`.
-   * What has to be fetched counts for `source`.
+   * The client with that id: configured, registered and not expired, or described by the document that the id names.
+   * Undefined if there is none. Rejects with {@link ClientUnavailableError} when it cannot be looked up right now.
+   * `purpose` defaults to `sign_in`. Fetches are counted for `source`.
    */
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
 }
@@ -86,11 +86,11 @@ export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFi
 }
 
 /**
- * Whether there is such a client cannot be told, as its document or its keys cannot be had. With `faulty` that is because of
- * what its host answers, and waiting is of no use until its makers mend that; otherwise it may pass. With `permanent` the
- * document was seen, or its host says that there is none: it describes no client. With `limited` the address that asks has
- * asked for too many. Until `retryAfterSeconds` are over nobody looks again, where that is known. The message is for people
- * and ends with the next step.
+ * The client cannot be looked up, because its document or keys are unavailable. `faulty`: its host answers with
+ * something unusable, and only its makers can correct that; otherwise it may pass. `permanent`: the document was
+ * fetched, or its host says that it does not exist: it describes no client. `limited`: the requesting address
+ * exceeded its limit. No new attempt is made before `retryAfterSeconds`, where that is known. The message is for
+ * people and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean
@@ -116,14 +116,14 @@ export class ClientUnavailableError extends Error {
   }
 }
 
-/** Where clients live. Clients of the configuration are not in here. */
+/** The stored clients. Configured clients are not in here. */
 export interface ClientStore {
   /**
    * `network` is the one that a registration comes from, as `addressNetwork` names it; empty when it is not known. Only
    * {@link ClientStore.trimClients} reads it.
    */
   addClient(client: Client, network?: string): Promise<void>
-  /** Also one that has expired and is not collected yet. */
+  /** Also finds an expired client until it is collected. */
   findClient(id: string): Promise<Client | undefined>
   /**
    * Stores all of `client` again, when there is one of that id; true when there was. The end of one that was kept moves
@@ -134,16 +134,16 @@ export interface ClientStore {
   putClient(client: Client): Promise<void>
   /** Deletes the client; its grants are for {@link GrantStore.endGrants}. True for the call that deleted it. */
   removeClient(id: string): Promise<boolean>
-  /** Moves the end of a client that expires to `until`, if that is later: somebody signed in with it. */
+  /** Moves the end of an expiring client to `until`, if that is later: a user signed in with it. */
   keepClient(id: string, until: number): Promise<void>
   /** By id, those after `after`. */
   listClients(page: { after: string; limit: number }): Promise<Client[]>
   /** Remembers to the minute that the login page of a registration was shown. Does nothing for one that is in use. */
   noteClientOpened(id: string, now: number): Promise<void>
   /**
-   * Deletes registrations that nobody signed in with, as far as there are more than `most`, at most `limit` of them, and
-   * answers how many. They go from the networks that have most of them, the oldest there first. Not deleted are those that
-   * {@link ClientStore.keepClient} kept, and those whose login page was shown at `openedBefore` or later.
+   * Deletes unused registrations beyond `most`, at most `limit` of them, and returns how many. They go from the
+   * networks that have the most, the oldest first. Registrations that {@link ClientStore.keepClient} kept, or whose
+   * login page was shown at `openedBefore` or later, stay.
    */
   trimClients(most: number, limit: number, openedBefore: number): Promise<number>
 }

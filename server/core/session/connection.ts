@@ -2,7 +2,7 @@ import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
 
 const noticeSeconds = 30 * 86_400
 
-/** Why a connection ended without its owner's doing, as far as the owner should hear of it. */
+/** Why a connection ended unexpectedly, in the terms its owner is told. */
 export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused'
 
 const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> = {
@@ -27,7 +27,7 @@ export interface ConnectionOverview {
   ended: readonly EndedConnection[]
 }
 
-/** Decides which of a user's grants their owner sees, and what the owner hears about the others. */
+/** Decides which of a user's grants the owner sees, and which ends are reported to them. */
 export function overviewOf(records: readonly GrantRecord[], now: number): ConnectionOverview {
   const live = records
     .filter(({ grant, end }) => end === undefined && grant.expiresAt > now)

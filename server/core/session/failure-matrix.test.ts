@@ -71,8 +71,7 @@ describe('the provider has rotated and nobody knows', () => {
   ])('a crash before the new session was stored: a restart heals it %s', async (_when, seconds) => {
     const dying = fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } })
     void dying.keep(await fx.stored())
-    await fx.runtime.sleep(0)
-    expect(fx.provider.rotations()).toBe(1)
+    await expect.poll(() => fx.provider.rotations()).toBe(1)
     expect(await fx.storedRefreshToken()).toBe('refresh 1')
     fx.runtime.advance(seconds)
     expect(await fx.keep(fx.keeper('restarted'))).toMatchObject(version(2))
@@ -262,7 +261,7 @@ describe('the store cannot take what the provider has issued', () => {
     fx.provider.play({ after: () => new Promise((resolve) => (answer = resolve)) })
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     const keeping = fx.keep(keeper)
-    await fx.runtime.sleep(0)
+    await expect.poll(() => fx.provider.presented).toHaveLength(1)
     let isSettled = false
     const settling = keeper.settle().then(() => (isSettled = true))
     for (let turn = 0; turn < 5; turn += 1) await fx.runtime.sleep(0)
@@ -386,7 +385,7 @@ describe('a provider with one-time refresh tokens', () => {
 
   it('and a crash before the new session was stored: the next one reports the loss', async () => {
     void fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } }).keep(await fx.stored())
-    await fx.runtime.sleep(0)
+    await expect.poll(() => fx.provider.rotations()).toBe(1)
     fx.runtime.advance(15)
     expect(await fx.keep(fx.keeper('restarted'))).toEqual({ kind: 'ended' })
     expect(fx.reports).toEqual(['provider_refresh_lost'])

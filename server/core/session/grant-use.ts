@@ -39,7 +39,7 @@ export function createGrantUse({ store, runtime }: GrantUsePorts): GrantUses {
 
   async function write(batch: readonly Entry[], now: number): Promise<void> {
     const uses = batch.map(({ grantId, usedAt, address }) => ({ grantId, usedAt, address }))
-    // Before the write: a use that is noted while it runs is a new one.
+    // Cleared before the write, so a use recorded during the write counts as new.
     for (const entry of batch) entry.isUnwritten = false
     try {
       await store.recordGrantUses(uses)

@@ -162,12 +162,12 @@ export type RefreshRotation =
   | { kind: 'ended' }
 
 /**
- * How an attempt to take the right to refresh ended. `attempt` counts the leases on this very session whose outcome
- * nobody knows, this one included: above 1 an earlier refresh may have reached the provider.
+ * The outcome of an attempt to lease the right to refresh. `attempt` counts the leases on this session with unknown
+ * outcome, this one included: above 1, an earlier refresh may have reached the provider.
  */
 export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
-/** Whose grants are meant. */
+/** Selects the grants of one user or one client. */
 export type GrantOwner = { userId: string } | { clientId: string }
 
 /** Why a provider session is deleted at the word of its provider, and its grant ended. */
@@ -197,7 +197,9 @@ export interface GrantStore {
   /** Only what is live at `now`: token not expired, grant neither ended nor expired. */
   findAccessToken(accessHash: string, now: number): Promise<AccessTokenRecord | undefined>
 
-  /** Notes that an access token that came of a refresh is in use; only the first call for a token changes anything. */
+  /**
+   * Records the first use of an access token that was issued by a refresh. Later calls for the token change nothing.
+   */
   recordFirstUse(accessHash: string, now: number): Promise<void>
 
   /** Undefined also for a token that was used and is collected, and for one whose grant has ended and is being collected. */
@@ -270,6 +272,6 @@ export interface GrantStore {
 
   /** Records that the provider `issuer` renewed a session at `renewedAt`. An earlier time than the stored one changes nothing. */
   recordProviderRenewal(issuer: string, renewedAt: number): Promise<void>
-  /** When the provider `issuer` last renewed a session, of any grant at any instance, as far as it was recorded. */
+  /** The last recorded time at which the provider `issuer` renewed a session, of any grant at any instance. */
   findProviderRenewal(issuer: string): Promise<number | undefined>
 }

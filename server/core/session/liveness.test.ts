@@ -45,43 +45,43 @@ describe('what is known without asking', () => {
     ['not long ago', 89, 'live'],
     ['long ago', 100, undefined],
   ])('a session %s', (_when, seconds, life) => {
-    expect(liveness.known('key', start - seconds)).toBe(life)
+    expect(liveness.lifeOf('key', start - seconds)).toBe(life)
   })
 
   it('nothing about one that was never proven', () => {
-    expect(liveness.known('key', -Infinity)).toBeUndefined()
+    expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
   it('one that another clock has proven in the future is live', () => {
-    expect(liveness.known('key', start + 60)).toBe('live')
+    expect(liveness.lifeOf('key', start + 60)).toBe('live')
   })
 
   it.each(['live', 'token_refused', 'ended'] as const)(
     'an answer of %s, for as long as it is trusted',
     async (life) => {
       answer = () => life
-      expect(await liveness.ask('key', 'token')).toBe(life)
+      expect(await liveness.probe('key', 'token')).toBe(life)
       runtime.advance(89)
-      expect(liveness.known('key', -Infinity)).toBe(life)
-      expect(liveness.known('another key', -Infinity)).toBeUndefined()
+      expect(liveness.lifeOf('key', -Infinity)).toBe(life)
+      expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
       runtime.advance(11)
-      expect(liveness.known('key', -Infinity)).toBeUndefined()
+      expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
       expect(asked).toEqual(['token'])
     },
   )
 
   it('a later proof counts for as long as an answer', async () => {
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     runtime.advance(100)
-    expect(liveness.known('key', start + 50)).toBe('live')
-    expect(liveness.known('key', start - 50)).toBeUndefined()
+    expect(liveness.lifeOf('key', start + 50)).toBe('live')
+    expect(liveness.lifeOf('key', start - 50)).toBeUndefined()
   })
 
   it('keys of one moment become due at different ones', () => {
     const due = new Set<number>()
     for (let key = 0; key < 100; key += 1) {
       let seconds = 0
-      while (liveness.known(`key ${key}`, start - seconds) !== undefined) seconds += 1
+      while (liveness.lifeOf(`key ${key}`, start - seconds) !== undefined) seconds += 1
       due.add(seconds)
     }
     expect(Math.min(...due)).toBeGreaterThan(90)
@@ -93,14 +93,14 @@ describe('what is known without asking', () => {
     ['nobody wants to know', { checkSeconds: undefined }],
     ['nobody can tell', { provider: {} }],
   ])('everything is live when %s', (_when, overrides) => {
-    expect(create(overrides).known('key', -Infinity)).toBe('live')
+    expect(create(overrides).lifeOf('key', -Infinity)).toBe('live')
   })
 
   it('the answers in mind are bounded', async () => {
-    for (let key = 0; key <= 10_000; key += 1) await liveness.ask(`key ${key}`, 'token')
-    expect(liveness.known('key 0', -Infinity)).toBeUndefined()
-    expect(liveness.known('key 1', -Infinity)).toBe('live')
-    expect(liveness.known('key 10000', -Infinity)).toBe('live')
+    for (let key = 0; key <= 10_000; key += 1) await liveness.probe(`key ${key}`, 'token')
+    expect(liveness.lifeOf('key 0', -Infinity)).toBeUndefined()
+    expect(liveness.lifeOf('key 1', -Infinity)).toBe('live')
+    expect(liveness.lifeOf('key 10000', -Infinity)).toBe('live')
   })
 })
 
@@ -110,14 +110,14 @@ describe('asking', () => {
       await runtime.sleep(10)
       return 'ended'
     }
-    const lives = await race((index) => liveness.ask(`key ${index % 2}`, `token ${index % 2}`))
+    const lives = await race((index) => liveness.probe(`key ${index % 2}`, `token ${index % 2}`))
     expect(lives).toEqual(Array.from({ length: 50 }, () => 'ended'))
     expect(asked).toEqual(['token 0', 'token 1'])
   })
 
   it('again once it is over', async () => {
-    await liveness.ask('key', 'token')
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
+    await liveness.probe('key', 'token')
     expect(asked).toHaveLength(2)
   })
 
@@ -125,9 +125,9 @@ describe('asking', () => {
     answer = () => {
       throw new RangeError('a bug')
     }
-    await expect(liveness.ask('key', 'token')).rejects.toThrow(RangeError)
+    await expect(liveness.probe('key', 'token')).rejects.toThrow(RangeError)
     answer = () => 'live'
-    expect(await liveness.ask('key', 'token')).toBe('live')
+    expect(await liveness.probe('key', 'token')).toBe('live')
   })
 })
 
@@ -141,44 +141,44 @@ describe('an answer that nobody can read', () => {
   })
 
   it('is about one key: it counts as live for as long as any answer, and others are asked about', async () => {
-    expect(await liveness.ask('key', 'token')).toBe('live')
-    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+    expect(await liveness.probe('key', 'token')).toBe('live')
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
     runtime.advance(89)
-    expect(liveness.known('key', -Infinity)).toBe('live')
+    expect(liveness.lifeOf('key', -Infinity)).toBe('live')
     runtime.advance(11)
-    expect(liveness.known('key', -Infinity)).toBeUndefined()
+    expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
   it('at least thirty seconds, however short answers are trusted', async () => {
     const short = create({ checkSeconds: 1 })
-    await short.ask('key', 'token')
+    await short.probe('key', 'token')
     runtime.advance(29)
-    expect(short.known('key', -Infinity)).toBe('live')
+    expect(short.lifeOf('key', -Infinity)).toBe('live')
     runtime.advance(1)
-    expect(short.known('key', -Infinity)).toBeUndefined()
+    expect(short.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
   it.each(['token_refused', 'ended'] as const)('what was known before stands: %s', async (life) => {
     answer = () => life
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     answer = unclear
-    expect(await liveness.ask('key', 'token')).toBe(life)
+    expect(await liveness.probe('key', 'token')).toBe(life)
   })
 
   it('is an answer all the same: it ends a pause', async () => {
     answer = outage
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     runtime.advance(30)
     answer = unclear
-    await liveness.ask('key', 'token')
-    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+    await liveness.probe('key', 'token')
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
   it('is reported once in thirty seconds', async () => {
-    await race((index) => liveness.ask(`key ${index}`, 'token'))
+    await race((index) => liveness.probe(`key ${index}`, 'token'))
     expect(failures).toEqual([expect.objectContaining({ failure: 'protocol' })])
     runtime.advance(30)
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     expect(failures).toHaveLength(2)
   })
 })
@@ -189,66 +189,66 @@ describe('a provider that gives no clear answer', () => {
   })
 
   it('a session nobody knows anything about is taken for live', async () => {
-    expect(await liveness.ask('key', 'token')).toBe('live')
+    expect(await liveness.probe('key', 'token')).toBe('live')
   })
 
   it.each(['token_refused', 'ended'] as const)('what was known last stands: %s', async (life) => {
     answer = () => life
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     runtime.advance(checkSeconds)
     answer = outage
-    expect(await liveness.ask('key', 'token')).toBe(life)
-    expect(liveness.known('key', -Infinity)).toBe(life)
+    expect(await liveness.probe('key', 'token')).toBe(life)
+    expect(liveness.lifeOf('key', -Infinity)).toBe(life)
   })
 
   it('nobody is asked about anything for thirty seconds', async () => {
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     runtime.advance(29)
-    expect(liveness.known('another key', -Infinity)).toBe('live')
+    expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
     runtime.advance(1)
-    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
   it('nor for longer when the clock is set back', async () => {
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     runtime.advance(-3600)
-    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
   it('after that one is asked about, and all others are served until it has answered', async () => {
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     runtime.advance(30)
     let whileAsking: SessionLife | undefined
     answer = () => {
-      whileAsking = liveness.known('another key', -Infinity)
+      whileAsking = liveness.lifeOf('another key', -Infinity)
       return outage()
     }
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     expect(whileAsking).toBe('live')
     runtime.advance(29)
-    expect(liveness.known('another key', -Infinity)).toBe('live')
+    expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
   })
 
   it('the first answer ends the pause', async () => {
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     runtime.advance(30)
     answer = () => 'live'
-    await liveness.ask('key', 'token')
-    expect(liveness.known('another key', -Infinity)).toBeUndefined()
+    await liveness.probe('key', 'token')
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
     answer = () => {
-      expect(liveness.known('another key', -Infinity)).toBeUndefined()
+      expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
       return 'live'
     }
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     expect.assertions(2)
   })
 
   it('each pause is reported once, however many were being asked about', async () => {
-    await race((index) => liveness.ask(`key ${index}`, 'token'))
+    await race((index) => liveness.probe(`key ${index}`, 'token'))
     expect(asked).toHaveLength(50)
     expect(failures).toEqual([expect.objectContaining({ failure: 'transient' })])
     runtime.advance(30)
-    await liveness.ask('key', 'token')
+    await liveness.probe('key', 'token')
     expect(failures).toHaveLength(2)
   })
 })

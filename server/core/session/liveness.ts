@@ -3,7 +3,7 @@ import { createBoundedMap } from '../bounded-map.ts'
 import { ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
 import { spreadOf } from './schedule.ts'
 
-/** After a probe that got no answer the provider is left alone for this long, whatever the session. */
+/** After an unanswered probe, no session is probed for this long. */
 const pauseSeconds = 30
 const maxAnswers = 10_000
 
@@ -13,21 +13,21 @@ export interface Liveness {
    * What is known about `key` without asking; undefined when it is time to ask. A session counts as live from
    * `provenAt` on, epoch seconds, or from the last answer, for up to `checkSeconds`.
    */
-  known(key: string, provenAt: number): SessionLife | undefined
+  lifeOf(key: string, provenAt: number): SessionLife | undefined
   /**
-   * Asks about the session of `accessToken`, once however many callers wait for it. Never rejects for a provider that
-   * gives no clear answer: then what was known last stands, or else the session is taken for live.
+   * Probes the session of `accessToken`, once for all concurrent callers. Never rejects for a provider that gives no
+   * clear answer: then the last known answer stands, or else the session counts as live.
    */
-  ask(key: string, accessToken: string): Promise<SessionLife>
+  probe(key: string, accessToken: string): Promise<SessionLife>
 }
 
 /** What probing needs from outside. */
 export interface LivenessPorts {
   provider: Pick<SessionProvider, 'probe'>
   runtime: Pick<Runtime, 'now'>
-  /** How long an answer is trusted; undefined: nobody is ever asked, and every session counts as live. */
+  /** How long an answer is trusted; undefined: sessions are never probed and all count as live. */
   checkSeconds: number | undefined
-  /** Hears of an answer that was none or that nobody can read: once in a pause, however many there are. */
+  /** Called when a probe gets no answer or an unreadable one, at most once per pause. */
   reportFailure?: (error: ProviderError) => void
 }
 
@@ -35,8 +35,8 @@ export interface LivenessPorts {
  * Creates the {@link Liveness} of one kind of key. Answers of all three kinds are remembered, in a bounded number.
  *
  * An outage must not hold up every caller in turn: after a failed probe there are none for 30 seconds, and then one
- * only, until one has succeeded. An answer that nobody can read says nothing about other sessions: it counts for its own
- * key, as if what was known had been said again, and for at least 30 seconds.
+ * at a time, until one has succeeded. An unreadable answer says nothing about other sessions: for its own key it
+ * counts as a repetition of the last known answer, for at least 30 seconds.
  */
 export function createLiveness(ports: LivenessPorts): Liveness {
   const { provider, runtime, checkSeconds } = ports
@@ -46,9 +46,9 @@ export function createLiveness(ports: LivenessPorts): Liveness {
   let pausedUntil = 0
   let quietUntil = 0
 
-  async function probe(key: string, accessToken: string): Promise<SessionLife> {
+  async function sendProbe(key: string, accessToken: string): Promise<SessionLife> {
     const isTrial = isFailing
-    // Nobody else asks before this one is answered.
+    // Hold other probes back until this one is answered.
     if (isTrial) pausedUntil = runtime.now() + pauseSeconds
     try {
       const life = (await provider.probe?.(accessToken)) ?? 'live'
@@ -81,20 +81,20 @@ export function createLiveness(ports: LivenessPorts): Liveness {
   }
 
   return {
-    known(key, provenAt) {
+    lifeOf(key, provenAt) {
       if (checkSeconds === undefined || !provider.probe) return 'live'
       const answer = answers.get(key)
       const life = answer?.life ?? 'live'
       const now = runtime.now()
       const age = now - Math.max(provenAt, answer?.at ?? provenAt)
-      // Up to a tenth earlier, so that sessions that began together are not asked about together.
+      // Up to a tenth earlier, so that sessions that began together are probed at different times.
       if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
       return isAhead(pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
     },
-    ask(key, accessToken) {
+    probe(key, accessToken) {
       const running = asking.get(key)
       if (running) return running
-      const started = probe(key, accessToken).finally(() => asking.delete(key))
+      const started = sendProbe(key, accessToken).finally(() => asking.delete(key))
       asking.set(key, started)
       return started
     },

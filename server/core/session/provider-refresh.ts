@@ -8,7 +8,7 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** Longer than any single call to the provider, so that a slow holder gives up before another starts. */
 const leaseSeconds = 15
-/** Whoever asks the provider later than this after reading the clock may share the lease with the next holder. */
+/** A request sent later than this after the lease was taken could overlap with the next holder's. */
 const maxDelaySeconds = 2
 /** A session that is refused for this long, while others of the provider are renewed, is over. */
 const refusedForGoodSeconds = 3600
@@ -28,7 +28,7 @@ export type RefreshOutcome =
   | { kind: 'unsaved' } // the provider answered, and the store cannot take it
   | { kind: 'failed'; error: ProviderError } // may succeed later
 
-/** What an attempt tells the log. */
+/** Log events of an attempt. */
 export type ProviderRefreshEvent =
   | 'provider_refreshed'
   | 'provider_session_ended' // the provider refused the session for good, and the grant with it is over
@@ -159,7 +159,7 @@ export class ProviderRefresh {
     }
   }
 
-  // The lease is not given back when this fails: until it ends, no other instance presents the token that was used.
+  // On failure the lease is kept: until it ends, no other instance presents the token that was used.
   async #save(session: StoredProviderSession): Promise<RefreshOutcome> {
     const { grantId } = session
     this.#unsaved.set(grantId, session)

@@ -3,7 +3,7 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 
-/** Begins the lease owner of a command that re-seals: a server that starts beside it leaves its leases alone. */
+/** Prefix of the lease owner of a re-sealing command: a server that starts meanwhile leaves its leases alone. */
 export const resealOwnerPrefix = 'keys-rotate-'
 
 /** What re-sealing under a new key needs to know about the sealed sessions of a store. */
@@ -17,10 +17,10 @@ export interface SealedSessionStore {
   ): Promise<StoredProviderSession[]>
 }
 
-/** As for a refresh: whoever stalls for longer has lost the right to write. */
+/** As for a refresh: after this time the right to write is lost. */
 const leaseSeconds = 15
 const pageSize = 200
-/** Sessions in hand at once: commits are shared, and the servers beside this still get their turn. */
+/** Sessions processed at once: enough to share commits, few enough to leave the servers their turn. */
 const width = 64
 
 /** What re-sealing needs from outside. */
@@ -43,11 +43,11 @@ export interface ResealPorts {
 /** What one round came to, in sessions. */
 export interface ResealCounts {
   resealed: number
-  /** Somebody else was at work on it, or will show in the next round. */
+  /** In use by another process, or due to appear in the next round. */
   skipped: number
   /**
-   * What came of an earlier refresh is not known: a server may still hold the newer tokens, and writing here would void
-   * them. It is sealed anew at its next refresh.
+   * The outcome of an earlier refresh is unknown: a server may still hold the newer tokens, which writing here would
+   * void. Its next refresh seals it with the new key.
    */
   unsettled: number
   /** No key of the ring opens it. It is left as it is: its key may come back. */
@@ -55,11 +55,11 @@ export interface ResealCounts {
 }
 
 /**
- * Visits every stored provider session that another key than `kid` sealed, once, and seals it anew.
+ * Re-seals, once, every stored provider session that was sealed with another key than `kid`.
  *
- * Servers may serve and refresh meanwhile. A session is leased first, as for a refresh, so that no answer of the
- * provider is on its way while its version changes, and it is written by compare-and-swap. Stopping at any point loses
- * nothing. Rejects with what the store rejects with.
+ * Servers may serve and refresh meanwhile. Each session is leased first, as for a refresh, so no response of the
+ * provider is on its way while its version changes, and it is written by compare-and-swap. Stopping at any point
+ * loses nothing. Rejects with what the store rejects with.
  */
 export async function resealSessions(ports: ResealPorts): Promise<ResealCounts> {
   const counts: ResealCounts = { resealed: 0, skipped: 0, unsettled: 0, unreadable: 0 }
@@ -115,13 +115,13 @@ async function resealSession(
   return 'skipped'
 }
 
-// The provider was not asked, so the outcome of this lease is known; what is not known of an earlier one stays so.
+// The provider was not asked, so the outcome of this lease is known; that of earlier leases stays as it was.
 async function release(grantId: string, { store, owner }: ResealPorts): Promise<void> {
   await store.releaseProviderSession({ grantId, owner, outcomeKnown: true })
 }
 
-// The session of a grant that has ended cannot be leased, and nobody's connection depends on it: the version is enough.
-// Whether it was replaced is not answered; the next round shows.
+// The session of an ended grant cannot be leased, and no connection depends on it: the version check is enough. The
+// next round shows whether it was replaced.
 async function resealForSignOut(resealed: StoredProviderSession, { store }: ResealPorts): Promise<void> {
   const isOfLiveGrant = (await store.findProviderSession(resealed.grantId)) !== undefined
   if (!isOfLiveGrant) await store.saveProviderSession(resealed)

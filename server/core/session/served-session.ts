@@ -27,19 +27,19 @@ export interface ServedSessionPorts {
 
 /** How long callers wait before they ask again when nothing better is known. */
 export const failurePauseSeconds = 5
-/** Somebody has to correct the configuration. */
+/** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
 const maxRemembered = 10_000
 
 /** Decides what a caller gets for a stored session as it is, without asking the provider for a new one. */
 export class ServedSessions {
   readonly #ports: ServedSessionPorts
-  readonly #liveness: Pick<Liveness, 'known'>
+  readonly #liveness: Pick<Liveness, 'lifeOf'>
   /** The version of each grant that was opened last: opening one on every call would cost more than finding it. */
   readonly #readable = createBoundedMap<number>(maxRemembered)
   readonly #foreign = createBoundedMap<true>(maxRemembered)
 
-  constructor(ports: ServedSessionPorts, liveness: Pick<Liveness, 'known'>) {
+  constructor(ports: ServedSessionPorts, liveness: Pick<Liveness, 'lifeOf'>) {
     this.#ports = ports
     this.#liveness = liveness
   }
@@ -81,7 +81,7 @@ export class ServedSessions {
 
   /** Undefined when it is time to ask the provider. */
   lifeOf(session: StoredProviderSession): SessionLife | undefined {
-    return this.#liveness.known(probeKey(session), session.issuedAt)
+    return this.#liveness.lifeOf(probeKey(session), session.issuedAt)
   }
 }
 

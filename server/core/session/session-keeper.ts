@@ -30,8 +30,8 @@ export interface SessionKeeper {
   /** Stores what the provider issued while the store was down. To be called every second or so; cheap, never rejects. */
   saveUnsaved(): Promise<void>
   /**
-   * Waits for what is under way, up to ten seconds, and stores what is unsaved, for up to five: to be called before the
-   * store is closed, when nobody calls `keep` any more. What is unsaved after that is reported and lost. Never rejects.
+   * Waits up to ten seconds for work in progress, then spends up to five storing what is unsaved. Call it before
+   * closing the store, after the last `keep`. Sessions still unsaved after that are reported and lost. Never rejects.
    */
   settle(): Promise<void>
 }
@@ -51,7 +51,7 @@ export interface SessionKeeperPorts {
   report: (event: SessionKeeperEvent, grantId: string | undefined, error?: unknown) => void
 }
 
-/** What the keeper tells the log. */
+/** Log events of the keeper. */
 export type SessionKeeperEvent =
   | ProviderRefreshEvent
   | UnusableSessionEvent
@@ -92,7 +92,7 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
     const { grantId } = session
     const opening = served.open(session)
     if (opening.kind !== 'opened') return served.unusable(session, opening.kind)
-    switch (await liveness.ask(probeKey(session), opening.session.accessToken)) {
+    switch (await liveness.probe(probeKey(session), opening.session.accessToken)) {
       case 'live':
         return served.serveOrRefuse(session, runtime.now(), failurePauseSeconds)
       case 'token_refused':

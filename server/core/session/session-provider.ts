@@ -94,8 +94,8 @@ export class ProviderError extends Error {
 }
 
 /**
- * What the provider itself says about a session, beyond what its access token says. `token_refused`: this token is no
- * good there any more, and a refresh may help. `ended`: the session or its user is gone.
+ * The provider's own word about a session, beyond what its access token says. `token_refused`: this token is no
+ * longer accepted, and a refresh may help. `ended`: the session or its user is gone.
  */
 export type SessionLife = 'live' | 'token_refused' | 'ended'
 
@@ -107,8 +107,8 @@ export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>
   /**
-   * Asks for something that anybody may ask for, every time anew. Resolves when the provider answers, a limit included;
-   * rejects when it does not, or not in a way that can be used.
+   * Sends an uncached request that needs no credentials. Resolves when the provider answers, even with a rate limit;
+   * rejects when it does not answer, or not usably.
    */
   ping(): Promise<void>
   passwordSignIn?(input: {

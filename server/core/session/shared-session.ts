@@ -85,7 +85,10 @@ function createCopies({ store, sealer, runtime }: SharedSessionPorts): Copies {
 
 type Lease = Parameters<GrantStore['leaseProviderSession']>[0]
 
-/** The lease that a refresh holds besides the one on its own session: on that of the first of the person's grants. */
+/**
+ * The lease that a refresh holds in addition to the one on its own session: on the session of the first of the
+ * person's grants.
+ */
 function createLeaderLeases(store: GrantStore) {
   const held = new Map<string, { grantId: string; owner: string }>()
   return {

@@ -6,7 +6,7 @@ import { openSessionOf, sealProviderSession } from './session-seal.ts'
 import { spreadOf } from './schedule.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
-/** A provider session that nobody uses any more and that has to be ended at the provider. */
+/** A provider session that is no longer used and has to be ended at the provider. */
 export interface PendingSignOut {
   session: StoredProviderSession
   /** How often it was claimed, this time included. */
@@ -17,7 +17,7 @@ export interface PendingSignOut {
 
 /** The outbox of sign-outs. Rows come from ended and expired grants, unredeemed codes and abandoned second factors. */
 export interface SignOutStore {
-  /** Takes up to `limit` due ones; nobody else gets them before `until`, so one that dies with its worker comes back. */
+  /** Claims up to `limit` due rows until `until`. If the worker dies, the rows become due again. */
   claimSignOuts(claim: { limit: number; until: number }, now: number): Promise<PendingSignOut[]>
   /** Tries again from `dueAt` on. */
   postponeSignOut(grantId: string, dueAt: number): Promise<void>
@@ -41,7 +41,7 @@ const maxDelaySeconds = 3600
 /** After that the provider's session ends by its own rules. */
 const giveUpAfterSeconds = 3 * 86_400
 
-/** Ends at the provider the sessions that nobody uses any more. */
+/** Ends unused sessions at the provider. */
 export interface SignOutWorker {
   /**
    * One round over what is due; answers how many it took, done or not. A row that fails is for a later round. Rejects
@@ -51,7 +51,7 @@ export interface SignOutWorker {
   run(isStopped?: () => boolean): Promise<number>
 }
 
-/** What the worker tells the log. */
+/** Log events of the worker. */
 export type SignOutEvent =
   | 'provider_signed_out' // the session is over at the provider, by this or before
   | 'provider_sign_out_skipped' // the provider cannot be asked to, or other connections use the session
@@ -72,8 +72,8 @@ export interface SignOutWorkerPorts {
 }
 
 /**
- * Creates the worker. Any number of them may run on one store: a claim keeps the others away for a minute, and whatever
- * could outlast its claim is not begun.
+ * Creates the worker. Any number of them may run on one store: a claim keeps the others away for a minute, and work
+ * that could outlast its claim is not started.
  */
 export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
   return new Worker(ports)
@@ -98,7 +98,7 @@ class Worker implements SignOutWorker {
       if (error instanceof StoreUnavailableError) throw error
       this.#pauseIfLimited(error)
       if (isFailure(error, 'disabled')) return this.#close(grantId, 'provider_sign_out_skipped')
-      // Refused for good: there is nothing left to end.
+      // The session is gone already.
       if (!isFailure(error, 'terminal')) return this.#postpone(pending, 'provider_sign_out_failed', error)
     }
     await this.#close(grantId, 'provider_signed_out')

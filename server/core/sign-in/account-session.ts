@@ -13,7 +13,7 @@ const formUse = 'drawbridge account form'
 /** What the next look at the page says once. A fixed set: no text of a request gets onto the page. */
 export type AccountNotice = 'ended' | 'all_ended' | 'already_ended' | 'form_refused'
 
-/** Somebody who signed in to look after their connections. It gives no access to anything else. */
+/** A user who signed in to manage their connections. It gives no access to anything else. */
 export interface AccountSession {
   /** Names this sign-in; no two are the same. */
   id: string
@@ -21,11 +21,11 @@ export interface AccountSession {
   sub: string
   email: string | undefined
   notice: AccountNotice | undefined
-  /** An hour after signing in, whatever is done meanwhile; epoch seconds. */
+  /** An hour after signing in, regardless of activity; epoch seconds. */
   expiresAt: number
 }
 
-/** The session of somebody who has just signed in at the provider with that issuer. */
+/** The session of a user who has just signed in at the provider with that issuer. */
 export function createAccountSession(
   identity: Identity,
   providerIssuer: string,

@@ -6,7 +6,7 @@ import { hashSecret, type Sealer } from '../seal.ts'
 /** More people than share one browser; the oldest is forgotten. */
 const maxAccounts = 5
 
-/** How long a browser is known after a sign-in, whatever becomes of the cookie. */
+/** How long a browser stays known after a sign-in. */
 export const knownSeconds: number = 365 * 86_400
 
 const knownAccountsUse = 'drawbridge known accounts'
@@ -19,15 +19,15 @@ export interface KnownAccount {
 }
 
 /**
- * In which accounts a browser has signed in before, newest first. Whoever fails on purpose, to have an account
- * locked, does so in another browser: the owner's own is let through (OWASP Authentication Cheat Sheet, device cookies).
+ * The accounts that a browser has signed in to before, newest first. Deliberate failures meant to lock an account
+ * happen in other browsers; the owner's is let through (OWASP Authentication Cheat Sheet, device cookies).
  */
 export type KnownAccounts = readonly KnownAccount[]
 
 /**
- * What an account is counted and remembered by: its email address without blanks around it, in lower case, letter by letter.
- * A provider that compares so takes `İ` for `i`; as a text JavaScript would make two characters of it, and each such letter
- * would give whoever tries passwords the whole limit again.
+ * The key by which an account is counted and remembered: its email address, trimmed and lower-cased letter by letter.
+ * A provider that compares this way maps `İ` to `i`; `toLowerCase` of the whole text yields two characters, and each
+ * such letter would give a guesser the whole limit again.
  */
 export function accountOf(email: string): string {
   return Array.from(email.trim(), (letter) => (letter === 'İ' ? 'i' : letter.toLowerCase())).join('')
@@ -60,7 +60,7 @@ export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'se
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }
 
-/** Inverse of {@link sealKnownAccounts}. Knows no account when there is nothing that this server sealed, or that still counts. */
+/** Inverse of {@link sealKnownAccounts}. Empty for a cookie that this server did not seal, or that has expired. */
 export function openKnownAccounts(
   sealed: string | undefined,
   { sealer, runtime }: { sealer: Pick<Sealer, 'open'>; runtime: Pick<Runtime, 'now'> },

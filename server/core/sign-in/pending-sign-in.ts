@@ -1,6 +1,6 @@
 import type { StoredProviderSession } from '../session/grant.ts'
 
-/** A sign-in whose first step succeeded and whose second factor is still to come. */
+/** A sign-in that waits for its second factor. */
 export interface PendingSecondFactor {
   id: string
   /** Hash of the browser binding: only the browser that made the first step may make the second. */
@@ -12,7 +12,7 @@ export interface PendingSecondFactor {
   expiresAt: number
 }
 
-/** Where sign-ins wait for their second factor. A session that is not taken up goes to the sign-out outbox. */
+/** Sign-ins that wait for their second factor. A session that is not taken up goes to the sign-out outbox. */
 export interface SecondFactorStore {
   addSecondFactor(pending: PendingSecondFactor): Promise<void>
   /**

@@ -23,8 +23,8 @@ import { keepOrSignOut } from './sign-in-orphan.ts'
 const pendingTtlSeconds = 600
 const maxWrongCodes = 5
 /**
- * Twice as many posts as wrong codes: a provider that cannot be reached costs nobody the sign-in, and a hundred codes
- * posted at once still meet an end, since each post is counted before anything is sent.
+ * Twice as many posts as wrong codes: an unreachable provider costs nobody the sign-in, and a hundred codes posted at
+ * once still hit a limit, since each post is counted before anything is sent.
  */
 const maxPosts = 10
 
@@ -48,7 +48,7 @@ export type FirstStep =
   | { kind: 'signed_in'; signIn: SignIn }
   | { kind: 'second_factor'; prompt: SecondFactorPrompt }
 
-/** What waits besides the session: sealed, and only in here. */
+/** The sealed data that waits with the session. */
 interface PendingPayload {
   factors: readonly SecondFactor[]
   /** What the attempts are counted by; undefined after a social sign-in, where the factor is. */
@@ -90,11 +90,11 @@ export interface SecondFactorAttempt {
   code: string
 }
 
-/** A sign-in whose code was not accepted and that still waits for one. */
+/** A sign-in whose code was refused and that may be retried. */
 export interface SecondFactorRetry {
   kind: 'again'
   failure: ProviderError
-  /** Wrong codes that are still forgiven; undefined when nobody judged the code. */
+  /** Remaining wrong codes; undefined if the code was not judged. */
   codesLeft: number | undefined
   prompt: SecondFactorPrompt
   /** The factor that was tried. */
@@ -102,8 +102,8 @@ export interface SecondFactorRetry {
 }
 
 /**
- * A sign-in that has to be started anew. `gone` is unknown, expired, completed, cancelled, of another browser, or at its
- * last post.
+ * A sign-in that has to be started again. `gone`: it is unknown, expired, completed, cancelled, of another browser,
+ * or at its last post.
  */
 export type SecondFactorOver =
   | { kind: 'over'; reason: 'gone' | 'wrong_codes' }
@@ -118,8 +118,8 @@ export type SecondFactorResult =
 /**
  * Checks a code at the provider.
  *
- * Five wrong codes, or ten posts whatever came of them, end the sign-in. An outage, a rate limit and what cannot be a
- * code do not count as wrong. At most one attempt signs in, however many are made at once with the right code.
+ * Five wrong codes, or ten posts of any kind, end the sign-in. An outage, a rate limit and malformed codes do not
+ * count as wrong. At most one attempt signs in, even if the right code is posted several times at once.
  */
 export async function trySecondFactor(
   attempt: SecondFactorAttempt,
@@ -200,7 +200,7 @@ function openPayload(
 ): PendingPayload | undefined {
   const opened = sealer.open(pending.sealed, contextOf(pending))
   const payload = opened === undefined ? undefined : (JSON.parse(opened) as Partial<PendingPayload>)
-  // A sign-in that another version of this server put away has to begin anew.
+  // A sign-in stored by another version of this server has to start again.
   return Array.isArray(payload?.factors) ? { factors: payload.factors, account: payload.account } : undefined
 }
 

@@ -67,7 +67,7 @@ export async function countSignInAttempt(
   })
 }
 
-// The provider has not looked at the credential. Of `protocol` nobody knows: it may be how it refuses one.
+// The provider did not judge the credential. `protocol` is not among these: it may be how the provider refuses one.
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
 
 /**
@@ -101,7 +101,7 @@ function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: n
   return [
     ...addressLimits(kind, perAddress, address, perAddress.max),
     ...guesses,
-    // Last, so that whoever is over a limit of their own takes nothing from the others.
+    // Last, so that a source over its own limit uses up nothing of the shared one.
     ...everyoneLimits(kind, everyone, trusted),
   ]
 }
@@ -119,18 +119,18 @@ function keyOf(kind: string, value: string): string {
   return `sign-in ${kind} ${hashSecret(`drawbridge sign-in ${kind} ${value}`)}`
 }
 
-/** Who signs in, as far as that can be known before they have. */
+/** What is known about a browser before its user has signed in. */
 export interface SignInVisitor {
   binding: BrowserBinding
-  /** IP address; undefined when nobody said. */
+  /** IP address; undefined if unknown. */
   address: string | undefined
   knownAccounts: KnownAccounts
 }
 
 /**
- * The attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers that know
- * the account, each sign-in that made them know it is counted apart: whoever fails on purpose where the owner signed in
- * once, on a shared computer or with a copied cookie, takes nothing from the owner's other browsers.
+ * The attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers
+ * that know the account, attempts are counted by the sign-in that made it known: deliberate failures on a shared
+ * computer or with a copied cookie do not affect the owner's other browsers.
  */
 export function attemptAt(
   account: string | undefined,

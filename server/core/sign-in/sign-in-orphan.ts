@@ -6,8 +6,8 @@ import { ProviderError, type ProviderSession, type SessionProvider } from '../se
 import { sealProviderSession } from '../session/session-seal.ts'
 
 /**
- * Answers what `keep` does. When it rejects, nobody will ever use or end `session`, so it is signed out at the provider
- * before the error goes on. A sign-out that fails is given up: the store, which would remember it, has just failed.
+ * Returns what `keep` does. If `keep` rejects, `session` is unused, so it is signed out at the provider before the
+ * error is rethrown. A failing sign-out is not retried: the store, which would remember it, has just failed.
  */
 export async function keepOrSignOut<T>(
   session: ProviderSession,
@@ -31,8 +31,9 @@ export interface UnusedSessionPorts {
 }
 
 /**
- * Ends the session of a sign-in that nothing came of: at once at the provider, or by the outbox of sign-outs when the
- * provider does not answer now. Does nothing at a provider that cannot be asked to. Rejects when the store fails as well; then the session ends by the provider's own rules.
+ * Ends the session of an abandoned sign-in: at once at the provider, or by the sign-out outbox if the provider does
+ * not answer. Does nothing at a provider that does not support it. Rejects when the store fails as well; then the
+ * session ends by the provider's own rules.
  */
 export async function endUnusedSession(session: ProviderSession, ports: UnusedSessionPorts): Promise<void> {
   const { store, provider, sealer, runtime } = ports
@@ -44,7 +45,7 @@ export async function endUnusedSession(session: ProviderSession, ports: UnusedSe
     const now = runtime.now()
     const id = encodeBase64url(runtime.randomBytes(16))
     const row = { grantId: id, version: 1, issuedAt: now }
-    // To the store it is a sign-in whose second step was cancelled; no browser holds the id.
+    // Stored as a sign-in whose second step was cancelled; no browser holds the id.
     await store.addSecondFactor({
       id,
       bindingHash: hashSecret(encodeBase64url(runtime.randomBytes(32))),

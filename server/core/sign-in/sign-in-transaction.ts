@@ -5,8 +5,8 @@ import type { AuthorizationRequest } from '../authorization/authorization-reques
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
 
 /**
- * What a person signs in for: to let a client in that sent the browser here, to let a device in whose code they typed
- * (RFC 8628; `userCode` in the form that people are shown), or to look after their connections.
+ * What a person signs in for: to authorize the client that sent the browser here, to authorize a device whose code
+ * they typed (RFC 8628; `userCode` in the form that people are shown), or to manage their connections.
  */
 export type SignInPurpose =
   | { kind: 'authorization'; request: AuthorizationRequest }

@@ -373,7 +373,7 @@ describe('social sign-in', () => {
     await begin('a')
     const [pending] = await store.listSocialSignIns(hashSecret(binding), start)
     if (!pending) throw new Error('Nothing is pending.')
-    await store.addSocialSignIn({ ...pending, bindingHash: hashSecret(otherBinding) }, 5)
+    await store.addSocialSignIn({ ...pending, id: 'another', bindingHash: hashSecret(otherBinding) }, 5)
     expect(await returnWith({ code: 'code for 1' }, otherBinding)).toEqual({ kind: 'expired' })
     expect(tried).toEqual([])
   })

@@ -73,8 +73,8 @@ export async function signInWithPassword(
   return afterFirstStep(await judgeSignIn(counted, signingIn, ports), account, visitor, ports)
 }
 
-function isOfLength(text: string, most: number): boolean {
-  return text !== '' && text.length <= most
+function isOfLength(text: string, max: number): boolean {
+  return text !== '' && text.length <= max
 }
 
 /**
@@ -144,7 +144,7 @@ export async function finishSocialSignIn(
         store.removeSocialSignIn(pending.id),
       )
       if (!first) {
-        // It expired meanwhile, or gave way to newer ones: nobody gets this session.
+        // The sign-in expired meanwhile, or newer ones replaced it: the session is not handed out.
         await endUnusedSession(sessionOf(answer), ports)
         return { kind: 'expired' }
       }
@@ -154,8 +154,8 @@ export async function finishSocialSignIn(
       if (!(error instanceof ProviderError)) throw error
       // Not this one's code: try the next of the browser's tabs.
       if (error.failure === 'expired') continue
-      // Which tab this is about is only known when there is no other one left. It stays pending in any case: a link of
-      // another site can come here with an error, and must not cancel what goes on.
+      // Which tab this belongs to is only certain when no other one is left. It stays pending either way: a link on
+      // another site can lead here with an error, and must not cancel a sign-in.
       const certain = index === candidates.length - 1
       return { kind: 'refused', failure: error, purpose: certain ? purpose : undefined }
     }
@@ -163,7 +163,10 @@ export async function finishSocialSignIn(
   return { kind: 'expired' }
 }
 
-/** Nobody who is back from the social provider meets a limit there: it would have been for nothing that they went. */
+/**
+ * The first return of each sign-in passes without a limit: otherwise the trip to the social provider would have been
+ * in vain.
+ */
 async function countReturn(
   { id }: PendingSocialSignIn,
   visitor: SignInVisitor,

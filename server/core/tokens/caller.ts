@@ -29,8 +29,8 @@ export interface Caller {
   /** The user's current token at the session provider, for calls made as the user. Never goes to the client. */
   providerToken(): string
   /**
-   * Asks anew whether the credential is good, for an answer that stays open. While nobody can say, it is. Rejects with
-   * `StoreUnavailableError`.
+   * Checks again whether the credential is good, for a response that stays open. An unknown state counts as good.
+   * Rejects with `StoreUnavailableError`.
    */
   isLive(): Promise<boolean>
 }
@@ -57,8 +57,7 @@ export interface CallerPorts {
   sessionTokens: boolean
   cookieName: string
   /**
-   * How long the provider's answer is trusted that the session of a provider token still lives; undefined: it is not
-   * asked, and a token is good until it expires.
+   * How long an answer of the provider about the session of a provider token is trusted; undefined: it is not asked.
    */
   checkSeconds: number | undefined
 }
@@ -157,7 +156,7 @@ async function callerFromAccessToken(
   const now = ports.runtime.now()
   if ((memory.deadUntil.get(hash) ?? now) > now) return deadToken
   const record = await ports.store.findAccessToken(hash, now)
-  // A store may be shared with a server of another address, whose tokens are for that one (RFC 8707 section 2).
+  // A store may be shared with a server at another address; its tokens are not valid here (RFC 8707 section 2).
   if (record?.grant.resource !== ports.resource) {
     memory.deadUntil.set(hash, now + deadTokenSeconds)
     return deadToken
@@ -243,7 +242,7 @@ async function callerFromProviderToken(
 async function isLive(token: string, liveness: Liveness): Promise<boolean> {
   const hash = hashSecret(token)
   // A verified token says when it ends, not that its session has not ended before.
-  return (liveness.known(hash, -Infinity) ?? (await liveness.ask(hash, token))) === 'live'
+  return (liveness.lifeOf(hash, -Infinity) ?? (await liveness.probe(hash, token))) === 'live'
 }
 
 const deadToken: CallerResult = {

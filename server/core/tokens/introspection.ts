@@ -27,18 +27,20 @@ export interface ActiveToken {
   iss: string
 }
 
-/** Answer of the introspection endpoint. Nothing is said about a token that is not active, not even why (section 2.2). */
+/**
+ * The response of the introspection endpoint. For an inactive token it says nothing else, not even why (section 2.2).
+ */
 export type IntrospectionResponse = ActiveToken | { active: false }
 
 /**
- * Tells `client` what `token` is worth right now (RFC 7662): a client that the operator lets introspect about every token,
- * any other one about its own, and not who the person is: anybody can register a client, and nobody allowed it to know that
- * (section 5).
+ * Introspects `token` for `client` (RFC 7662). A client that the operator lets introspect sees every token; any other
+ * client sees its own tokens only, and not the user: anybody can register a client, and no user agreed to show it who
+ * they are (section 5).
  *
- * An access token is active as long as `/mcp` would look at it: its grant lives, and so does the provider session as far
- * as is known here; the provider is not asked. A refresh token is active until it is used, although the same answer is given for
- * it for up to two minutes more. Provider tokens are not ours to tell about: they are inactive. Not checked: that `client` proved
- * itself, which the endpoint requires.
+ * An access token is active while `/mcp` would accept it: its grant is alive, and so is the provider session as far
+ * as is known; the provider is not asked. A refresh token is active until it is used, although presenting it returns
+ * the same response for up to two minutes more. Provider tokens are inactive here. Not checked: that `client`
+ * authenticated, which the endpoint requires.
  */
 export async function introspectToken(
   client: Client,

@@ -19,8 +19,8 @@ import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
 
 /**
- * How long a used refresh token is answered with its successor while nobody has used the successor: the answer may have been lost,
- * or its reader killed.
+ * How long a used refresh token returns its successor while the successor is unused: the response may have been lost,
+ * or the client killed before it could store it.
  */
 export const replaySeconds: number = 120
 
@@ -131,8 +131,8 @@ export async function rotateRefreshToken(
 }
 
 /**
- * Ends the grant of a token whose row is gone, and throws; does nothing for a token of no grant of this client, or of none that
- * is kept.
+ * Ends the grant of a token whose row has been deleted, and throws. Does nothing if the token belongs to no stored
+ * grant of this client.
  */
 async function refuseCollected(
   { refreshToken, client }: RefreshRequest,
@@ -147,7 +147,10 @@ async function refuseCollected(
   throw reuse()
 }
 
-/** The grant that `refreshToken` was of, also when the token itself is not stored any more; undefined when that is not known. */
+/**
+ * The grant of `refreshToken`, found even after the token itself was deleted; undefined if the token names no known
+ * family.
+ */
 export async function findByFamily(
   refreshToken: string,
   store: Pick<GrantStore, 'findGrantByFamily'>,
@@ -163,7 +166,7 @@ function checkRefresh(
   now: number,
 ): RefreshTokenRecord {
   if (!record || record.grant.clientId !== request.client.id) {
-    // A client that registered without this grant type has no business here, unless it was given a token all the same.
+    // A client that registered without this grant type is refused, unless it was given a refresh token anyway.
     requireGrantType(request.client, 'refresh_token')
     throw new OAuthError('invalid_grant', 'This refresh token is unknown here. Sign in again.')
   }

@@ -16,16 +16,16 @@ export interface RevocationPorts {
 }
 
 /**
- * Makes `token` useless for the client that gives it up (RFC 7009 section 2.1), at once and at every instance.
+ * Revokes `token` for its client (RFC 7009 section 2.1), at once and at every instance.
  *
- * With a refresh token its whole grant ends, other tokens included, and the provider session is signed out; also with one that
- * has its successor already, since its holder wants out. An access token goes alone, but for a client without refresh tokens:
- * it has nothing else of the grant, which would live on unseen. A token that is unknown, expired or
- * revoked is no error (section 2.2). Throws `invalid_grant` for a live token of another client, which stays good: in the words of
- * RFC 6749 section 5.2, it "was issued to another client".
+ * Revoking a refresh token ends its whole grant, other tokens included, and signs the provider session out; this also
+ * applies to a refresh token that already has a successor. An access token is revoked alone, unless the client has no
+ * refresh tokens: then the grant, which would live on unused, ends too. An unknown, expired or revoked token is not
+ * an error (section 2.2). Throws `invalid_grant` for a live token of another client, which stays valid: in the words
+ * of RFC 6749 section 5.2, it "was issued to another client".
  *
- * There is no hint to look at: what kind a token is, it says itself. Not covered: an access token inside the answer to a
- * refresh that is still replayed. It is the very token that was removed, so whoever gets it again gets a useless one.
+ * The token type hint is ignored, since tokens name their type. An access token that a replayed refresh returns again
+ * is the one that was removed, and stays useless.
  */
 export async function revokeToken(client: Client, token: string, ports: RevocationPorts): Promise<void> {
   if (token.startsWith(refreshTokenPrefix)) await endGrantOf(client, token, ports)

@@ -5,7 +5,7 @@ export const toolScope = 'mcp'
 
 const toolScopeLabel = 'Use the tools of the web app as you: read and change what you can there'
 
-/** Asks for refresh tokens by habit of OpenID Connect; granted to whoever names it, and without effect. */
+/** Requested out of habit by OpenID Connect clients; granted to every client that names it, without effect. */
 const offlineScope = 'offline_access'
 
 /** Names that clients send to other servers by habit, or that mean something here: a tools module cannot have them. */

@@ -43,8 +43,8 @@ export function tokenKey(token: string): string {
 }
 
 /**
- * When `token` was issued, as it says itself; undefined for what is none of ours. To be believed only of a token that
- * was found in the store: with another time it would be another token.
+ * The issue time encoded in `token`; undefined for tokens of other issuers. Trust it only for a token that was found
+ * in the store.
  */
 export function issueTimeOf(token: string): number | undefined {
   const time = issuedToken.exec(token)?.[1]
@@ -57,9 +57,8 @@ export function createFamily({ randomBytes }: Pick<Runtime, 'randomBytes'>): str
 }
 
 /**
- * The family that a refresh token names. Undefined for a token from before there were families. Only a holder of a token of
- * the grant knows it, so a token that names a family and is not stored was used and collected, or is a forgery of somebody
- * who has seen a real one.
+ * The family that a refresh token names. Undefined for tokens older than families. Only holders of a token of the
+ * grant know it, so a token that names a family and is not stored was used and collected, or forged from a real one.
  */
 export function familyOf(refreshToken: string): string | undefined {
   return familyToken.exec(refreshToken)?.[1]
@@ -68,7 +67,10 @@ export function familyOf(refreshToken: string): string | undefined {
 /** Which refresh token {@link mintTokens} makes: none, one of `family`, or one without a family. */
 export type RefreshTokenKind = 'none' | { family: string | undefined }
 
-/** Mints opaque tokens of 256 random bits for `grant`, none of which outlives it, with their stored form beside them. */
+/**
+ * Mints opaque tokens of 256 random bits for `grant`, together with their stored form. None of them outlives the
+ * grant.
+ */
 export function mintTokens(
   grant: Grant,
   scope: string,

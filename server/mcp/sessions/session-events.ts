@@ -1,6 +1,6 @@
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
 
-/** How much of a session can be sent again. Bytes are those of the messages as JSON. */
+/** How much of a session is kept for replay. Bytes are those of the messages as JSON. */
 export interface EventLimits {
   events: number
   bytes: number
@@ -14,12 +14,12 @@ interface StoredEvent {
 }
 
 /**
- * Keeps the latest messages of one session, so that a client whose stream broke off can ask for what came after the last
- * one that it saw (MCP 2025-11-25 transports, resumability and redelivery).
+ * Keeps the latest messages of one session, so a client whose stream broke can ask for the messages after the last
+ * one it saw (MCP 2025-11-25 transports, resumability and redelivery).
  *
- * Over `limits` the oldest go, and are not sent again: what is left of the stream is. A message that is over them by itself
- * is not kept, nor anything before it on its stream, which would look as if it were all. An id whose stream has nothing
- * left is unknown. Ids are unique in the session and mean nothing outside it.
+ * Beyond `limits` the oldest messages are dropped, and the rest of the stream is still replayed. A single message
+ * over the limits is not kept, nor anything before it on its stream: the replay would look complete. An id whose
+ * stream has nothing left is unknown. Ids are unique within the session only.
  */
 export function createEventStore(limits: EventLimits): EventStore {
   let events: StoredEvent[] = []

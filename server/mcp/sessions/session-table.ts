@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { largestGroup } from '../subscriptions.ts'
 
-/** How many sessions there may be, and how long one is kept that nobody uses. */
+/** How many sessions there may be, and how long an idle one is kept. */
 export interface SessionLimits {
   total: number
   perUser: number
@@ -11,38 +11,37 @@ export interface SessionLimits {
 /** The bounds in force. A session takes some 100 KiB, and up to 256 KiB more of messages that can be sent again. */
 export const sessionLimits: SessionLimits = { total: 1000, perUser: 20, idleSeconds: 30 * 60 }
 
-/** Whose a session is. `owner` names user and grant: no other caller may use it. */
+/** The owner of a session: `owner` names user and grant, and no other caller may use the session. */
 export interface SessionOwner {
   userId: string
   owner: string
 }
 
-/** One session of the table. */
+/** A session with its use. */
 export interface SessionEntry<Session> extends SessionOwner {
   id: string
   session: Session
   usedAt: number
-  /** Answers that are not complete: calls that run, and streams that only wait for notices. */
+  /** Open responses: running calls, and streams that only wait for notices. */
   calls: number
   listening: number
 }
 
 /** The sessions of this process. */
 export interface SessionTable<Session> {
-  /** Whether one more may be opened for that user; ends the one that nobody has used for the longest time to make room. */
+  /** Whether one more session may be opened for that user. Ends the least recently used one to make room. */
   makeRoom(userId: string): boolean
   add(id: string, of: SessionOwner, session: Session): SessionEntry<Session>
-  /** Notes the use. Undefined for an unknown or ended session, and for one of somebody else. */
+  /** Finds a session and records its use. Undefined if it is unknown, ended, or of another owner. */
   find(id: string, owner: string): SessionEntry<Session> | undefined
   remove(id: string): void
-  /** Ends what has been idle for too long. */
+  /** Ends sessions that have been idle for too long. */
   sweep(): void
   all(): SessionEntry<Session>[]
 }
 
 /**
- * Keeps sessions of the revisions up to 2025-11-25, never more than `limits` say. `end` is told of each that goes without
- * having been removed.
+ * Keeps sessions of the revisions up to 2025-11-25 within `limits`. `end` is called for each session that is evicted.
  */
 export function createSessionTable<Session>(
   limits: SessionLimits,
@@ -66,7 +65,10 @@ export function createSessionTable<Session>(
   }
   const idle = (among: SessionEntry<Session>[]): SessionEntry<Session>[] =>
     among.filter(({ calls }) => calls === 0)
-  /** Whoever has the most gives one up, if need be with its call: nobody can keep all others out. */
+  /**
+   * The user with the most sessions gives one up, running calls included if necessary: no user can lock the others
+   * out.
+   */
   const makeRoomForAll = (): boolean => {
     const all = [...entries.values()]
     const most = largestGroup(all)
@@ -77,7 +79,7 @@ export function createSessionTable<Session>(
     makeRoom(userId) {
       sweep()
       const own = [...entries.values()].filter((entry) => entry.userId === userId)
-      // A call of one's own is not worth less than a new session.
+      // A user's running call is not evicted for their own new session.
       if (own.length >= limits.perUser) return evict(idle(own))
       return entries.size < limits.total || makeRoomForAll()
     },
@@ -102,7 +104,7 @@ export function createSessionTable<Session>(
   }
 }
 
-/** A stream that waits is worth more than a session that nobody holds, and a call that runs more than that. */
+/** Idle sessions are evicted before listening ones, and those before running calls. */
 function busyness({ calls, listening }: SessionEntry<unknown>): number {
   if (calls > 0) return 2
   return listening > 0 ? 1 : 0

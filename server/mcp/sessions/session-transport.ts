@@ -14,19 +14,13 @@ import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../in
 import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from '../open-streams.ts'
 import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
-import { createSessionTable, type SessionEntry, type SessionLimits } from './session-table.ts'
+import {
+  createSessionTable,
+  type SessionEntry,
+  type SessionLimits,
+  type SessionTable,
+} from './session-table.ts'
 import type { ModuleNotices } from '../tools/tool-module.ts'
-
-/** Sessions of the revisions up to 2025-11-25, for modules that ask the client. */
-export interface SessionTransport {
-  /** Whether a message of those revisions belongs to a session or opens one; every other is served without. */
-  accepts(request: Request, body: unknown): boolean
-  handle(request: Request, incoming: Incoming): Promise<Response>
-  notify: ModuleNotices
-  /** Ends what nobody uses any more. */
-  sweep(): void
-  close(): Promise<void>
-}
 
 /** What the sessions need. */
 export interface SessionTransportPorts {
@@ -37,7 +31,7 @@ export interface SessionTransportPorts {
 }
 
 const eventLimits: EventLimits = { events: 256, bytes: 256 * 1024 }
-/** How long a client waits before it takes up a stream that a tool closed on purpose. */
+/** How long a client waits before it resumes a stream that a tool closed on purpose. */
 const retryMs = 1000
 const maxSubscriptions = 256
 
@@ -50,84 +44,125 @@ interface Session {
 }
 
 /**
- * Serves sessions by the SDK's transport: requests of the server to the client, notices, and streams that a client takes
- * up again after they broke off (MCP 2025-11-25 transports, session management).
+ * Serves sessions of the revisions up to 2025-11-25 on the SDK's transport, for modules that ask the client: requests
+ * of the server to the client, notifications, and streams that a client resumes after they broke (MCP 2025-11-25
+ * transports, session management).
  *
- * An id proves nothing. It is random, belongs to the grant that opened it, and is unknown to every other caller. The
- * sessions are in this process only.
+ * An id proves nothing. It is random, belongs to the grant that opened the session, and is unknown to other callers.
+ * Sessions live in this process only.
  */
-export function createSessionTransport({
-  config,
-  limits,
-  createServer,
-  streams,
-}: SessionTransportPorts): SessionTransport {
-  const { runtime } = config
-  const serving = new AsyncLocalStorage<Incoming>()
-  const table = createSessionTable<Session>(limits, runtime, (session) => void endSession(session))
+export class SessionTransport {
+  readonly #config: SessionTransportPorts['config']
+  readonly #createServer: ServerFactory
+  readonly #streams: OpenStreams
+  readonly #table: SessionTable<Session>
+  /** What each session is serving at the moment. */
+  readonly #serving = new AsyncLocalStorage<Incoming>()
+  readonly notify: ModuleNotices
 
-  async function endSession({ id, server }: Session): Promise<void> {
-    table.remove(id)
-    await server.close().catch((error: unknown) => config.report('mcp_rejected', error))
+  constructor({ config, limits, createServer, streams }: SessionTransportPorts) {
+    this.#config = config
+    this.#createServer = createServer
+    this.#streams = streams
+    this.#table = createSessionTable(limits, config.runtime, (session) => void this.#endSession(session))
+    const notifyAll = (send: (session: Session) => Promise<void>): void => {
+      for (const { session } of this.#table.all()) send(session).catch(() => {})
+    }
+    this.notify = {
+      toolsChanged: () => notifyAll(({ server }) => server.server.sendToolListChanged()),
+      promptsChanged: () => notifyAll(({ server }) => server.server.sendPromptListChanged()),
+      resourcesChanged: () => notifyAll(({ server }) => server.server.sendResourceListChanged()),
+      resourceUpdated: (uri) =>
+        notifyAll(async ({ server, subscriptions }) => {
+          if (subscriptions.has(uri)) await server.server.sendResourceUpdated({ uri })
+        }),
+    }
   }
 
-  function create({ caller }: Incoming): SessionEntry<Session> {
-    const id = encodeBase64url(runtime.randomBytes(24))
-    // Without the message that opened it: as long as the session lives, that would be kept with it.
+  /** Whether a message of those revisions belongs to a session or opens one. */
+  accepts(request: Request, body: unknown): boolean {
+    return request.headers.has(mcpHeader.sessionId) || opensSession(body)
+  }
+
+  async handle(request: Request, incoming: Incoming): Promise<Response> {
+    const id = request.headers.get(mcpHeader.sessionId)
+    return id === null ? this.#begin(request, incoming) : this.#resume(id, request, incoming)
+  }
+
+  /** Ends idle sessions. */
+  sweep(): void {
+    this.#table.sweep()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#table.all().map(({ session }) => this.#endSession(session)))
+  }
+
+  async #endSession({ id, server }: Session): Promise<void> {
+    this.#table.remove(id)
+    await server.close().catch((error: unknown) => this.#config.report('mcp_rejected', error))
+  }
+
+  #create({ caller }: Incoming): SessionEntry<Session> {
+    const id = encodeBase64url(this.#config.runtime.randomBytes(24))
+    // Without the message that opened the session, which would stay in memory with it.
     const opening = { caller, body: undefined }
-    const server = createServer({ kind: 'session', incoming: () => serving.getStore() ?? opening })
+    const server = this.#createServer({
+      kind: 'session',
+      incoming: () => this.#serving.getStore() ?? opening,
+    })
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessioninitialized: () => void (session.isInitialized = true),
-      onsessionclosed: () => table.remove(id),
+      onsessionclosed: () => this.#table.remove(id),
       eventStore: createEventStore(eventLimits),
       keepAliveMs,
       retryInterval: retryMs,
     })
     const session: Session = { id, server, transport, subscriptions: new Set(), isInitialized: false }
     serveSubscriptions(session)
-    return table.add(id, { userId: caller.user.id, owner: ownerOf(caller) }, session)
+    return this.#table.add(id, { userId: caller.user.id, owner: ownerOf(caller) }, session)
   }
 
-  async function begin(request: Request, incoming: Incoming): Promise<Response> {
+  async #begin(request: Request, incoming: Incoming): Promise<Response> {
     if (isTooLongToKeep(incoming.body)) return tooLong(incoming.body)
-    if (!table.makeRoom(incoming.caller.user.id)) return tooMany(incoming.body)
-    // In the table before anything is awaited: of many that open one at once, no more get in than there is room for.
-    const entry = create(incoming)
+    if (!this.#table.makeRoom(incoming.caller.user.id)) return tooMany(incoming.body)
+    // Added before anything is awaited, so that concurrent requests cannot exceed the limit.
+    const entry = this.#create(incoming)
     const { session } = entry
     try {
-      const response = await during(entry, async () => {
+      const response = await this.#during(entry, async () => {
         await session.server.connect(session.transport)
-        return handleMessage(request, incoming, session)
+        return this.#handleMessage(request, incoming, session)
       })
-      return session.isInitialized ? trackStream(response, request, incoming, entry) : response
+      return session.isInitialized ? this.#trackStream(response, request, incoming, entry) : response
     } finally {
-      // It is initialized by now, or never will be.
-      if (!session.isInitialized) await endSession(session)
+      // If it is not initialized by now, it never will be.
+      if (!session.isInitialized) await this.#endSession(session)
     }
   }
 
-  async function resume(id: string, request: Request, incoming: Incoming): Promise<Response> {
-    const entry = table.find(id, ownerOf(incoming.caller))
+  async #resume(id: string, request: Request, incoming: Incoming): Promise<Response> {
+    const entry = this.#table.find(id, ownerOf(incoming.caller))
     if (!entry) return notFound(incoming.body)
-    const response = await during(entry, () => handleMessage(request, incoming, entry.session))
-    return trackStream(response, request, incoming, entry)
+    const response = await this.#during(entry, () => this.#handleMessage(request, incoming, entry.session))
+    return this.#trackStream(response, request, incoming, entry)
   }
 
   /** Counts `work` as a call of the session. */
-  function during<T>(entry: SessionEntry<Session>, work: () => Promise<T>): Promise<T> {
+  #during<T>(entry: SessionEntry<Session>, work: () => Promise<T>): Promise<T> {
     entry.calls += 1
     return work().finally(() => (entry.calls -= 1))
   }
 
-  function handleMessage(request: Request, incoming: Incoming, { transport }: Session): Promise<Response> {
-    const authInfo = authInfoOf(incoming.caller, config.resourceMetadata)
+  #handleMessage(request: Request, incoming: Incoming, { transport }: Session): Promise<Response> {
+    const authInfo = authInfoOf(incoming.caller, this.#config.resourceMetadata)
     const options = { authInfo, ...(incoming.body !== undefined && { parsedBody: incoming.body }) }
-    return serving.run(incoming, () => transport.handleRequest(request, options))
+    return this.#serving.run(incoming, () => transport.handleRequest(request, options))
   }
 
-  /** Looks after an answer that is a stream. */
-  function trackStream(
+  /** Supervises a response that is a stream. */
+  #trackStream(
     response: Response,
     request: Request,
     { caller }: Incoming,
@@ -137,41 +172,16 @@ export function createSessionTransport({
     const kind = request.method === 'GET' ? 'notices' : 'call'
     const counter = kind === 'notices' ? 'listening' : 'calls'
     entry[counter] += 1
-    return streams.track(response, {
+    return this.#streams.track(response, {
       caller,
       kind,
-      ended(how) {
+      ended: (how) => {
         entry[counter] -= 1
-        entry.usedAt = runtime.now()
-        // Whoever lost the grant in the middle of a call gets no further with it.
-        if (how === 'refused' && kind === 'call') void endSession(entry.session)
+        entry.usedAt = this.#config.runtime.now()
+        // A call ends with its grant.
+        if (how === 'refused' && kind === 'call') void this.#endSession(entry.session)
       },
     })
-  }
-
-  const notifyAll = (send: (session: Session) => Promise<void>): void => {
-    for (const { session } of table.all()) send(session).catch(() => {})
-  }
-
-  return {
-    accepts: (request, body) => request.headers.has(mcpHeader.sessionId) || opensSession(body),
-    handle(request, incoming) {
-      const id = request.headers.get(mcpHeader.sessionId)
-      return id === null ? begin(request, incoming) : resume(id, request, incoming)
-    },
-    notify: {
-      toolsChanged: () => notifyAll(({ server }) => server.server.sendToolListChanged()),
-      promptsChanged: () => notifyAll(({ server }) => server.server.sendPromptListChanged()),
-      resourcesChanged: () => notifyAll(({ server }) => server.server.sendResourceListChanged()),
-      resourceUpdated: (uri) =>
-        notifyAll(async ({ server, subscriptions }) => {
-          if (subscriptions.has(uri)) await server.server.sendResourceUpdated({ uri })
-        }),
-    },
-    sweep: () => table.sweep(),
-    async close() {
-      await Promise.all(table.all().map(({ session }) => endSession(session)))
-    },
   }
 }
 

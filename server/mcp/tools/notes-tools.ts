@@ -12,7 +12,7 @@ const noteListSchema = z.object({ notes: z.array(noteSchema) })
 const addInput = z.object({
   text: z.string().trim().min(1).max(maxNoteLength).describe('The text of the note.'),
 })
-// It becomes part of a path, where `.` and `..` would lead elsewhere, also percent-encoded.
+// The id becomes part of a path, where `.` and `..` would lead elsewhere, even percent-encoded.
 const noteId = /^[\w-]{1,100}$/
 const deleteInput = z.object({
   id: z.string().regex(noteId, 'must be an id that list_notes gives').describe('The id of the note.'),
@@ -61,7 +61,7 @@ async function callNotes(
   { method, id, body }: { method: 'GET' | 'POST' | 'DELETE'; id?: string; body?: unknown },
   read: (response: Response) => Promise<CallToolResult>,
 ): Promise<CallToolResult> {
-  // Outside the try: a token that cannot be had is our fault, not the web app's.
+  // Outside the try: a missing token is our fault, not the web app's.
   const headers = {
     authorization: `Bearer ${context.providerToken()}`,
     accept: 'application/json',

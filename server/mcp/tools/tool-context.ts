@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import type { CallerContext, ToolContext } from './tool-module.ts'
 
-/** What a call has to do with the client that makes it. */
+/** How a running call talks to the client that made it. */
 export interface ClientChannel {
   /** Aborted when the client cancels or goes away. */
   readonly signal: AbortSignal
@@ -11,9 +11,12 @@ export interface ClientChannel {
   log(level: LoggingLevel, data: unknown): void
 }
 
-/** Makes what tools have in hand. */
+/** Creates the contexts of tools. */
 export interface ToolContexts {
-  /** For code that runs beside single calls; `signal` ends its fetches. `caller` is asked anew at every use: in a session it changes. */
+  /**
+   * For code that is not tied to one call; `signal` ends its fetches. `caller` is read at every use: within a session
+   * it changes.
+   */
   ofCaller(caller: () => Caller, signal?: AbortSignal): CallerContext
   ofCall(caller: Caller, channel: ClientChannel): ToolContext
 }
@@ -81,15 +84,15 @@ async function fetchAs(
   if (isOwn && ports.providerKey !== undefined && !headers.has('apikey')) {
     headers.set('apikey', ports.providerKey)
   }
-  // A redirect would take the API key, and with some clients the token, to wherever it leads.
+  // A redirect would forward the API key, and with some clients the token, to another server.
   const redirect = isOwn && init.redirect !== 'manual' ? 'error' : init.redirect
   const request = new Request(url, { ...init, headers, ...(redirect && { redirect }) })
   return ports.runtime.fetch(request, { signal: limited(signal, given ?? undefined) })
 }
 
 /**
- * Throws for a relative text that names a host, as `//host` and `/\host` do: a tool that puts somebody's text behind a
- * slash means a path, and must not be led to any other server.
+ * Throws for a relative URL that names a host, as `//host` and `/\host` do: a tool that appends user text to a slash
+ * means a path, and must not be led to another server.
  */
 function refuseOtherHost(input: string | URL, { origin }: URL, providerOrigin: string): void {
   if (typeof input !== 'string' || URL.canParse(input) || origin === providerOrigin) return
@@ -99,8 +102,8 @@ function refuseOtherHost(input: string | URL, { origin }: URL, providerOrigin: s
 }
 
 /**
- * A signal that ends with any of `signals`, and after ten seconds. `AbortSignal.any` would do, if Node 22 did not collect a
- * time-out that is in use there only.
+ * A signal that aborts with any of `signals`, and after ten seconds. Not `AbortSignal.any`: Node 22 garbage-collects
+ * a timeout that is used only there.
  */
 function limited(...signals: (AbortSignal | undefined)[]): AbortSignal {
   const either = new AbortController()

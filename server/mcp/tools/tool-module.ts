@@ -19,27 +19,30 @@ import type { User } from '../../core/session/grant.ts'
 export interface ToolModule {
   /** The catalogue: the same for everyone, in this order. */
   tools?: readonly ToolDeclaration[]
-  /** Scopes beside `mcp` that clients may ask for, each with what it allows in the words a person reads on the login page. */
+  /**
+   * Scopes in addition to `mcp` that clients may ask for, each with the description that people read on the login
+   * page.
+   */
   scopes?: Readonly<Record<string, string>>
-  /** Told to the model at the start: what the tools are about and where to begin. */
+  /** Instructions for the model: what the tools are about and where to begin. */
   instructions?: string
   /** How the server presents itself to clients. */
   serverInfo?: { name?: string; title?: string; version?: string; websiteUrl?: string }
   /**
-   * Adds what is no plain tool: resources, prompts, completions, and tools that ask the client for input. Called for every
-   * request that needs it, or once for a session; must be quick and keep no state of its own.
+   * Adds resources, prompts, completions, and tools that ask the client for input. Called for every request that
+   * needs it, or once per session; must be quick and keep no state of its own.
    */
   register?(server: McpServer, context: CallerContext, sdk: RegisterKit): void
   /**
-   * Whether `register` adds anything that asks the client while a call runs (sampling, elicitation, roots) or tells it of
-   * changes. Clients of the revisions up to 2025-11-25 then get sessions.
+   * Whether `register` adds anything that asks the client during a call (sampling, elicitation, roots) or notifies it
+   * of changes. Clients of the revisions up to 2025-11-25 then get sessions.
    */
   asksClient?: boolean
   /** Called once, before the first request. What it returns is called at the end. */
   start?(host: ModuleHost): ModuleStop | void | Promise<ModuleStop | void>
 }
 
-/** Lets go of what `start` began. */
+/** Releases what `start` acquired. */
 export type ModuleStop = () => void | Promise<void>
 
 /** Parts of the MCP SDK for {@link ToolModule.register}, of the very copy that the server was made with. */
@@ -63,7 +66,7 @@ export interface ModuleHost {
   notify: ModuleNotices
 }
 
-/** Notices to the clients that listen, all of them alike. */
+/** Notifications to all clients that listen. */
 export interface ModuleNotices {
   toolsChanged(): void
   promptsChanged(): void
@@ -85,11 +88,11 @@ export interface ToolDeclaration {
   description?: string
   /** Default: an object without members. */
   inputSchema?: ToolSchema
-  /** When given, every answer that is no error needs `structuredContent` that fits. */
+  /** If given, every result that is not an error needs `structuredContent` that fits. */
   outputSchema?: ToolSchema
   annotations?: Tool['annotations']
   icons?: Tool['icons']
-  /** A scope that the caller must hold beside `mcp`, one of {@link ToolModule.scopes}. */
+  /** A scope that the caller needs in addition to `mcp`, one of {@link ToolModule.scopes}. */
   scope?: string
   /**
    * A thrown {@link Error} becomes a tool error that says nothing about it, and goes to the log. To tell the model what is
@@ -122,11 +125,11 @@ export interface CallerContext {
   fetch(input: string | URL, init?: RequestInit): Promise<Response>
 }
 
-/** What a plain tool has in hand while it runs. */
+/** The context of a running plain tool. */
 export interface ToolContext extends CallerContext {
   /** Aborted when the client cancels or goes away. */
   signal: AbortSignal
-  /** Tells the client how far the call is, if it asked for that. `progress` must grow. */
+  /** Reports progress to the client, if it asked for that. `progress` must grow. */
   progress(progress: number, total?: number, message?: string): void
   /** Sends a log line to the client, if it asked for that level. */
   log(level: LoggingLevel, data: unknown): void

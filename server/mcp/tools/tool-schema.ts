@@ -2,20 +2,20 @@ import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from '@modelco
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ToolSchema } from './tool-module.ts'
 
-/** A schema that is ready for use: what clients are told, and a check that was compiled once. */
+/** A prepared schema: its JSON form for clients, and a compiled check. */
 export interface PreparedSchema {
   json: Tool['inputSchema']
   check(value: unknown): Promise<SchemaVerdict> | SchemaVerdict
 }
 
-/** `value` is what the schema made of the input: with defaults filled in, say. */
+/** `value` is the parsed input, for example with defaults filled in. */
 export type SchemaVerdict =
   | { kind: 'fits'; value: Record<string, unknown> }
   | { kind: 'unfit'; reason: string }
 
 const maxReasonLength = 1000
 
-/** The schema of a tool that takes nothing. */
+/** The schema of a tool without parameters. */
 export const emptySchema: ToolSchema = { type: 'object', properties: {}, additionalProperties: false }
 
 /**

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ToolDefinition } from './tool.ts'
 
-/** The scopes that a message, or all messages of a batch, need beside that of all tools. */
+/** The scopes that a message or batch needs in addition to that of all tools. */
 export type ScopesOfMessage = (body: unknown) => readonly string[]
 
 const none: readonly string[] = []

@@ -11,9 +11,9 @@ import { emptySchema, type PreparedSchema, prepareSchema } from './tool-schema.t
 
 /** One plain tool, ready to serve. */
 export interface ToolDefinition {
-  /** What clients are told about it. */
+  /** Its entry in `tools/list`. */
   listing: Tool
-  /** A scope that callers need beside that of all tools. */
+  /** A scope that callers need in addition to that of all tools. */
   scope: string | undefined
   /** Arguments that clients of 2026-07-28 repeat in headers. */
   headerParameters: readonly HeaderParameter[]
@@ -24,7 +24,7 @@ export interface ToolDefinition {
   call(input: unknown, context: ToolContext): Promise<CallToolResult>
 }
 
-/** Told when a tool threw or answered what it may not. `error` is for the log, never for the client. */
+/** Called when a tool throws or returns an invalid result. `error` is for the log, never for the client. */
 export type ReportToolFailure = (tool: string, error: unknown) => void
 
 /** Prepares a plain tool. Throws an `Error` whose message names the member that is wrong. Name and scope are not checked. */
@@ -55,7 +55,7 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
         const answer = await declaration.call(reading.value, context)
         return await checkAnswer(answer, output)
       } catch (error) {
-        // Nobody is there any more to hear of it, and the tool did what it was told.
+        // After an abort the error is expected, and there is no client to answer.
         if (!context.signal.aborted) report(name, error)
         return toolError('The tool failed on the server. Try again; if it stays, tell the people who run it.')
       }
@@ -63,7 +63,7 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
   }
 }
 
-/** What clients would not accept of a listing, member by member; empty when all is well. */
+/** What clients would reject in a listing, member by member; empty if it is valid. */
 export function listingFaults(listing: Tool): string[] {
   const { issues = [] } = specTypeSchemas.Tool['~standard'].validate(listing)
   return issues.map(({ path = [], message }) => {
@@ -93,10 +93,10 @@ async function checkAnswer(answer: ToolAnswer, output: PreparedSchema | undefine
 
 function toResult(answer: ToolAnswer): CallToolResult {
   if (typeof answer === 'string') return textResult(answer)
-  // Files may be plain JavaScript: the type is a wish.
+  // Modules may be plain JavaScript: the type is not enforced.
   if (!isJsonObject(answer)) throw new TypeError(wrongAnswer)
   const { structuredContent, content } = answer as Record<string, unknown>
-  // Clients of the earlier revisions know objects alone.
+  // Earlier revisions allow objects only.
   if (structuredContent !== undefined && !isJsonObject(structuredContent)) throw new TypeError(wrongAnswer)
   const result =
     structuredContent !== undefined && content === undefined
@@ -108,7 +108,7 @@ function toResult(answer: ToolAnswer): CallToolResult {
 
 const wrongAnswer = 'A tool answers a text, or an object with content or structuredContent as MCP has them.'
 
-/** Whether a result has texts alone; most have, and the whole schema takes ten times as long to find that out. */
+/** Whether a result consists of texts. Most do, and checking the whole schema takes ten times as long. */
 function isTextResult(result: unknown): result is CallToolResult {
   const { content, structuredContent, isError, ...rest } = result as Record<string, unknown>
   return (

@@ -1,7 +1,7 @@
 import { textResult } from './tool.ts'
 import type { ToolDeclaration } from './tool-module.ts'
 
-/** The one tool that every web app can have: who am I. */
+/** Tells the model which account it acts for. Works with every web app. */
 export const whoamiTool: ToolDeclaration = {
   name: 'whoami',
   title: 'Who am I',

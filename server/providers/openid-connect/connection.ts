@@ -32,7 +32,7 @@ export interface OidcConnection {
   /** For the redemption of a code: checks the ID token, its signature too. */
   strictConfiguration: Configuration
   metadata: ServerMetadata
-  /** For what the library has no call for. Without time-out of its own. */
+  /** For requests that the library does not offer. Has no timeout of its own. */
   fetch: CustomFetch
   callTimeoutMs: number
 }
@@ -157,7 +157,7 @@ async function fetchMetadata(
     return discovered.serverMetadata()
   } catch (error) {
     const { failure, message, cause } = plainFailure(await readOidcFailure(error), 'discovery')
-    // Whatever discovery was for has not been sent.
+    // The request that needed discovery was not sent.
     throw new ProviderError(failure, message, { cause })
   }
 }

@@ -4,7 +4,7 @@ import { ProviderError, type ProviderFailure } from '../../core/session/session-
 export type OidcFailure =
   /** No answer arrived. */
   | { kind: 'unreachable'; error: ProviderError }
-  /** The answer has an HTTP status that is no success. `code` is its OAuth error code. */
+  /** The response has an error status. `code` is its OAuth error code. */
   | { kind: 'refused'; status: number; code: string | undefined; retryAfterSeconds: number | undefined }
   /** The browser came back with an OAuth error instead of an authorization code. */
   | { kind: 'returned_error'; code: string }
@@ -89,7 +89,7 @@ function retryAfter(answer: Response): number | undefined {
   return /^\d{1,6}$/.test(text) ? Number(text) : undefined
 }
 
-/** Only what looks like a code: anything longer may hold what was sent. */
+/** Only text that looks like a code: anything longer may repeat what was sent. */
 function errorCode(value: unknown): string | undefined {
   const { error } = asRecord(value)
   return typeof error === 'string' && /^[\w.-]{1,60}$/.test(error) ? error : undefined
@@ -104,7 +104,7 @@ async function readJson(answer: Response): Promise<unknown> {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'something that is no error was thrown'
+  return error instanceof Error ? error.message : 'a value that is not an error was thrown'
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

@@ -5,7 +5,7 @@ import { ProviderError } from '../../core/session/session-provider.ts'
 const maxAnswerBytes = 1_000_000
 const bodilessStatuses = new Set([204, 205, 304])
 
-// The request never left: whatever it asked for has not been done.
+// The request was never sent, so it had no effect.
 const notConnectedCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

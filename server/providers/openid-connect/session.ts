@@ -17,7 +17,7 @@ import { uncheckedIdToken } from './unchecked-id-token.ts'
 // `expires_in` may be missing (RFC 6749 section 5.1). Most providers issue tokens for longer than this.
 const assumedLifetimeSeconds = 300
 
-// With these the provider says that this refresh token is of no use any more: it is gone, or the person has to come.
+// The provider's codes for a refresh token that cannot be used any more: it is gone, or the person must sign in.
 // dex has `invalid_request` for one that is unknown, expired or replaced. Our request is the same for every session.
 const terminalRefreshCodes = new Set([
   'invalid_grant',
@@ -73,7 +73,7 @@ export async function refreshOidcSession(
     })
   }
   const next = sessionOfAnswer(answer, runtime.now(), session)
-  // One that names nobody, such as one that is encrypted, cannot stand for this session.
+  // An ID token without a subject, such as an encrypted one, does not identify this session.
   return sub === undefined ? next : { ...next, idToken }
 }
 
@@ -103,7 +103,7 @@ function refreshFailure(failure: OidcFailure): ProviderError {
 }
 
 /**
- * Asks the userinfo endpoint. Any 401 is `token_refused`, whatever its challenge says: the refresh that follows decides.
+ * Asks the userinfo endpoint. Any 401 is `token_refused`, regardless of its challenge: the refresh that follows decides.
  * Without that endpoint nothing can be asked, and the session counts as live until its access token ends.
  */
 export async function probeOidcSession(accessToken: string, connect: ConnectToOidc): Promise<SessionLife> {
@@ -127,7 +127,7 @@ export async function probeOidcSession(accessToken: string, connect: ConnectToOi
   )
 }
 
-/** Whatever is wrong before a token is sent is wrong for every token. */
+/** A failure before a token is sent concerns every token. */
 async function connectToProbe(connect: ConnectToOidc): Promise<OidcConnection> {
   try {
     return await connect()

@@ -319,7 +319,7 @@ describe('an ID token is refused', () => {
     ['that is over', (claims) => sign(claims, { exp: now - 60 }), /"exp"/],
     ['that is not valid yet', (claims) => sign(claims, { nbf: now + 120 }), /"nbf"/],
     ['without sub', (claims) => sign(claims, { sub: undefined }), /"sub"/],
-    ['with an empty sub', (claims) => sign(claims, { sub: '' }), /names nobody/],
+    ['with an empty sub', (claims) => sign(claims, { sub: '' }), /has no subject/],
   ])('%s', async (_what, forge, reason) => {
     fixture.intercept('/token', withIdToken(forge))
     const error: unknown = await fixture.signIn().catch((thrown: unknown) => thrown)

@@ -12,7 +12,7 @@ import { revokeToken, sessionOfAnswer } from './session.ts'
 const deniedCodes = new Set(['access_denied', 'consent_required'])
 const passingCodes = new Set(['temporarily_unavailable', 'server_error'])
 
-/** What is asked of the provider besides who the person is. */
+/** What is requested from the provider in addition to the identity. */
 export interface OidcRequestConfig {
   /** Holds `openid`. */
   scope: string
@@ -98,8 +98,8 @@ async function redeemCode(
       idTokenExpected: true,
     })
     const claims = answer.claims()
-    // Everybody without a name would be the same person.
-    if (!claims?.sub) throw new TypeError('the ID token names nobody')
+    // All people without a subject would be the same person.
+    if (!claims?.sub) throw new TypeError('the ID token has no subject')
     return { answer, claims }
   } catch (error) {
     throw signInFailure(await readOidcFailure(error))
@@ -120,7 +120,7 @@ function signInFailure(failure: OidcFailure): ProviderError {
 
 /**
  * What userinfo says about the person; nothing when it cannot be had, as an email address is not worth a sign-in. But
- * an answer about somebody else is refused (OpenID Connect Core section 5.3.2).
+ * an answer about another person is refused (OpenID Connect Core section 5.3.2).
  */
 async function fetchUserinfo(
   accessToken: string,

@@ -35,7 +35,7 @@ export function createOidcTokenVerifier(
       const { payload, protectedHeader } = await jwtVerify(
         accessToken,
         async (header) => {
-          // Nobody has checked the header yet: its kid may be any JSON value.
+          // The header is unverified: its kid may be any JSON value.
           const kid: unknown = header.kid
           return (await keySet()).find(typeof kid === 'string' ? kid : undefined, header.alg)
         },
@@ -61,8 +61,8 @@ export function createOidcTokenVerifier(
 function refuseUnlessPerson(claims: JWTPayload, header: JWTHeaderParameters, now: number): void {
   const rule = (
     [
-      [isAccessToken(claims, header.typ?.toLowerCase()), 'it is no access token'],
-      [typeof claims.sub === 'string' && claims.sub !== '', 'sub is no text'],
+      [isAccessToken(claims, header.typ?.toLowerCase()), 'it is not an access token'],
+      [typeof claims.sub === 'string' && claims.sub !== '', 'sub is not a string'],
       [!isOfClient(claims), 'it belongs to a client, not to a person'],
       [claims['cnf'] === undefined, 'it is bound to a key'],
       [claims.iat === undefined || claims.iat <= now + maxIssuedAheadSeconds, 'iat lies in the future'],

@@ -7,7 +7,7 @@ const asideName = 'unchecked_id_token'
 /**
  * Gives the ID token of every good answer another name, so that the library does not check it. For a refresh: the
  * library throws the whole answer away when it dislikes its ID token, as when our clock is ahead, and the only refresh
- * token that is still good with it. Answers that are no JSON object pass as they are.
+ * token that is still good with it. Answers that are not JSON objects pass unchanged.
  */
 export function setIdTokenAside(fetch: CustomFetch): CustomFetch {
   return async (url, options) => {

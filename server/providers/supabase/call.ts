@@ -10,7 +10,7 @@ const callTimeoutMs = 8000
 export interface GotrueAddress {
   /** Auth base URL without trailing slash, for example `https://ref.supabase.co/auth/v1`. */
   url: string
-  /** Publishable key; sent as `apikey` only, as it is no JWT. */
+  /** Publishable key; sent as `apikey` only, because it is not a JWT. */
   apiKey: string | undefined
 }
 
@@ -110,7 +110,7 @@ function codeOf(body: unknown): string | undefined {
   return [body['code'], body['error_code'], body['error']].map(asCode).find((code) => code !== undefined)
 }
 
-/** A sentence is no code: it decides nothing and is not logged. */
+/** Only codes are used: free text decides nothing and is not logged. */
 function asCode(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\w-]{1,64}$/.test(value) ? value : undefined
 }

@@ -9,7 +9,7 @@ import {
 
 const freshSeconds = 60
 
-// Entries of `external` that are no button of a social provider.
+// Entries of `external` that are not social providers.
 const notSocial = /^(?:email|phone|anonymous_users|saml|sso|passkeys?|web3.*)$/
 
 /** What the auth API does not report about itself. */

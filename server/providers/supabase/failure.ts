@@ -22,7 +22,7 @@ const terminalRefreshCodes: ReadonlySet<string> = new Set([
 
 type Meanings = ReadonlyMap<string, ProviderFailure>
 
-// What is not listed in one of these tables is decided by its HTTP status.
+// Codes that are in none of these tables are decided by their HTTP status.
 const general: readonly (readonly [code: string, failure: ProviderFailure])[] = [
   ['over_request_rate_limit', 'rate_limited'],
   ['hook_timeout', 'transient'],
@@ -105,7 +105,7 @@ export function saysEnded({ status, code }: GotrueRefusal): boolean {
   return [401, 403, 404].includes(status) && endCodes.has(code ?? '')
 }
 
-/** Whether it says that this access token is no good, as one that has expired. A wrong API key has no such code. */
+/** Whether it says that this access token is invalid, for example expired. A wrong API key has no such code. */
 export function saysTokenRefused({ status, code }: GotrueRefusal): boolean {
   return [401, 403].includes(status) && (code === 'bad_jwt' || code === 'no_authorization')
 }
@@ -117,7 +117,7 @@ function byTable(meanings: Meanings): ReadRefusal {
 function failure(refusal: GotrueRefusal, kind: ProviderFailure): ProviderError {
   const { call, status, code, retryAfterSeconds } = refusal
   return new ProviderError(kind, `The auth API refused ${call}: ${status}${code ? ` ${code}` : ''}`, {
-    // After a 5xx nobody knows how far it got.
+    // After a 5xx the outcome is unknown.
     outcomeKnown: isBetween(status, 400, 499),
     refused: isBetween(status, 400, 499) && failureOfStatus(status) === 'protocol' && code !== undefined,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { ProviderError, type SecondFactor } from '../../core/session/session-provider.ts'
 
-/** What a sign-in asks of second factors: of accounts that have one, of nobody, or of everybody. */
+/** When a sign-in asks for a second factor: for accounts that have one, never, or always. */
 export type SecondFactorPolicy = 'if-enrolled' | 'ignore' | 'require'
 
 const factorId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

@@ -59,7 +59,7 @@ export function createGotrueProvider(
   const post = (path: string, body: unknown, readRefusal: ReadRefusal, bearer?: string): Promise<unknown> =>
     call({ method: 'POST', path, body, ...(bearer !== undefined && { bearer }) }, readRefusal)
 
-  /** Ends a session that `use` has no use for: nobody else will ever hold its tokens. */
+  /** Signs out the session if `use` fails: its tokens exist nowhere else. */
   async function useOrEnd<T>(session: ProviderSession, use: (identity: Identity) => T): Promise<T> {
     try {
       return use(await readIdentity(session.accessToken, { isFromProvider: true }))
@@ -140,7 +140,7 @@ export function createGotrueProvider(
         throw new ProviderError('protocol', 'The auth API answered a challenge without its id.')
       }
       const answer = { challenge_id: challengeId, code }
-      // The session so far is of no use any more, whatever its tokens say.
+      // The session of the first step is superseded, even if its tokens are still valid.
       const body = await post(`${path}/verify`, answer, secondFactorFailure, accessToken)
       const proven = readSession(body, runtime.now())
       return useOrEnd(proven, (identity) => {

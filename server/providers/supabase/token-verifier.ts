@@ -42,7 +42,7 @@ export function createTokenVerifier(
         accessToken,
         (header) => {
           if (header.alg === 'HS256' && secret) return (secretKey ??= importSecret(secret))
-          // Nobody has checked the header yet: its kid may be any JSON value.
+          // The header is unverified: its kid may be any JSON value.
           const kid = typeof header.kid === 'string' ? header.kid : undefined
           return keySet.find(kid, header.alg, isFromProvider)
         },
@@ -74,9 +74,9 @@ function identityOf(claims: JWTPayload, now: number): Identity {
   const sessionId = claims['session_id']
   const rule = (
     [
-      [typeof claims.sub === 'string' && uuid.test(claims.sub), 'sub is no UUID'],
+      [typeof claims.sub === 'string' && uuid.test(claims.sub), 'sub is not a UUID'],
       [claims['role'] === 'authenticated', 'role is not "authenticated"'],
-      [typeof sessionId === 'string' && uuid.test(sessionId), 'session_id is no UUID'],
+      [typeof sessionId === 'string' && uuid.test(sessionId), 'session_id is not a UUID'],
       [claims['is_anonymous'] !== true, 'the user is anonymous'],
       [claims['client_id'] === undefined, 'it was issued to another OAuth client'],
       [claims.iat === undefined || claims.iat <= now + maxIssuedAheadSeconds, 'iat lies in the future'],

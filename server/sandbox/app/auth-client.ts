@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 
-/** A session as the provider answers it; members that the app does not read are kept for the cookie. */
+/** A session as the provider returns it; members that the app does not read are kept for the cookie. */
 export interface ProviderSession {
   access_token: string
   refresh_token: string

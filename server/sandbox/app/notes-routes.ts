@@ -15,7 +15,7 @@ export interface NotesRoutesParts {
 
 type SignedIn = Extract<Visitor, { kind: 'user' }>
 
-/** The notes page and its forms. Somebody who is not signed in is sent to the first page. */
+/** The notes page and its forms. Anyone not signed in is sent to the first page. */
 export function createNotesRoutes({ mcpUrl, notes, sessions, pages }: NotesRoutesParts): Hono {
   const routes = new Hono()
 

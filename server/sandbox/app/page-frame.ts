@@ -11,12 +11,12 @@ export interface PageFrame {
   title: string
   /** Address of the signed-in user. */
   email?: string | undefined
-  /** What has just been done. */
+  /** The message about the last action. */
   flash?: string | undefined
 }
 
 /** Security headers of every page; `formTargets` are the origins that a form may lead to besides the app. */
-export function pageHeaders(
+function pageHeaders(
   formTargets: readonly string[],
   scriptTargets: readonly string[],
 ): Record<string, string> {
@@ -115,10 +115,10 @@ const MESSAGES = {
   'note-gone': 'That note was already gone.',
 } as const
 
-/** What has just been done, told once on the next page. */
+/** The last action, reported once on the next page. */
 export type Flash = keyof typeof MESSAGES
 
-/** `Set-Cookie` value that carries a flash over a redirect. It holds a name, not text: nobody can plant words. */
+/** `Set-Cookie` value that carries a flash over a redirect. It holds a name, not text, so that no one can plant a message. */
 export function writeFlash(flash: Flash): string {
   return `${COOKIE}=${flash}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax`
 }

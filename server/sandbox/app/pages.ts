@@ -2,7 +2,7 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { MAX_NOTE_LENGTH, type Note } from './notes.ts'
 import { framePage } from './page-frame.ts'
 
-/** A form that is shown again: what was typed, and what was wrong with it. */
+/** A form that is shown again: the input, and the error. */
 export interface FormState {
   email?: string
   error?: string

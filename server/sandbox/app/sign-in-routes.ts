@@ -31,7 +31,7 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
     if (visitor.kind === 'unknown') return showLanding(c, explainFault({ kind: 'unavailable' }), 503)
     const { setCookies } = visitor
     if (visitor.kind === 'user') return pages.redirect(c, '/notes', { setCookies })
-    // A social sign-in whose beginning nobody remembers ends here and not at the callback.
+    // A social sign-in whose state is unknown ends here instead of at the callback.
     const query = new URL(c.req.url).searchParams
     const form = query.has('error') ? { error: explainRedirect(query) } : {}
     return pages.show(c, landingPage(form, readFlash(c.req.raw)), { setCookies })

@@ -14,7 +14,7 @@ import { createTokenVerifier } from './token-verifier.ts'
 
 const MAX_FORM_BYTES = 64 * 1024
 
-/** What the demo web app is told at start. */
+/** Settings of the demo web app. */
 export interface WebAppConfig {
   /** Its own origin. */
   appUrl: string

@@ -140,7 +140,7 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
   return c.json(describeUser(services, account.id))
 }
 
-/** Ends sessions; access tokens already out stay valid until they expire, for whoever checks the signature only. */
+/** Ends sessions; access tokens already out stay valid until they expire, for services that check only the signature. */
 async function signOut(services: AuthServices, c: Context): Promise<Response> {
   const { sessions } = services
   const scope = c.req.query('scope') || 'global'

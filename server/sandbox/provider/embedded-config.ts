@@ -1,6 +1,6 @@
 import type { RefreshTokenVersion } from './refresh-token.ts'
 
-/** What the embedded provider is told at start. Every URL must be on this machine. */
+/** Settings of the embedded provider. Every URL must be on this machine. */
 export interface EmbeddedProviderConfig {
   /** Base URL of the auth API, for example `http://localhost:8788/auth/v1`; also the `iss` of its tokens. */
   url: string

@@ -16,14 +16,14 @@ const MAX_BODY_BYTES = 64 * 1024
 export interface EmbeddedProvider {
   /** Answers everything below the configured URL and below `/google` of the same origin; 404 for the rest. */
   fetch(request: Request): Promise<Response>
-  /** Closes the database; what was answered before is on disk. */
+  /** Closes the database; everything answered before is on disk. */
   close(): void
   /** What its routes work with. */
   services: AuthServices
 }
 
 /**
- * A local, persistent session provider that speaks the Supabase Auth API, and a stand-in Google beside it. For
+ * A local, persistent session provider that speaks the Supabase Auth API, with a stand-in for Google. For
  * development on one machine: throws unless its URLs are loopback ones. It logs nothing.
  */
 export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: Runtime): EmbeddedProvider {

@@ -6,7 +6,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 const CODE_SECONDS = 60
 
 /** An account that the stand-in Google offers; no password is asked. */
-export interface GoogleAccount {
+interface GoogleAccount {
   subject: string
   name: string
   email: string
@@ -110,7 +110,7 @@ button.deny{justify-content:center;min-height:44px;margin-top:6px;border-color:t
 const STYLE_ELEMENT = rawHtml(`<style>${STYLE}</style>`)
 
 /** Headers of the page. No `form-action`: browsers apply it to the redirects that lead back to any client. */
-export const PAGE_HEADERS: Record<string, string> = {
+const PAGE_HEADERS: Record<string, string> = {
   'cache-control': 'no-store',
   'content-security-policy':
     `default-src 'none'; base-uri 'none'; frame-ancestors 'none'; ` +
@@ -120,14 +120,14 @@ export const PAGE_HEADERS: Record<string, string> = {
 }
 
 /** What the account page shows. */
-export interface GooglePage {
+interface GooglePage {
   state: string
   accounts: readonly { subject: string; name: string; email: string }[]
   chooseUrl: string
 }
 
 /** The page that asks which account to continue with. */
-export function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml {
+function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml {
   return frame(
     'Choose an account',
     html`<h1>Choose an account</h1>
@@ -147,7 +147,7 @@ export function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml
 }
 
 /** Shown when a form arrives that this page did not make. */
-export function denialPage(): SafeHtml {
+function denialPage(): SafeHtml {
   return frame(
     'No such account',
     html`<h1>No such account</h1>

@@ -6,7 +6,7 @@ export interface RedirectRule {
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
-/** An address in decimal: `URL` reads it as an IP address, but nobody means it well. */
+/** An address in decimal: `URL` reads it as an IP address, and only attackers write it. */
 const DECIMAL_HOST = /^[^:]+:\/\/\d+(?:[:/?#]|$)/
 const IP_LITERAL = /^(\d{1,3}(\.\d{1,3}){3}|\[.*\])$/
 
@@ -30,7 +30,7 @@ function isAllowed(rule: RedirectRule, url: string): boolean {
   const sameSite =
     target.protocol === site.protocol &&
     target.hostname === site.hostname &&
-    // RFC 8252 section 7.3: a native app listens on whatever port is free.
+    // RFC 8252 section 7.3: a native app listens on any free port.
     (target.port === site.port || LOOPBACK.test(target.hostname))
   if (sameSite) return true
   if (IP_LITERAL.test(target.hostname)) return LOOPBACK.test(target.hostname)

@@ -24,7 +24,7 @@ export interface SessionRow {
 }
 
 /** What a refresh token names; not to be believed before {@link isRefreshToken}. */
-export interface RefreshTokenClaim {
+interface RefreshTokenClaim {
   sessionId: string
   counter: number
 }
@@ -37,7 +37,7 @@ const OPAQUE_LENGTH = 12
  * derived, never stored: a rotation needs no row, and a replayed parent can be answered with the active token, which a
  * stored hash could not give back.
  */
-export function encodeRefreshToken(claim: RefreshTokenClaim, key: Uint8Array): string {
+function encodeRefreshToken(claim: RefreshTokenClaim, key: Uint8Array): string {
   const body = Buffer.alloc(LENGTH)
   Buffer.from(claim.sessionId.replaceAll('-', ''), 'hex').copy(body)
   body.writeUInt32BE(claim.counter, 16)
@@ -46,7 +46,7 @@ export function encodeRefreshToken(claim: RefreshTokenClaim, key: Uint8Array): s
 }
 
 /** The unverified content of a refresh token; undefined for any other text. */
-export function decodeRefreshToken(token: string): RefreshTokenClaim | undefined {
+function decodeRefreshToken(token: string): RefreshTokenClaim | undefined {
   const body = Buffer.from(token, 'base64url')
   if (body.length !== LENGTH || body.toString('base64url') !== token) return undefined
   const hex = body.subarray(0, 16).toString('hex')
@@ -55,7 +55,7 @@ export function decodeRefreshToken(token: string): RefreshTokenClaim | undefined
 }
 
 /** Whether the token was made with this key. */
-export function isRefreshToken(token: string, key: Uint8Array): boolean {
+function isRefreshToken(token: string, key: Uint8Array): boolean {
   const body = Buffer.from(token, 'base64url')
   return body.length === LENGTH && timingSafeEqual(body.subarray(20), computeMac(body, key))
 }

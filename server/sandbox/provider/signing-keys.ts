@@ -52,7 +52,7 @@ export class SigningKeys {
     return new SignJWT(claims).setProtectedHeader(header).sign(this.#pair(newest).privateKey)
   }
 
-  /** With the shared secret, whatever access tokens are signed with: API keys are. */
+  /** With the shared secret, as API keys are, even if access tokens are signed with ES256. */
   signWithSecret(claims: JWTPayload): Promise<string> {
     return new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(Buffer.from(this.secret))
   }

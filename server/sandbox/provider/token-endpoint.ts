@@ -26,7 +26,7 @@ async function passwordGrant(services: AuthServices, body: JsonBody): Promise<Re
   const password = body.text('password')
   if (email === '') throw new AuthError(400, 'validation_failed', 'missing email or phone')
   const account = accounts.findByEmail(email)
-  // A ban is told before the password is looked at, as the real API does.
+  // Like the real API, checks for a ban before the password.
   if (account?.passwordHash !== undefined && accounts.isBanned(account)) {
     throw new AuthError(400, 'user_banned', 'User is banned')
   }

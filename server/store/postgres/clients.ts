@@ -11,7 +11,7 @@ const insertClient: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 }
 
-// Somebody may have signed in since the caller read the client: the end that was kept for that stays.
+// A person may have signed in since the caller read the client: keep the end that was extended for that.
 const keptEnd = (end: string): string =>
   `CASE WHEN c.kept AND c.expires_at > ${end} THEN c.expires_at ELSE ${end} END`
 

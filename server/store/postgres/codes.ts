@@ -178,7 +178,7 @@ export function createPostgresCodes(database: PostgresDatabase): CodeStore {
   }
 }
 
-/** Expires at most `limit` codes of `of` that can still be redeemed, and answers the grants that they would have become. */
+/** Expires at most `limit` codes of `of` that can still be redeemed, and returns the grants that they would have become. */
 export async function expirePostgresCodes(
   database: PostgresDatabase,
   of: GrantOwner,

@@ -15,7 +15,7 @@ function deletion(table: string, key: string, endsAt: string, more = ''): Statem
   }
 }
 
-/** As {@link deletion}, of what has a provider session, which is due for sign-out from then on. */
+/** Like {@link deletion}, for rows with a provider session, which becomes due for sign-out. */
 function deletionWithSession(table: string): Statement {
   return {
     name: `collect_${table}`,
@@ -31,7 +31,7 @@ function deletionWithSession(table: string): Statement {
   }
 }
 
-// With the refresh token whose use brought the access token: both are of no use any more.
+// Also deletes the refresh token whose use brought the access token: neither is needed any more.
 const deleteAccessTokens: Statement = {
   name: 'collect_access_token',
   text: `WITH over AS MATERIALIZED (
@@ -85,7 +85,7 @@ const collections: readonly { statement: Statement; retention?: number; dueNow?:
   { statement: deletionWithSession('grants'), dueNow: true },
 ]
 
-/** Deletes and gives up at most `limit` of what expired before `now`, and answers how many. */
+/** Deletes and gives up at most `limit` rows that expired before `now`, and returns how many. */
 export async function collectFromPostgres(
   database: PostgresDatabase,
   now: number,

@@ -26,7 +26,7 @@ export type Values = readonly (string | number | null | undefined)[]
 export interface PostgresDatabase {
   /** Rows of a statement that changes nothing. When the connection breaks at once it is tried once more, on a new one. */
   read<Row>(statement: Statement, values?: Values): Promise<Row[]>
-  /** Rows that a changing statement returns. When the connection breaks nobody knows whether it took effect. */
+  /** Rows that a changing statement returns. When the connection breaks, the outcome is unknown. */
   write<Row>(statement: Statement, values?: Values): Promise<Row[]>
   /**
    * Connects and migrates; once it has resolved there is nothing left to do. Rejects with a plain error when somebody
@@ -40,7 +40,7 @@ const maxTries = 3
 // A connection that is no good shows when it is used. Whoever has waited longer has waited enough.
 const repeatWithinMs = 1000
 
-/** Opens the database at `url`; throws when that is no address. `pg` is loaded and connects on first use. */
+/** Opens the database at `url`; throws when that is not an address. `pg` is loaded and connects on first use. */
 export function openPostgresDatabase(url: string): PostgresDatabase {
   const address = parsePostgresUrl(url)
   const password = decodeURIComponent(new URL(url).password)
@@ -142,7 +142,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
   }
 }
 
-/** What an operation rejects with. A refusal is an outage to whoever waits: it is up to those who run the database. */
+/** What an operation rejects with. A refusal is an outage to callers: only the database's operators can fix it. */
 function errorOf(failure: PostgresFailure): Error {
   const { kind, reason, cause } = failure
   return kind === 'fault' ? new Error(`The database failed: ${reason}`, { cause }) : unavailable(failure)
@@ -163,7 +163,7 @@ function queryOf({ name, text }: Statement, values: Values, named: boolean): Que
   return query
 }
 
-// Types by their number in the catalog: int8, int2, int4. What is not asked for anywhere is a text.
+// Types by their OID: int8, int2, int4. All others are read as text.
 const integers: ReadonlySet<number> = new Set([20, 21, 23])
 const boolean = 16
 

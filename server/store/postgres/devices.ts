@@ -21,7 +21,7 @@ const decide: Statement = {
     RETURNING true AS decided`,
 }
 
-// Whether a poll was early is stored with it, since only what is stored is answered. NULL without an earlier poll.
+// Stored with the poll, because only stored columns can be returned. NULL without an earlier poll.
 const early = 'coalesce($3 - polled_at < $2::bigint + slowed_seconds, false)'
 
 const poll: Statement = {
@@ -56,7 +56,7 @@ interface PolledRow extends DeviceRow {
   slowed_seconds: number
 }
 
-/** What the device in a row is told, by its state after the poll. The same rule as `pollResult` has it, before the poll. */
+/** The result of a poll from the state after it. Same rule as `pollResult`, which reads the state before it. */
 function pollOf(row: PolledRow, intervalSeconds: number, now: number): DevicePoll {
   if (row.expires_at <= now) return { kind: 'expired' }
   if (row.decision === 'approved') return { kind: 'approved', device: deviceOf(row) }

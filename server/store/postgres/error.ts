@@ -4,7 +4,7 @@
  */
 export type FailureKind = 'unavailable' | 'refused' | 'conflict' | 'fault'
 
-/** A database that cannot be worked with before somebody changes something. */
+/** A database that cannot be used until someone changes something. */
 export class DatabaseRefusedError extends Error {
   constructor(message: string) {
     super(message)

@@ -13,7 +13,7 @@ const byId = `(g.id || '')`
 // A client may have had very many, so that there is an index on those that live.
 const live = { user: 'g.ended_at IS NULL', client: 'coalesce(g.ended_at, 0) = 0' }
 
-// In order of their ids, as everybody who locks several: so nobody waits in a circle.
+// Locked in the order of their ids, like all multi-row locks, to avoid deadlocks.
 const endGrantsOf = (kind: keyof typeof whose): Statement => ({
   name: `end_grants_of_${kind}`,
   text: `WITH live AS MATERIALIZED (

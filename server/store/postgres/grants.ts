@@ -1,7 +1,7 @@
 import type { GrantEndReason, RefusedSessionReason } from '../../core/session/grant.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
-// Whoever locks both, locks the grant before its session.
+// To avoid deadlocks, lock the grant before its session.
 const endGrant: Statement = {
   name: 'end_grant',
   text: `WITH ended AS (

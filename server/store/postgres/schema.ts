@@ -114,7 +114,7 @@ export const postgresMigrations: readonly string[] = [
    ) WITH (fillfactor = 50);`,
 ]
 
-// Which lock it is means nothing; it has to be one that nobody else takes: the letters "drawbr".
+// An arbitrary lock number that no other program takes: the letters "drawbr".
 const lockNumber = 0x64_72_61_77_62_72
 const oldestServer = 150_000
 
@@ -130,7 +130,7 @@ export async function migratePostgres(
   if ((await checkServer(client)) && (await readVersion(client, migrations)) === migrations.length) return
   await client.query('BEGIN')
   try {
-    // A large table takes its time, for whoever migrates and whoever waits.
+    // A large table takes time, for the migrating server and for those that wait.
     await client.query(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`)
     await client.query(`SELECT pg_advisory_xact_lock(${lockNumber})`)
     // Made, not looked for: a connection may have cached that it does not exist.

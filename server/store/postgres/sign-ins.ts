@@ -8,7 +8,7 @@ const insertSocial: Statement = {
   text: `INSERT INTO social_sign_in (id, binding, sealing_key, sealed, expires_at) VALUES ($1, $2, $3, $4, $5)`,
 }
 
-// On its own, so that it sees what was added at the same time: whoever trims last sees all.
+// A statement of its own, so that it sees concurrent inserts: the last one to trim sees all.
 const trimSocial: Statement = {
   name: 'trim_social_sign_ins',
   text: `DELETE FROM social_sign_in WHERE id = ANY (ARRAY(
@@ -55,7 +55,7 @@ export function createPostgresSignIns(database: PostgresDatabase): SocialSignInS
 
     async countAttempt(key, windowSeconds, now) {
       const [row] = await database.write<AttemptRow>(countAttempt, [key, now, windowSeconds])
-      if (!row) throw new TypeError('A counted attempt has no count.')
+      if (!row) throw new TypeError('The database returned no count for an attempt.')
       return { count: row.count, windowEndsAt: row.window_ends_at }
     },
     returnAttempt: async (key, windowEndsAt) =>

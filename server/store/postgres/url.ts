@@ -1,6 +1,6 @@
 import type { PoolConfig } from 'pg'
 
-/** What `pg` is told, and whether statements may have names. */
+/** Options for `pg`, and whether statements may have names. */
 export interface PostgresAddress {
   pool: PoolConfig
   named: boolean

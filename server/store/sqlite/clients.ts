@@ -52,7 +52,7 @@ function prepareStatements(database: DatabaseSync) {
   const insert = `INSERT INTO client (${clientColumns}, network) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
   return {
     insert: database.prepare(insert),
-    // Somebody may have signed in since the caller read the client: the end that was kept for that stays.
+    // A person may have signed in since the caller read the client: keep the end that was extended for that.
     put: database.prepare(
       `${insert} ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, name = excluded.name, uri = excluded.uri,
          redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types,

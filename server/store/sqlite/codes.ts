@@ -24,7 +24,7 @@ interface CodeParts {
   signOuts: SqliteSignOuts
 }
 
-/** Authorization codes of the SQLite store, and how other parts expire those of somebody, inside their own writes. */
+/** Authorization codes of the SQLite store, and how other parts expire those of an owner, inside their own writes. */
 export interface SqliteCodes extends SqlitePart<
   Pick<
     GrantStore,
@@ -35,7 +35,7 @@ export interface SqliteCodes extends SqlitePart<
     | 'expireCode'
   >
 > {
-  /** Expires at most `limit` codes that can still be redeemed, and answers the grants that they would have become. */
+  /** Expires at most `limit` codes that can still be redeemed, and returns the grants that they would have become. */
   expireOf(of: GrantOwner, now: number, limit: number): Grant[]
 }
 

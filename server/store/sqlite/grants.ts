@@ -51,7 +51,7 @@ export function createSqliteGrants(
     if (markEnded.run(now, reason, grantNumber).changes === 1) sessions.giveUp(grantNumber, now)
   }
 
-  /** Deletes at most `limit` refresh tokens of `grant`, oldest first, and answers how many. */
+  /** Deletes at most `limit` refresh tokens of `grant`, oldest first, and returns how many. */
   function collectRefreshTokens(grant: TokenChain, limit: number): number {
     let deleted = 0
     let next = grant.first_refresh_token
@@ -65,7 +65,7 @@ export function createSqliteGrants(
     return deleted
   }
 
-  /** Deletes `grant` as far as `limit` allows, its refresh tokens before itself, and answers how many rows. */
+  /** Deletes `grant` as far as `limit` allows, its refresh tokens before itself, and returns how many rows. */
   function collectGrant(grant: TokenChain, now: number, limit: number): number {
     const tokens = collectRefreshTokens(grant, limit)
     if (tokens === limit) {

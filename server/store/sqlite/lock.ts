@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { createPrivateFile } from '../data-file.ts'
 
-/** Held by one process for as long as it lives; the operating system lets go of it even after `kill -9`. */
+/** Held by one process while it runs; the operating system releases it even after `kill -9`. */
 export interface SqliteLock {
   release(): void
 }
 
 /**
- * Claims the database at `path` for this process, by a lock on a file beside it: readers, such as a backup, are not
+ * Claims the database at `path` for this process, by a lock on a file next to it: readers, such as a backup, are not
  * kept out. Throws when another process has it.
  */
 export function lockSqlite(path: string): SqliteLock {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Deletes at most `limit` of what has expired before `now`, and answers how many. Runs inside a write. */
+/** Deletes at most `limit` rows that expired before `now`, and returns how many. Runs inside a write. */
 export type CollectExpired = (now: number, limit: number) => number
 
 /** One part of the SQLite store: its operations, and what deletes those of its rows that have expired. */

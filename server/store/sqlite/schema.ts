@@ -15,7 +15,7 @@ export function migrateSqlite(database: DatabaseSync): void {
   }
 }
 
-/** Throws unless `database` has the newest schema: whoever shares it with a server must not change it. */
+/** Throws unless `database` has the newest schema: a command that shares it with a server must not change it. */
 export function checkSqliteSchema(database: DatabaseSync): void {
   const version = checkedVersion(database)
   if (version === newest) return

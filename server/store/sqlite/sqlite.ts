@@ -19,7 +19,7 @@ import { createSqliteAttempts, createSqliteSocialSignIns } from './sign-ins.ts'
 import { createSqliteTokens } from './tokens.ts'
 import { createSqliteWork, type SqliteWork } from './work.ts'
 
-/** What a command beside a server waits before each commit, so that the server finds the database free in between. */
+/** How long a command next to a running server waits before each commit, so that the server can write in between. */
 const sharedPauseMs = 20
 
 /**
@@ -29,7 +29,7 @@ const sharedPauseMs = 20
  * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
  * over on opening, since only one server uses the file. Throws when the file cannot be opened, is in use or too new.
  *
- * `shared` is for a maintenance command beside the server, and leaves all that to the server: it claims nothing, changes
+ * `shared` is for a maintenance command next to the server, and leaves all that to the server: it claims nothing, changes
  * no lease, and throws when there is no database or it has another schema.
  */
 export function openSqliteStore(path: string, { shared = false }: { shared?: boolean } = {}): Store {
@@ -58,7 +58,7 @@ export function openMemoryStore(): Store {
   return createStore(database, createSqliteWork(database), () => database.close())
 }
 
-/** Makes the file where there is none and keeps other servers from it; answers what lets go of it. */
+/** Creates the file if there is none and locks out other servers; returns the release. */
 function claim(path: string): () => void {
   makeDataFolder(dirname(path))
   createPrivateFile(path)
@@ -76,7 +76,7 @@ function prepareDatabase(database: DatabaseSync, shared: boolean): void {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864')
     migrateSqlite(database)
     // How many leases had an unknown outcome stays: the process may have died after the provider refreshed.
-    // Leases of a maintenance command stay: it may be at work beside a server that restarts.
+    // Leases of a maintenance command stay: it may be running while a server restarts.
     database.exec(
       `UPDATE provider_session SET lease_owner = NULL, lease_until = 0
        WHERE lease_until > 0 AND COALESCE(lease_owner, '') NOT LIKE '${resealOwnerPrefix}%'`,
@@ -120,7 +120,7 @@ function createStore(database: DatabaseSync, work: SqliteWork, close: () => void
     async close() {
       if (closed) return
       closed = true
-      // The last commit has no later turn of the event loop to wait for.
+      // The last commit cannot wait for a later turn of the event loop.
       database.exec('PRAGMA busy_timeout = 1000')
       work.finish()
       close()

@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 
-/** So that one commit does not keep the event loop for longer than a few milliseconds. */
+/** Keeps one commit from blocking the event loop for more than a few milliseconds. */
 const maxPerCommit = 256
-/** While another program writes, the lock is asked for again and again, without keeping the event loop. */
+/** While another program writes, the lock is retried without blocking the event loop. */
 const lockedPauseMs = 10
 const maxLockedTries = 500
 
-/** How the operations of the SQLite store reach its database. What they throw, callers get as `sqliteFailure` puts it. */
+/** How the operations of the SQLite store reach its database. Errors reach callers as `sqliteFailure` translates them. */
 export interface SqliteWork {
-  /** Runs `work` at once. It sees what is committed: no write is half-way while other code runs. */
+  /** Runs `work` at once. It sees only committed data: no write is half done while other code runs. */
   read<Result>(work: () => Result): Promise<Result>
   /**
    * Runs `work` in a transaction that it shares with the writes of other callers, and resolves when that is on disk.
@@ -17,7 +17,7 @@ export interface SqliteWork {
    * throws, each is run again by itself.
    */
   write<Result>(work: () => Result): Promise<Result>
-  /** Commits what waits. Whoever calls later is told that the store is closed. */
+  /** Commits pending writes. Later calls reject because the store is closed. */
   finish(): void
 }
 
@@ -28,8 +28,8 @@ interface QueuedWrite {
 }
 
 /**
- * {@link SqliteWork} on `database`. The disk is slow to sync and fast to write: whatever was asked for in one turn of the
- * event loop is committed together. With `pauseMs` a commit waits so long first, to leave room for another process.
+ * {@link SqliteWork} on `database`. The disk is slow to sync and fast to write, so the writes of one turn of the event loop
+ * are committed together. `pauseMs` delays each commit, to leave room for another process.
  */
 export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWork {
   const queue: QueuedWrite[] = []
@@ -159,7 +159,7 @@ export function sqliteFailure(error: unknown): unknown {
   return message === undefined ? error : new StoreUnavailableError(message, { cause: error })
 }
 
-/** {@link sqliteFailure} of a commit: whatever stopped it, nothing of it was kept, and it may be tried again. */
+/** {@link sqliteFailure} of a commit: it changed nothing, and may be tried again. */
 export function commitFailure(error: unknown): unknown {
   const failure = sqliteFailure(error)
   if (failure instanceof StoreUnavailableError || primaryCode(error) === corrupt) return failure
