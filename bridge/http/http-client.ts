@@ -52,7 +52,7 @@ export class NetworkError extends Error {
   readonly fault: NetworkFault
   /** Scheme, host and port that were asked. */
   readonly origin: string
-  /** Whether the request may have reached the server: only what did not is safe to send again, whatever it was. */
+  /** Whether the request may have reached the server: only a request that did not is always safe to send again. */
   readonly sent: boolean
 
   constructor(

@@ -5,7 +5,7 @@ export interface NetworkConfig {
   bodyTimeoutMs: number
   /** Only IPv4 addresses of a host are tried. */
   ipv4: boolean
-  /** PEM text of authorities that are trusted beside those of the system. */
+  /** PEM text of authorities trusted in addition to those of the system. */
   ca: string | undefined
   /** Undefined: straight. Each may carry user and password. `noProxy` is a list as in NO_PROXY. */
   proxy: { http: string | undefined; https: string | undefined; noProxy: string | undefined } | undefined

@@ -15,7 +15,7 @@ export function readRequestUrl(text: string, allowHttp: boolean): URL {
     throw refusal(url.origin, `the address of ${url.host} must not carry a user name or password`)
   }
   if (url.protocol === 'http:' && !allowHttp && !isLoopbackHost(url.hostname)) {
-    // A bearer token in plain text belongs to whoever listens (RFC 6750 section 5.3).
+    // Anyone on the network can read a bearer token in plain text (RFC 6750 section 5.3).
     throw refusal(url.origin, `${url.origin} is plain http, which is allowed for this computer only`)
   }
   return url

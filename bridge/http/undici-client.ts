@@ -97,7 +97,7 @@ function lengthHeader({ body, method }: HttpRequest): string[] {
 }
 
 const allowedName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-// Tabs, and all of Latin-1 that is no control character (RFC 9110 section 5.5).
+// Tabs, and all of Latin-1 except control characters (RFC 9110 section 5.5).
 const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
 
 /**

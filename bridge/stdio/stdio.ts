@@ -6,7 +6,7 @@ import { LineSplitter } from './line-splitter.ts'
 /** The stdio side of the bridge: one message a line (MCP transports, stdio). */
 export interface Stdio {
   /**
-   * Writes a message. Resolves when there is room for the next one. Never rejects: when nobody reads any more, messages vanish
+   * Writes a message. Resolves when there is room for the next one. Never rejects: when the client stops reading, messages are dropped
    * and `end` is called.
    */
   write(wire: WireMessage): Promise<void>
@@ -21,14 +21,14 @@ export interface Stdio {
 
 /** What happens to what is read. */
 export interface StdioPorts {
-  /** Each line that is not empty; one that is no message has an `invalid` envelope, and deserves an error as an answer. */
+  /** Each line that is not empty. An invalid message has an `invalid` envelope, and should be answered with an error. */
   message(wire: WireMessage): void
   /**
    * Once: the client has closed its end, or does not read any more. Messages that are kept while it is paused still come
    * when it is resumed.
    */
   end(): void
-  /** A line was too long to be read, and was dropped: it deserves an answer without id. */
+  /** A line was too long to be read, and was dropped. It should be answered with an error without an id. */
   fault(reason: string): void
 }
 

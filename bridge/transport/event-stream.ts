@@ -92,7 +92,7 @@ async function* eventsOf(
   }
 }
 
-/** Servers take heads of some kilobytes, and what is empty is no place in a stream. */
+/** Whether an event id can be sent back in `Last-Event-ID`. Servers accept heads of some kilobytes. */
 function isHeaderValue(bytes: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]{1,4096}$/.test(bytes)
 }

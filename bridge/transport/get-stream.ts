@@ -19,7 +19,7 @@ export interface GetStreamPorts extends Pick<TransportPorts, 'runtime' | 'note'>
 const firstWaitMs = 1400
 const maxWaitMs = 30_000
 
-/** Balancers cut silent connections after a minute or so: that is no failure. */
+/** Balancers cut silent connections after a minute or so, which does not count as a failure. */
 const lastingMs = 10_000
 
 /** These end by themselves. */
@@ -113,7 +113,7 @@ export class GetStream {
     const { envelope } = message
     if (envelope.kind === 'batch') {
       for (const one of splitBatch(message)) await this.#take(one)
-    } else if (envelope.kind === 'invalid') this.#ports.note(`dropped what is no message: ${envelope.reason}`)
+    } else if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
     // A response too: its request may have been sent on a stream that broke.
     else await this.#ports.message(message)
   }

@@ -56,7 +56,7 @@ export class PostAnswers {
       for (const one of splitBatch(answer)) await this.deliver(one)
       return
     }
-    if (envelope.kind === 'invalid') return this.#note(`dropped what is no message: ${envelope.reason}`)
+    if (envelope.kind === 'invalid') return this.#note(`dropped an invalid message: ${envelope.reason}`)
     if (envelope.kind === 'response' && !this.#waiting.delete(envelope.id))
       return this.#note('dropped a response to another request')
     // The client does not want it any more.

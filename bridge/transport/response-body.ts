@@ -51,14 +51,14 @@ export function isEventStream(response: HttpResponse): boolean {
   return contentType(response) === 'text/event-stream'
 }
 
-/** What a server said with a status that is no 2xx. */
+/** The body of a response other than 2xx. */
 export interface RefusedPost {
   status: number
   /** The body as it is; empty when it could not be read. */
   text: string
   /** The response that it holds for exactly this request. */
   answer: WireMessage | undefined
-  /** The JSON-RPC error that it holds, under the id of the request whatever id it names. */
+  /** The JSON-RPC error that it holds, under the id of the request, even if it names another. */
   error: WireMessage | undefined
 }
 
@@ -91,7 +91,7 @@ function errorIn(body: WireMessage, id: JsonRpcId): WireMessage | undefined {
   return toWireMessage(jsonRpcError(id, code as number, message, data))
 }
 
-/** The error for a status that is no 2xx. */
+/** The error for a status other than 2xx. */
 export function refusedPostError({ status, error }: RefusedPost): TransportError {
   const known = { status, ...(error !== undefined && { response: error }) }
   if (status === 403) return new TransportError('forbidden', 'The server does not allow this request.', known)

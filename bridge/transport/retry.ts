@@ -54,7 +54,7 @@ export class Retries {
     this.#ports = ports
   }
 
-  /** No response: whether to send again now. What never left may go again, whatever it is. */
+  /** No response: whether to send again now. A message that was never sent may always be sent again. */
   async afterFailure(error: unknown): Promise<boolean> {
     if (!(error instanceof NetworkError) || error.fault === 'aborted') return false
     // These stay as they are however often one asks.

@@ -27,8 +27,8 @@ export function assumedEra(
 }
 
 /**
- * What a failed request in the modern era says about the server. Undefined is no evidence: what asks for a sign-in, an
- * outage, a limit. A server that knows the era names it by its error codes; any other 4xx, and a body that is no JSON-RPC,
+ * What a failed request in the modern era says about the server. Undefined means no evidence: a sign-in request, an
+ * outage, a limit. A server that knows the era names it by its error codes; any other 4xx, and a body other than JSON-RPC,
  * is a server of the 2025 era (MCP 2026-07-28 versioning).
  */
 export function eraByModernFailure(failure: unknown, method: string): McpEra | undefined {

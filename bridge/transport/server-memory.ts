@@ -13,7 +13,7 @@ export interface ServerMemory {
   transport: 'http' | 'sse'
   /** When this was true, epoch seconds. */
   at: number
-  /** An era that the server was asked for and did not speak, and when, in epoch seconds. Not set: nobody asked. */
+  /** An era that the server was asked for and did not speak, and when, in epoch seconds. Not set if it was not asked. */
   lacks?: { era: McpEra; at: number }
   initializeResult?: JsonObject
   discoverResult?: JsonObject
@@ -28,7 +28,7 @@ export interface RememberedServer {
   learn(news: Partial<Omit<ServerMemory, 'at'>>): void
 }
 
-/** Reads once, when first asked, and writes after whatever the event loop has to do now, and only what is new. */
+/** Reads once, when first asked, and writes in a later turn of the event loop, and only if something is new. */
 export function createRememberedServer(ports: {
   read(): ServerMemory | undefined
   write(memory: ServerMemory): void
@@ -77,7 +77,7 @@ export function createRememberedServer(ports: {
       const isOld = ports.now() - (before.at ?? 0) > refreshAfterSeconds
       if (!isNew && !isOld) return
       const { lacks, ...rest } = { ...before, ...news }
-      // What has just been seen to work is not lacking, whatever was found before.
+      // What has just been seen to work is not lacking.
       const kept = lacks === undefined || lacks.era === rest.era ? {} : { lacks }
       held = { memory: { ...rest, ...kept, at: ports.now() } }
       if (isWriting) return

@@ -162,7 +162,7 @@ export class SessionTransport implements StreamingTransport {
     await this.#renew(used)
     if (!isAnswer) return 'again'
     // The question that it answers was asked in the session that is gone.
-    this.#ports.note('dropped a response for a lost session')
+    this.#ports.note('dropped a response in a lost session')
     return 'done'
   }
 

@@ -167,7 +167,7 @@ export class SseTransport implements StreamingTransport {
     return connection
   }
 
-  /** Reads the stream to its end, whatever that is. */
+  /** Reads the stream until it ends or breaks. */
   async #follow(connection: SseConnection, response: HttpResponse): Promise<void> {
     const timer = setTimeout(() => response.body.destroy(), endpointWaitMs)
     const settled = (): void => clearTimeout(timer)
@@ -243,11 +243,11 @@ class SseConnection {
       for (const one of splitBatch(message)) await this.take(one)
       return
     }
-    if (envelope.kind === 'invalid') return this.#ports.note(`dropped what is no message: ${envelope.reason}`)
+    if (envelope.kind === 'invalid') return this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
     if (envelope.kind !== 'response') return this.#ports.unsolicited(message)
     const waiting = this.waiting.get(envelope.id)
     this.waiting.delete(envelope.id)
-    if (waiting === undefined) return this.#ports.note('dropped a response that nobody waits for')
+    if (waiting === undefined) return this.#ports.note('dropped a response to no pending request')
     try {
       await waiting.deliver(message)
       waiting.resolve()
@@ -265,7 +265,7 @@ class SseConnection {
   }
 }
 
-/** A GET carries no message. */
+/** Stands for the message of a GET, which has none. */
 const noMessage: WireMessage = { text: '', envelope: { kind: 'notification', method: '' } }
 
 /** Only at the same origin: the token is for that one, and the stream could name any other. */

@@ -11,7 +11,7 @@ import { ToolList } from './tool-headers.ts'
 import { TransportError } from './transport.ts'
 import type { Sending, SendOptions, Transport, TransportConfig, TransportPorts } from './transport.ts'
 
-/** What a transport of 2026-07-28 needs beside the usual. */
+/** What a transport of 2026-07-28 needs in addition. */
 export interface StatelessTransportPorts extends TransportPorts {
   /** Tools of an earlier connection. */
   knownTools(): readonly JsonObject[]
@@ -137,7 +137,7 @@ export class StatelessTransport implements Transport {
   }
 }
 
-/** MCP 2026-07-28 transports, request headers: they repeat what the body says, for whatever routes by headers. */
+/** MCP 2026-07-28 transports, request headers: they repeat what the body says, for proxies that route by headers. */
 function headersOf(request: JsonRpcRequest | undefined): Record<string, string> {
   const revision = request && metaOf(request)[mcpMetaKey.protocolVersion]
   const headers: Record<string, string> = {
