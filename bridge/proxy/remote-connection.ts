@@ -2,8 +2,8 @@ import type { JsonRpcId, JsonRpcNotification } from '@drawbridge/shared/mcp/json
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { NetworkError } from '../http/http-client.ts'
-import { createCrossing } from './crossing.ts'
-import type { Crossing } from './crossing.ts'
+import { createCrossing } from './adapted-connection.ts'
+import type { Crossing } from './adapted-connection.ts'
 import { askDiscover } from './discover-question.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
@@ -15,7 +15,7 @@ import {
   mayBeModern,
 } from '../transport/revision-detection.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { isSubscription } from '../adapter/listen-filter.ts'
+import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { claimsOf } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
@@ -26,7 +26,7 @@ import type { TransportPorts } from '../transport/transport.ts'
 import type { RemoteLegs } from './remote-legs.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
 import { withoutSignInState } from '../sign-in/sign-in-message.ts'
-import type { DescribeFailure } from '../adapter/translator.ts'
+import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The server, whatever era it speaks. */
 export interface RemoteConnection {
