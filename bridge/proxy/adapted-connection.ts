@@ -5,43 +5,38 @@ import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/sha
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { eraByModernAnswer, eraByModernFailure, mayBeModern } from '../transport/revision-detection.ts'
 import type { InFlight } from './in-flight.ts'
-import { createLegacyToModern } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
+import { createAdapterFrom2025To2026 } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
-import { createModernToLegacy } from '@drawbridge/shared/mcp/adapter/2026-to-2025/adapter.ts'
+import { createAdapterFrom2026To2025 } from '@drawbridge/shared/mcp/adapter/2026-to-2025/adapter.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { Transport } from '../transport/transport.ts'
 import type { RemoteLegs } from './remote-legs.ts'
-import { createModernServer, errorResponse, openLegacySession } from './adapted-server.ts'
-import type {
-  DescribeFailure,
-  LegacyServer,
-  LocalPeer,
-  Translator,
-} from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { createServer2026, errorResponse, openSession2025 } from './adapted-server.ts'
+import type { DescribeFailure, Server2025, LocalPeer, Adapter } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** Carries the calls of one local era to a server of the other. */
-export interface Crossing {
-  readonly translator: Translator
-  /** The era of the server turned out to be another: what the translator still says is dropped. */
+/** The adapter between the client and a server of the other revision. */
+export interface AdaptedConnection {
+  readonly adapter: Adapter
+  /** The server turned out to speak another revision: drop what the adapter still sends. */
   isVoid: boolean
 }
 
-/** What is not known yet of the era of the server, and who wants to know. */
+/** What is not known yet about the revision of the server. */
 export interface EraDoubt {
   isOpen(): boolean
   proved(era: McpEra): void
-  /** The server is of this era instead. False if that cannot be either. */
+  /** The server speaks this revision instead. False if that is impossible too. */
   refuted(as: McpEra): boolean
-  /** Asks the server whether it is of the modern era. Undefined is no evidence. */
+  /** Asks the server whether it speaks 2026-07-28. Undefined means no evidence. */
   ask(): Promise<McpEra | undefined>
   /** Nothing fits. */
   forget(): void
 }
 
-/** What a crossing is between. */
-export interface CrossingPorts {
+/** What a adapted is between. */
+export interface AdaptedConnectionPorts {
   legs: RemoteLegs
   local: LocalEnd
   inFlight: InFlight
@@ -54,45 +49,52 @@ export interface CrossingPorts {
   randomId(): string
 }
 
-/** A crossing to a server of that era. It looks at answers and failures for what they say about the era. */
-export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
+/** An adapter to a server of that revision. Its answers and failures are evidence of the server's revision. */
+export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPorts): AdaptedConnection {
   const { legs, local, inFlight, client, remembered, doubt, runtime, describeFailure, warn } = ports
   const shared = { local: { send } satisfies LocalPeer, runtime, describeFailure }
-  const crossing: Crossing = { translator: to === 'modern' ? toModern() : toLegacy(), isVoid: false }
-  return crossing
+  const adapted: AdaptedConnection = {
+    adapter: to === 'modern' ? from2025To2026() : from2026To2025(),
+    isVoid: false,
+  }
+  return adapted
 
-  /** A client that was told of a session before, by another way, does not open one again. */
-  function toModern(): Translator {
+  /** A client that has initialized before does not do so again: replay its `initialize`. */
+  function from2025To2026(): Adapter {
     const discovered = remembered.known()?.discoverResult
-    const server = createModernServer(doubtedModern(legs.modern().leg))
-    const translator = createLegacyToModern({ ...shared, server, ...(discovered && { discovered }) })
+    const server = createServer2026(observed2026(legs.modern().leg))
+    const adapter = createAdapterFrom2025To2026({ ...shared, server, ...(discovered && { discovered }) })
     const { initialize, initialized } = client
-    if (initialize === undefined || inFlight.get(initialize.id) !== undefined) return translator
-    void translator.take(parseWireMessage(initialize.message))
-    if (initialized !== undefined) void translator.take(parseWireMessage(initialized))
-    return translator
+    if (initialize === undefined || inFlight.get(initialize.id) !== undefined) return adapter
+    void adapter.take(parseWireMessage(initialize.message))
+    if (initialized !== undefined) void adapter.take(parseWireMessage(initialized))
+    return adapter
   }
 
-  function toLegacy(): Translator {
-    return createModernToLegacy({ ...shared, warn, server: { open, errorResponse } satisfies LegacyServer })
+  function from2026To2025(): Adapter {
+    return createAdapterFrom2026To2025({
+      ...shared,
+      warn,
+      server: { open, errorResponse } satisfies Server2025,
+    })
   }
 
   async function send(message: JsonRpcMessage): Promise<void> {
-    if (crossing.isVoid) return
+    if (adapted.isVoid) return
     const wire = toWireMessage(message)
     const { envelope } = wire
     if (envelope.kind !== 'response') return local.unsolicited(wire)
     const call = inFlight.get(envelope.id)
-    if (call?.carrier === crossing) await local.forCall(call, wire)
+    if (call?.carrier === adapted) await local.forCall(call, wire)
   }
 
   function seen(era: McpEra | undefined): void {
     if (era === 'modern') doubt.proved('modern')
-    else if (era === 'legacy' && !crossing.isVoid) doubt.refuted('legacy')
+    else if (era === 'legacy' && !adapted.isVoid) doubt.refuted('legacy')
   }
 
-  /** A leg of the modern era whose answers and failures are looked at while the era is in doubt. */
-  function doubtedModern(leg: Transport): Transport {
+  /** Checks answers and failures while the server's revision is in doubt. */
+  function observed2026(transport: Transport): Transport {
     const judge = (method: string, answer: WireMessage): void => {
       if (!doubt.isOpen() || answer.isStandIn || answer.envelope.kind !== 'response') return
       seen(eraByModernAnswer(answer, method))
@@ -106,33 +108,33 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
           return options.deliver(answer)
         }
         try {
-          await leg.send(message, { ...options, deliver })
+          await transport.send(message, { ...options, deliver })
         } catch (error) {
           if (doubt.isOpen()) seen(eraByModernFailure(error, method))
           throw error
         }
       },
-      close: (graceMs) => leg.close(graceMs),
+      close: (graceMs) => transport.close(graceMs),
     }
   }
 
-  /** A leg of the 2025 era. Its session may be opened only once somebody has signed in, by whatever request comes then. */
-  function doubtedLegacy(leg: Transport): Transport {
+  /** Checks failures of a 2025 session, which may be opened only after sign-in, by any request. */
+  function observed2025(transport: Transport): Transport {
     return {
       async send(message, options) {
         try {
-          await leg.send(message, options)
+          await transport.send(message, options)
         } catch (error) {
-          await doubtLegacy(error)
+          await checkRevision(error)
           throw error
         }
       },
-      close: (graceMs) => leg.close(graceMs),
+      close: (graceMs) => transport.close(graceMs),
     }
   }
 
-  async function doubtLegacy(error: unknown): Promise<void> {
-    const isInDoubt = (): boolean => doubt.isOpen() && !crossing.isVoid
+  async function checkRevision(error: unknown): Promise<void> {
+    const isInDoubt = (): boolean => doubt.isOpen() && !adapted.isVoid
     if (!isInDoubt() || !mayBeModern(error)) return
     const found = await doubt.ask()
     if (!isInDoubt()) return
@@ -140,17 +142,17 @@ export function createCrossing(to: McpEra, ports: CrossingPorts): Crossing {
   }
 
   async function open(
-    ...[params, onMessage]: Parameters<LegacyServer['open']>
-  ): ReturnType<LegacyServer['open']> {
-    const leg = doubtedLegacy(legs.legacySession((message) => takeUnsolicited(message, onMessage)).leg)
+    ...[params, onMessage]: Parameters<Server2025['open']>
+  ): ReturnType<Server2025['open']> {
+    const transport = observed2025(legs.legacySession((message) => takeUnsolicited(message, onMessage)).leg)
     const initialize = { jsonrpc: '2.0' as const, id: ports.randomId(), method: 'initialize', params }
     try {
-      return await openLegacySession(leg, initialize)
+      return await openSession2025(transport, initialize)
     } catch (error) {
-      await leg.close(0)
-      // What the leg itself failed with was looked at there; a JSON-RPC error with 200 is one only to `initialize`.
+      await transport.close(0)
+      // Failures of the transport were checked above. What is left is a JSON-RPC error with status 200.
       const isAnswered = error instanceof TransportError && error.status === undefined
-      if (isAnswered && error.response !== undefined) await doubtLegacy(error)
+      if (isAnswered && error.response !== undefined) await checkRevision(error)
       throw error
     }
   }

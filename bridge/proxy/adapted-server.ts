@@ -5,29 +5,33 @@ import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridg
 import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { Transport } from '../transport/transport.ts'
-import type { AskOptions, LegacySession, ModernServer } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type { RequestOptions, Session2025, Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** A leg of the modern era as a translator wants it. */
-export function createModernServer(leg: Transport): ModernServer {
-  return { request: (message, options) => ask(leg, message, options), errorResponse }
+/** A transport as the adapter's 2026-07-28 server. */
+export function createServer2026(transport: Transport): Server2026 {
+  return { request: (message, options) => request(transport, message, options), errorResponse }
 }
 
 /**
- * Opens a session on a leg that was made for it. An error as the answer to `initialize` is thrown as a `TransportError` that
+ * Opens a session on a new transport. An error as the answer to `initialize` is thrown as a `TransportError` that
  * has it as its `response`.
  */
-export async function openLegacySession(leg: Transport, initialize: JsonRpcRequest): Promise<LegacySession> {
-  const answer = await ask(leg, initialize)
+export async function openSession2025(
+  transport: Transport,
+  initialize: JsonRpcRequest,
+): Promise<Session2025> {
+  const answer = await request(transport, initialize)
   if ('error' in answer)
     throw new TransportError('refused', answer.error.message, { response: toWireMessage(answer) })
-  const send = (message: JsonRpcMessage): Promise<void> => leg.send(toWireMessage(message), { deliver() {} })
+  const send = (message: JsonRpcMessage): Promise<void> =>
+    transport.send(toWireMessage(message), { deliver() {} })
   await send({ jsonrpc: '2.0', method: 'notifications/initialized' })
   return {
     initialized: answer.result as JsonObject,
-    request: (message, options) => ask(leg, message, options),
+    request: (message, options) => request(transport, message, options),
     notify: send,
     answer: send,
-    close: () => leg.close(closeGraceMs),
+    close: () => transport.close(closeGraceMs),
   }
 }
 
@@ -42,11 +46,15 @@ export function errorResponse(failure: unknown): JsonRpcResponse | undefined {
 
 const closeGraceMs = 500
 
-/** Resolves at the answer, even if the exchange goes on behind it. */
-function ask(leg: Transport, message: JsonRpcRequest, options: AskOptions = {}): Promise<JsonRpcResponse> {
+/** Resolves at the response, even if the stream stays open after it. */
+function request(
+  transport: Transport,
+  message: JsonRpcRequest,
+  options: RequestOptions = {},
+): Promise<JsonRpcResponse> {
   const { signal, onMessage } = options
   return new Promise((resolve, reject) => {
-    leg
+    transport
       .send(toWireMessage(message), {
         ...(signal === undefined ? {} : { signal }),
         deliver(wire) {
@@ -61,7 +69,7 @@ function ask(leg: Transport, message: JsonRpcRequest, options: AskOptions = {}):
         },
       })
       .then(
-        () => reject(new TransportError('lost', 'The server ended the exchange without an answer.')),
+        () => reject(new TransportError('lost', 'The server ended the serverCall without an answer.')),
         reject,
       )
   })

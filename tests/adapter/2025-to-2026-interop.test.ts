@@ -16,12 +16,12 @@ import {
 import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { StatelessTransport } from '../../bridge/transport/stateless-transport.ts'
-import { createLegacyToModern } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
+import { createAdapterFrom2025To2026 } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
 import type { HttpClient } from '../../bridge/http/http-client.ts'
 import { describeFailure, until } from '../support/adapter/fakes.ts'
 import { createSystemRuntime } from '../support/adapter/runtime.ts'
-import { createModernServer } from '../../bridge/proxy/adapted-server.ts'
-import type { ModernServer } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { createServer2026 } from '../../bridge/proxy/adapted-server.ts'
+import type { Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The v1 SDK as the local client, the v2 SDK as the server; the transport is HTTP without a socket. */
 
@@ -111,7 +111,7 @@ function createFar(): Far {
   return { handler, cancelled, calls }
 }
 
-function overHttp({ handler }: Far): ModernServer {
+function overHttp({ handler }: Far): Server2026 {
   let lastId = 0
   const http: HttpClient = {
     async send({ url, method, headers, body, signal }) {
@@ -136,7 +136,7 @@ function overHttp({ handler }: Far): ModernServer {
       randomId: () => `own-${(lastId += 1)}`,
     },
   )
-  return createModernServer(transport)
+  return createServer2026(transport)
 }
 
 const open: (() => Promise<unknown>)[] = []
@@ -148,7 +148,7 @@ async function connect(capabilities: ConstructorParameters<typeof Client>[1] = {
   const far = createFar()
   const [near, own] = InMemoryTransport.createLinkedPair()
   const answered: JsonRpcResponse[] = []
-  const translator = createLegacyToModern({
+  const adapter = createAdapterFrom2025To2026({
     local: {
       async send(message) {
         if (!('method' in message)) answered.push(message)
@@ -159,17 +159,17 @@ async function connect(capabilities: ConstructorParameters<typeof Client>[1] = {
     describeFailure,
     runtime: createSystemRuntime(),
   })
-  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void translator.take(message) })
+  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.take(message) })
   await own.start()
   const client = new Client({ name: 'near', version: '1' }, capabilities)
   const errors: Error[] = []
   Object.assign(client, { onerror: (error: Error) => errors.push(error) })
   open.push(
-    () => translator.close(),
+    () => adapter.close(),
     () => client.close(),
     () => far.handler.close(),
   )
-  return { far, client, translator, near, answered, errors }
+  return { far, client, adapter, near, answered, errors }
 }
 
 const everything = {

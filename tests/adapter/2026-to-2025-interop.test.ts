@@ -23,10 +23,10 @@ import {
   UrlElicitationRequiredError,
 } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createModernToLegacy } from '@drawbridge/shared/mcp/adapter/2026-to-2025/adapter.ts'
+import { createAdapterFrom2026To2025 } from '@drawbridge/shared/mcp/adapter/2026-to-2025/adapter.ts'
 import { describeFailure, until } from '../support/adapter/fakes.ts'
 import { createSystemRuntime } from '../support/adapter/runtime.ts'
-import type { AskOptions, LegacyServer } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type { RequestOptions, Server2025 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The v2 SDK as the local client, the v1 SDK as the server, with a stream for each request and a standing one. */
 
@@ -34,7 +34,7 @@ const text = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSO
 const form = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
 const ask = { message: 'Name?', requestedSchema: form }
 
-interface Far extends LegacyServer {
+interface Far extends Server2025 {
   servers: Server[]
   cancelled: string[]
   subscribed: Set<string>
@@ -53,7 +53,10 @@ function createFar(): Far {
     pings: 0,
     errorResponse: () => undefined,
     async open(params, onMessage) {
-      const waiting = new Map<JsonRpcId, { settle(response: JsonRpcResponse): void; options: AskOptions }>()
+      const waiting = new Map<
+        JsonRpcId,
+        { settle(response: JsonRpcResponse): void; options: RequestOptions }
+      >()
       const transport: Transport = {
         async start() {},
         async close() {},
@@ -68,7 +71,7 @@ function createFar(): Far {
       await server.connect(transport)
       far.servers.push(server)
       const receive = (message: JsonRpcMessage) => transport.onmessage!(message as JSONRPCMessage)
-      const request = (message: JsonRpcRequest, options: AskOptions = {}) =>
+      const request = (message: JsonRpcRequest, options: RequestOptions = {}) =>
         new Promise<JsonRpcResponse>((resolve, reject) => {
           waiting.set(message.id, { settle: resolve, options })
           options.signal?.addEventListener('abort', () => reject(options.signal!.reason as Error))
@@ -193,7 +196,7 @@ async function connect(capabilities: JsonObject = everything) {
   const far = createFar()
   const [near, own] = InMemoryTransport.createLinkedPair()
   const sent: JsonRpcMessage[] = []
-  const translator = createModernToLegacy({
+  const adapter = createAdapterFrom2026To2025({
     local: {
       async send(message) {
         sent.push(message)
@@ -205,7 +208,7 @@ async function connect(capabilities: JsonObject = everything) {
     runtime: createSystemRuntime(),
     warn: () => {},
   })
-  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void translator.take(message) })
+  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.take(message) })
   await own.start()
   const client = new Client(
     { name: 'near', version: '1' },
@@ -228,11 +231,11 @@ async function connect(capabilities: JsonObject = everything) {
   if (capabilities['roots'] !== undefined)
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///a' }] }))
   open.push(
-    () => translator.close(),
+    () => adapter.close(),
     () => client.close(),
   )
   await client.connect(near)
-  return { far, client, translator, sent, errors, asked }
+  return { far, client, adapter, sent, errors, asked }
 }
 
 const told = (result: unknown) =>

@@ -21,7 +21,7 @@ export class CallError extends Error {
   }
 }
 
-/** What a client is told about whatever ended its call. */
+/** The `error` member for a failure, to be sent to the client. */
 export function errorMember(error: unknown, describeFailure: DescribeFailure): ErrorMember {
   if (!(error instanceof CallError)) return describeFailure(error)
   const { code, message, data } = error
@@ -35,14 +35,10 @@ export function resultObject(response: Exclude<JsonRpcResponse, JsonRpcError>): 
 }
 
 /**
- * An error of a 2026-07-28 server for a client of the 2025 era: `-32602` for a resource is `-32002` there, and what the
- * revision added (-32020 to -32099) means nothing there.
+ * An error of a 2026-07-28 server for a 2025 client: `-32602` for a resource is `-32002` there, and what the
+ * revision added (-32020 to -32099) is unknown there.
  */
-export function toLegacyError(
-  error: ErrorMember,
-  method: string,
-  params: JsonObject | undefined,
-): ErrorMember {
+export function toError2025(error: ErrorMember, method: string, params: JsonObject | undefined): ErrorMember {
   const missing = method === 'resources/read' && typeof params?.['uri'] === 'string'
   if (missing && error.code === jsonRpcCode.invalidParams)
     return { ...error, code: mcpErrorCode.resourceNotFound }
@@ -50,7 +46,7 @@ export function toLegacyError(
 }
 
 /** An error of a 2025 server for a 2026-07-28 client. `-32042` has to be dealt with before: as any code of that range it becomes -32603. */
-export function toModernError(error: ErrorMember): ErrorMember {
+export function toError2026(error: ErrorMember): ErrorMember {
   if (error.code === mcpErrorCode.resourceNotFound) return { ...error, code: jsonRpcCode.invalidParams }
   return withoutSpecCode(error)
 }

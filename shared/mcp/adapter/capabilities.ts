@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../json-object.ts'
 import type { JsonObject } from '../../json-object.ts'
 
-/** What both eras know under the same name. `tasks` is not among them: tasks of 2025-11-25 cannot be translated. */
+/** Names that both revisions share. `tasks` is left out: tasks of 2025-11-25 have no counterpart in 2026-07-28. */
 const serverCapabilities = [
   'completions',
   'experimental',
@@ -14,7 +14,7 @@ const serverCapabilities = [
 
 const tasksExtension = 'io.modelcontextprotocol/tasks'
 
-/** Server capabilities of one era as the other may see them: members that are no objects and what has no meaning there are gone. */
+/** Server capabilities as the other revision may see them, without non-objects and without members unknown there. */
 export function mapServerCapabilities(capabilities: unknown): JsonObject {
   const given = isJsonObject(capabilities) ? capabilities : {}
   const known = serverCapabilities.filter((name) => isJsonObject(given[name]))
@@ -22,7 +22,7 @@ export function mapServerCapabilities(capabilities: unknown): JsonObject {
 }
 
 /**
- * Client capabilities of one era as the other may see them: each an object (`true` of careless clients becomes `{}`), without
+ * Client capabilities as the other revision may see them: each an object (some clients send `true`, which becomes `{}`), without
  * tasks, and without `roots.listChanged`, whose notification 2026-07-28 does not have.
  */
 export function mapClientCapabilities(capabilities: unknown): JsonObject {

@@ -9,7 +9,7 @@ export interface Deadlines {
 }
 
 /** One sleep at a time however much there is to expire, none when there is nothing, so that no timer outlives its cause. */
-const mostSleepSeconds = 5
+const maxSleepSeconds = 5
 
 /** No deadline is kept across `close`. */
 export function createDeadlines(runtime: Runtime): Deadlines {
@@ -21,7 +21,7 @@ export function createDeadlines(runtime: Runtime): Deadlines {
     running = true
     while (entries.size > 0) {
       const nearest = Math.min(...[...entries].map(({ at }) => at)) - runtime.now()
-      await runtime.sleep(Math.min(Math.max(nearest, 1), mostSleepSeconds) * 1000)
+      await runtime.sleep(Math.min(Math.max(nearest, 1), maxSleepSeconds) * 1000)
       for (const entry of entries) {
         if (entry.at > runtime.now() || !entries.delete(entry)) continue
         entry.expire()

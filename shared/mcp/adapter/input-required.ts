@@ -26,13 +26,13 @@ export const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts
 export const answerSeconds = 600
 
 /** No client shows more questions at once, and each one is kept in memory. */
-const mostRequests = 32
+const maxRequests = 32
 
 /** Reads an `input_required` result of a server. Throws {@link CallError} if it breaks the rules or asks what the client has not declared. */
 export function readInputRound(result: JsonObject, clientCapabilities: JsonObject): InputRound {
   const { inputRequests, requestState } = result
   const entries = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
-  if (entries.length > mostRequests) throw faulty(`${entries.length} questions at once`)
+  if (entries.length > maxRequests) throw faulty(`${entries.length} questions at once`)
   if (entries.length === 0 && typeof requestState !== 'string') throw faulty('neither a question nor a state')
   return {
     requests: entries.map(([key, value]) => readRequest(key, value, clientCapabilities)),

@@ -4,18 +4,18 @@ import type { JsonRpcId } from '../json-rpc.ts'
 import { mcpMetaKey } from '../mcp-protocol.ts'
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createLegacyToModern } from './2025-to-2026/adapter.ts'
-import { createModernToLegacy } from './2026-to-2025/adapter.ts'
+import { createAdapterFrom2025To2026 } from './2025-to-2026/adapter.ts'
+import { createAdapterFrom2026To2025 } from './2026-to-2025/adapter.ts'
 import {
   createFakeClock,
-  createFakeLegacyServer,
+  createFakeServer2025,
   createFakeLocal,
-  createFakeModernServer,
+  createFakeServer2026,
   describeFailure,
   turns,
 } from '../../../tests/support/adapter/fakes.ts'
 import type { Arrival, FakeLocal } from '../../../tests/support/adapter/fakes.ts'
-import type { Translator } from './ports.ts'
+import type { Adapter } from './ports.ts'
 
 /**
  * Whatever the order of calls, questions, answers, failures and cancellations: no id is answered twice, each one is answered
@@ -47,7 +47,7 @@ const step = record({
 type Step = { what: string; pick: number }
 
 /** What both directions have in common: ids that are sent, cancelled, and answered. */
-function createLedger(local: FakeLocal, translator: Translator) {
+function createLedger(local: FakeLocal, adapter: Adapter) {
   const sent = new Map<JsonRpcId, { cancelled: number | undefined }>()
   let lastId = 0
   return {
@@ -61,7 +61,7 @@ function createLedger(local: FakeLocal, translator: Translator) {
       [...sent].filter(([id, { cancelled }]) => cancelled === undefined && local.responses(id).length === 0),
     async cancel(id: JsonRpcId) {
       sent.get(id)!.cancelled = local.responses(id).length
-      await translator.take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+      await adapter.take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
     },
     check() {
       for (const [id, { cancelled }] of sent)
@@ -91,19 +91,19 @@ function createDesk(all: () => readonly Arrival[]) {
 async function runLegacy(steps: readonly Step[]): Promise<void> {
   const clock = createFakeClock()
   const local = createFakeLocal()
-  const server = createFakeModernServer({ tools: {} })
-  const translator = createLegacyToModern({ local, server, describeFailure, runtime: clock })
-  const ledger = createLedger(local, translator)
+  const server = createFakeServer2026({ tools: {} })
+  const adapter = createAdapterFrom2025To2026({ local, server, describeFailure, runtime: clock })
+  const ledger = createLedger(local, adapter)
   const desk = createDesk(() => server.all.filter(({ message }) => message.method !== 'server/discover'))
   const replied = new Set<JsonRpcId>()
   const asks = () => local.requests().filter(({ id }) => !replied.has(id))
-  await translator.take({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { capabilities } })
+  await adapter.take({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { capabilities } })
 
   const actions: Record<string, (pick: number) => unknown> = {
     async call(pick) {
       const method = choose(methods, pick)!
       const params = { name: 'a', uri: 'x:1', _meta: { progressToken: pick } }
-      await translator.take({ jsonrpc: '2.0', id: ledger.newId(), method, params })
+      await adapter.take({ jsonrpc: '2.0', id: ledger.newId(), method, params })
     },
     ask(pick) {
       const inputRequests = Object.fromEntries(
@@ -121,7 +121,7 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
       // Twice now and then: the second one answers nothing.
       if (pick % 7 !== 0) replied.add(ask.id)
       const error = { code: -1, message: 'no' }
-      await translator.take(
+      await adapter.take(
         pick % 5 === 0
           ? { jsonrpc: '2.0', id: ask.id, error }
           : { jsonrpc: '2.0', id: ask.id, result: { action: 'accept' } },
@@ -153,15 +153,21 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
     await clock.advance(1)
   }
   ledger.check()
-  await translator.close()
+  await adapter.close()
 }
 
 async function runModern(steps: readonly Step[]): Promise<void> {
   const clock = createFakeClock()
   const local = createFakeLocal()
-  const server = createFakeLegacyServer({ tools: {} })
-  const translator = createModernToLegacy({ local, server, describeFailure, runtime: clock, warn: () => {} })
-  const ledger = createLedger(local, translator)
+  const server = createFakeServer2025({ tools: {} })
+  const adapter = createAdapterFrom2026To2025({
+    local,
+    server,
+    describeFailure,
+    runtime: clock,
+    warn: () => {},
+  })
+  const ledger = createLedger(local, adapter)
   const desk = createDesk(() => server.sessions.flatMap(({ all }) => all))
   const requests = new Map<JsonRpcId, { method: string; params: JsonObject }>()
   const retried = new Set<JsonRpcId>()
@@ -175,7 +181,7 @@ async function runModern(steps: readonly Step[]): Promise<void> {
       [mcpMetaKey.clientCapabilities]: capabilities,
       progressToken: id,
     }
-    await translator.take({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
+    await adapter.take({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
   }
 
   /** The answers that ask for more and have not led to a retry. */
@@ -241,7 +247,7 @@ async function runModern(steps: readonly Step[]): Promise<void> {
     await clock.advance(1)
   }
   ledger.check()
-  await translator.close()
+  await adapter.close()
 }
 
 describe('any order of things', () => {

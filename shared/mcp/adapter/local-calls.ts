@@ -17,9 +17,9 @@ export interface LocalCall {
   notify(notification: JsonRpcNotification): Promise<void>
 }
 
-/** The calls that wait for an answer. What keeps a translator from answering one id twice. */
+/** The open calls. Makes sure that no id is answered twice. */
 export interface LocalCalls {
-  /** Undefined if a call with this id is under way: there is no way to answer a second one. */
+  /** Undefined if a call with this id is under way: a second one could not be answered. */
   begin(request: JsonRpcRequest): LocalCall | undefined
   /** Ends a call without an answer, with this reason of its signal; false if there is none. */
   cancel(id: unknown, reason?: unknown): boolean
@@ -38,7 +38,7 @@ export function createLocalCalls(local: LocalPeer): LocalCalls {
     try {
       await local.send(message)
     } catch {
-      // The client is gone. Its end of input ends this process; nobody is left to tell.
+      // The client is gone.
     }
   }
 

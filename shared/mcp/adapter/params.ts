@@ -26,13 +26,13 @@ const levels: readonly unknown[] = [
   'emergency',
 ]
 
-/** How severe a level is, 0 for `debug`; undefined for what is no level. */
+/** How severe a level is, 0 for `debug`; undefined for an unknown level. */
 export function logSeverity(level: unknown): number | undefined {
   const severity = levels.indexOf(level)
   return severity < 0 ? undefined : severity
 }
 
-/** JSON text that is the same for equal values, whatever the order of their members. Throws `RangeError` on nesting without end. */
+/** JSON text with sorted members: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
     isJsonObject(member)

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../json-object.ts'
 import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../json-rpc.ts'
 
-/** The local client, as a translator sees it. */
+/** The local client, as an adapter sees it. */
 export interface LocalPeer {
   /** Writes a message to it. Resolves when there is room for the next one. */
   send(message: JsonRpcMessage): Promise<void>
 }
 
-/** How a translator asks the server. */
-export interface AskOptions {
+/** How an adapter asks the server. */
+export interface RequestOptions {
   signal?: AbortSignal
   /** What comes before the response, in order. */
   onMessage?(message: JsonRpcMessage): void | Promise<void>
@@ -21,45 +21,44 @@ export interface ErrorResponses {
 }
 
 /**
- * The server in the era of 2026-07-28. Requests carry `_meta` already; the transport adds its headers, hides tools whose headers
- * cannot be made, and sends again what was refused for a header or a version. Rejects with `TransportError` or `NetworkError`.
+ * A 2026-07-28 server. Requests carry `_meta` already; the transport adds its headers, hides tools whose headers
+ * cannot be made, and sends again what was refused for a header or a version. Rejects when there is no response.
  */
-export interface ModernServer extends ErrorResponses {
-  request(message: JsonRpcRequest, options?: AskOptions): Promise<JsonRpcResponse>
+export interface Server2026 extends ErrorResponses {
+  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
 }
 
-/** A session of a server of the 2025 era. The transport keeps it alive: lost sessions are made anew, streams are resumed. */
-export interface LegacySession {
+/** A session with a 2025 server. The transport keeps it alive: it reopens lost sessions and resumes streams. */
+export interface Session2025 {
   /** Result of `initialize`. */
   initialized: JsonObject
-  request(message: JsonRpcRequest, options?: AskOptions): Promise<JsonRpcResponse>
+  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
   notify(message: JsonRpcNotification): Promise<void>
   /** Answers a request of the server. */
   answer(message: JsonRpcResponse): Promise<void>
   close(): Promise<void>
 }
 
-/** The server in the 2025 era. */
-export interface LegacyServer extends ErrorResponses {
+export interface Server2025 extends ErrorResponses {
   /**
    * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` gets what comes
-   * on the standing stream. Rejects with `TransportError` or `NetworkError`.
+   * on the GET stream. Rejects when the server refuses or cannot be reached.
    */
   open(
     initializeParams: JsonObject,
     onMessage: (message: JsonRpcMessage) => void | Promise<void>,
-  ): Promise<LegacySession>
+  ): Promise<Session2025>
 }
 
-/** Lets a client of one era talk to a server of the other. One for all of a connection. */
-export interface Translator {
+/** Connects a client of one revision to a server of the other. One per connection. */
+export interface Adapter {
   /** Takes one message of the local client. Answers it, sooner or later, through {@link LocalPeer}; never rejects. */
   take(message: JsonRpcMessage): Promise<void>
-  /** Opens the streams again that it keeps open itself: their connection may be dead without a sign of it. */
+  /** Reopens the streams that the adapter keeps open: their connection may be dead unnoticed. */
   reopen(): void
-  /** Ends whatever is open. Never rejects. */
+  /** Ends all calls and streams. Never rejects. */
   close(): Promise<void>
 }
 
-/** What a translator tells a client about a failed exchange: `TransportError` and the like become the error of a response. */
+/** Turns a failure of the transport into the `error` of a response. */
 export type DescribeFailure = (error: unknown) => { code: number; message: string; data?: unknown }

@@ -5,10 +5,10 @@ import {
   honouredFilter,
   isChangeNotice,
   isEmptyFilter,
-  readListenFilter,
+  readSubscriptionFilter,
 } from './subscription-filter.ts'
 
-describe('readListenFilter', () => {
+describe('readSubscriptionFilter', () => {
   it.each([
     [{}, {}],
     [{ toolsListChanged: true, promptsListChanged: false, more: 1 }, { toolsListChanged: true }],
@@ -21,7 +21,7 @@ describe('readListenFilter', () => {
     [{ resourceSubscriptions: {} }, undefined],
     [{ resourceSubscriptions: ['a', null] }, undefined],
   ])('%j is %j', (value, filter) => {
-    expect(readListenFilter(value)).toEqual(filter)
+    expect(readSubscriptionFilter(value)).toEqual(filter)
   })
 })
 

@@ -2,8 +2,8 @@ import { isJsonObject } from '../../json-object.ts'
 import type { JsonObject } from '../../json-object.ts'
 import type { JsonRpcNotification } from '../json-rpc.ts'
 
-/** `notifications` of `subscriptions/listen`: what to be told about (MCP 2026-07-28 subscriptions). Absent is no. */
-export interface ListenFilter {
+/** `notifications` of `subscriptions/listen`: the notifications to send (MCP 2026-07-28 subscriptions). Absent means no. */
+export interface SubscriptionFilter {
   toolsListChanged?: true
   promptsListChanged?: true
   resourcesListChanged?: true
@@ -19,15 +19,15 @@ const listKinds = [
 
 const updated = 'notifications/resources/updated'
 
-/** Whether a request is one that goes on without a word as long as nothing happens, and has no answer before its end. */
+/** Whether a request stays open without a response until the subscription ends. */
 export function isSubscription({ method }: { method: string }): boolean {
   return method === 'subscriptions/listen'
 }
 
 /** Reads a filter as it came; undefined if it breaks the schema. Unknown members are left out. */
-export function readListenFilter(value: unknown): ListenFilter | undefined {
+export function readSubscriptionFilter(value: unknown): SubscriptionFilter | undefined {
   if (!isJsonObject(value)) return undefined
-  const filter: ListenFilter = {}
+  const filter: SubscriptionFilter = {}
   for (const [name] of listKinds) {
     if (value[name] === true) filter[name] = true
     else if (value[name] !== undefined && value[name] !== false) return undefined
@@ -39,8 +39,8 @@ export function readListenFilter(value: unknown): ListenFilter | undefined {
 }
 
 /** All that a server with these capabilities tells of its own accord: `listChanged` of each kind. */
-export function announcedFilter(capabilities: JsonObject): ListenFilter {
-  const filter: ListenFilter = {}
+export function announcedFilter(capabilities: JsonObject): SubscriptionFilter {
+  const filter: SubscriptionFilter = {}
   for (const [name, , capability] of listKinds) {
     if (declares(capabilities, capability, 'listChanged')) filter[name] = true
   }
@@ -48,9 +48,9 @@ export function announcedFilter(capabilities: JsonObject): ListenFilter {
 }
 
 /** The part of `filter` that a server with these capabilities can honour. */
-export function honouredFilter(filter: ListenFilter, capabilities: JsonObject): ListenFilter {
+export function honouredFilter(filter: SubscriptionFilter, capabilities: JsonObject): SubscriptionFilter {
   const announced = announcedFilter(capabilities)
-  const honoured: ListenFilter = {}
+  const honoured: SubscriptionFilter = {}
   for (const [name] of listKinds) if (filter[name] && announced[name]) honoured[name] = true
   const uris = filter.resourceSubscriptions
   if (uris !== undefined && declares(capabilities, 'resources', 'subscribe'))
@@ -58,8 +58,8 @@ export function honouredFilter(filter: ListenFilter, capabilities: JsonObject): 
   return honoured
 }
 
-/** Whether nothing is asked for. */
-export function isEmptyFilter(filter: ListenFilter): boolean {
+/** Whether the filter lets nothing through. */
+export function isEmptyFilter(filter: SubscriptionFilter): boolean {
   return listKinds.every(([name]) => !filter[name]) && (filter.resourceSubscriptions ?? []).length === 0
 }
 
@@ -69,7 +69,7 @@ export function isChangeNotice({ method }: JsonRpcNotification): boolean {
 }
 
 /** Whether the filter lets a notice through. A server may name a part of what was subscribed to (MCP 2025-11-25 resources). */
-export function acceptsNotice(filter: ListenFilter, { method, params }: JsonRpcNotification): boolean {
+export function acceptsNotice(filter: SubscriptionFilter, { method, params }: JsonRpcNotification): boolean {
   if (method !== updated)
     return listKinds.some(([name, notice]) => notice === method && filter[name] === true)
   const uri = params?.['uri']

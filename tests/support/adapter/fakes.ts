@@ -10,11 +10,11 @@ import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.
 import { errorResponse } from '../../../bridge/proxy/adapted-server.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type {
-  AskOptions,
-  LegacyServer,
-  LegacySession,
+  RequestOptions,
+  Server2025,
+  Session2025,
   LocalPeer,
-  ModernServer,
+  Server2026,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** A clock that stands still until it is told to go on. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
@@ -109,7 +109,7 @@ export async function until(condition: () => boolean, what: string): Promise<voi
 /** One request that reached a fake server. */
 export interface Arrival {
   message: JsonRpcRequest
-  options: AskOptions
+  options: RequestOptions
   /** Sends something before the response. */
   say(message: JsonRpcMessage): Promise<void>
   answer(result: JsonObject): void
@@ -121,7 +121,7 @@ export interface Arrival {
 export interface Arrivals {
   readonly all: Arrival[]
   next(method: string): Promise<Arrival>
-  request(message: JsonRpcRequest, options?: AskOptions): Promise<JsonRpcResponse>
+  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
 }
 
 /** `automatic` answers what it returns a result for. An aborted request rejects with the reason, as a transport does. */
@@ -163,10 +163,10 @@ function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | und
 }
 
 /** A 2026-07-28 server that is answered for by the test. */
-export interface FakeModernServer extends ModernServer, Arrivals {}
+export interface FakeServer2026 extends Server2026, Arrivals {}
 
 /** Answers `server/discover` by itself. */
-export function createFakeModernServer(capabilities: JsonObject, rest: JsonObject = {}): FakeModernServer {
+export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject = {}): FakeServer2026 {
   const arrivals = createArrivals(({ method }) =>
     method === 'server/discover'
       ? {
@@ -183,28 +183,28 @@ export function createFakeModernServer(capabilities: JsonObject, rest: JsonObjec
   return { ...arrivals, errorResponse }
 }
 
-/** A session of a server of the 2025 era that is answered for by the test. */
-export interface FakeLegacySession extends LegacySession, Arrivals {
+/** A session with a 2025 server, answered by the test. */
+export interface FakeSession2025 extends Session2025, Arrivals {
   readonly params: JsonObject
   readonly notified: JsonRpcNotification[]
   readonly answered: JsonRpcResponse[]
   readonly isClosed: () => boolean
-  /** Says something on the standing stream. */
+  /** Sends a message on the GET stream. */
   stand(message: JsonRpcMessage): Promise<void>
 }
 
 /** Opens sessions; `sessions` has them in order. */
-export interface FakeLegacyServer extends LegacyServer {
-  readonly sessions: FakeLegacySession[]
+export interface FakeServer2025 extends Server2025 {
+  readonly sessions: FakeSession2025[]
 }
 
 /** `refuse` may throw to make opening fail. */
-export function createFakeLegacyServer(
+export function createFakeServer2025(
   capabilities: JsonObject,
   rest: JsonObject = {},
   refuse: () => void = () => {},
-): FakeLegacyServer {
-  const sessions: FakeLegacySession[] = []
+): FakeServer2025 {
+  const sessions: FakeSession2025[] = []
   return {
     sessions,
     errorResponse,
@@ -213,7 +213,7 @@ export function createFakeLegacyServer(
       const notified: JsonRpcNotification[] = []
       const answered: JsonRpcResponse[] = []
       let closed = false
-      const session: FakeLegacySession = {
+      const session: FakeSession2025 = {
         ...createArrivals(({ method }) => (method === 'logging/setLevel' ? {} : undefined)),
         params,
         notified,
@@ -242,7 +242,7 @@ export function createFakeLegacyServer(
   }
 }
 
-/** What the translators tell about a failure in tests. */
+/** What the adapters tell about a failure in tests. */
 export function describeFailure(error: unknown): { code: number; message: string } {
   return { code: -32_603, message: error instanceof Error ? error.message : String(error) }
 }

@@ -2,12 +2,12 @@ import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
-import { createLegacyToModern } from './adapter.ts'
+import { createAdapterFrom2025To2026 } from './adapter.ts'
 import { TransportError } from '../../../../bridge/transport/transport.ts'
 import {
   createFakeClock,
   createFakeLocal,
-  createFakeModernServer,
+  createFakeServer2026,
   describeFailure,
   turns,
   until,
@@ -39,17 +39,17 @@ function setUp(
 ) {
   const clock = createFakeClock()
   const local = createFakeLocal()
-  const server = createFakeModernServer(options.capabilities ?? {}, options.rest)
-  const translator = createLegacyToModern({
+  const server = createFakeServer2026(options.capabilities ?? {}, options.rest)
+  const adapter = createAdapterFrom2025To2026({
     local,
     server,
     describeFailure,
     runtime: clock,
     ...(options.discovered && { discovered: options.discovered }),
   })
-  const send = (message: Omit<JsonRpcRequest, 'jsonrpc'>) => translator.take({ jsonrpc: '2.0', ...message })
+  const send = (message: Omit<JsonRpcRequest, 'jsonrpc'>) => adapter.take({ jsonrpc: '2.0', ...message })
   const tell = (method: string, params?: JsonObject) =>
-    translator.take({ jsonrpc: '2.0', method, ...(params && { params }) })
+    adapter.take({ jsonrpc: '2.0', method, ...(params && { params }) })
   async function initialize(capabilities: JsonObject = asking, protocolVersion = '2025-11-25') {
     const clientInfo = { name: 'host', version: '1' }
     await send({ id: 'init', method: 'initialize', params: { protocolVersion, capabilities, clientInfo } })
@@ -58,8 +58,8 @@ function setUp(
     return response
   }
   const answer = (id: unknown, result: JsonObject) =>
-    translator.take({ jsonrpc: '2.0', id, result } as JsonRpcMessage)
-  return { clock, local, server, translator, send, tell, initialize, answer }
+    adapter.take({ jsonrpc: '2.0', id, result } as JsonRpcMessage)
+  return { clock, local, server, adapter, send, tell, initialize, answer }
 }
 
 describe('initialize', () => {
@@ -448,7 +448,7 @@ describe('rounds of input', () => {
     first.answer({ resultType: 'input_required', inputRequests: { a: askName, b: askName } })
     await until(() => given.local.requests().length === 2, 'two questions')
     const [a, b] = given.local.requests()
-    await given.translator.take({ jsonrpc: '2.0', id: b!.id, error: { code: -1, message: 'User said no' } })
+    await given.adapter.take({ jsonrpc: '2.0', id: b!.id, error: { code: -1, message: 'User said no' } })
     expect(await given.local.response(1)).toMatchObject({
       error: { code: -32_603, message: expect.stringContaining('User said no') },
     })
@@ -688,8 +688,8 @@ describe('close', () => {
     first.answer({ resultType: 'input_required', inputRequests: { a: askName } })
     await until(() => given.local.requests().length === 1, 'a question')
     const sent = given.local.sent.length
-    await given.translator.close()
-    await given.translator.close()
+    await given.adapter.close()
+    await given.adapter.close()
     second.answer({})
     await given.answer(given.local.requests()[0]!.id, {})
     await given.send({ id: 3, method: 'ping' })

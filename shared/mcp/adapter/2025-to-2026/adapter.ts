@@ -4,24 +4,24 @@ import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import type { Runtime } from '../../../runtime.ts'
-import { CallError, errorMember, resultObject, toLegacyError } from '../call-error.ts'
+import { CallError, errorMember, resultObject, toError2025 } from '../call-error.ts'
 import { mapClientCapabilities, mapServerCapabilities } from '../capabilities.ts'
-import { createLocalAsker } from './client-requests.ts'
-import { carryCall } from './request.ts'
-import { toLegacyResult } from './result.ts'
-import type { LegacyRevision } from './result.ts'
+import { createClientRequests } from './client-requests.ts'
+import { completeCall } from './request.ts'
+import { toResult2025 } from './result.ts'
+import type { Revision2025 } from './result.ts'
 import { createSubscriptions } from './subscriptions.ts'
-import { createModernUpstream } from './upstream.ts'
+import { createUpstream2026 } from './upstream.ts'
 import { createLocalCalls } from '../local-calls.ts'
 import type { LocalCall } from '../local-calls.ts'
 import { logSeverity, metaOf } from '../params.ts'
 import { createDeadlines } from '../deadlines.ts'
-import type { DescribeFailure, LocalPeer, ModernServer, Translator } from '../ports.ts'
+import type { DescribeFailure, LocalPeer, Server2026, Adapter } from '../ports.ts'
 
-/** What {@link createLegacyToModern} needs. */
-export interface LegacyToModernPorts {
+/** What {@link createAdapterFrom2025To2026} needs. */
+export interface PortsFrom2025To2026 {
   local: LocalPeer
-  server: ModernServer
+  server: Server2026
   describeFailure: DescribeFailure
   runtime: Runtime
   /** A result of `server/discover` that is known already. */
@@ -29,22 +29,22 @@ export interface LegacyToModernPorts {
 }
 
 /**
- * Lets a client of the 2025 era talk to a 2026-07-28 server. What the server does not have any more is done here: `initialize`,
- * `ping`, `logging/setLevel`, subscriptions, and the requests that a server of that era sends its client. Methods that are not
+ * Connects a 2025 client to a 2026-07-28 server. The adapter does what the server no longer has: `initialize`,
+ * `ping`, `logging/setLevel`, subscriptions, and requests to the client. Methods that are not
  * known pass. `take` returns at once; the answer comes later.
  */
-export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
+export function createAdapterFrom2025To2026(ports: PortsFrom2025To2026): Adapter {
   const { local, server, runtime } = ports
   const deadlines = createDeadlines(runtime)
   const calls = createLocalCalls(local)
-  const asker = createLocalAsker(local, runtime, deadlines)
+  const clientRequests = createClientRequests(local, runtime, deadlines)
   let client: { info: JsonObject | undefined; capabilities: JsonObject } = {
     info: undefined,
     capabilities: {},
   }
-  let revision: LegacyRevision = legacyRevisions[0]
+  let revision: Revision2025 = legacyRevisions[0]
   let logLevel: unknown
-  const upstream = createModernUpstream(server, () => ({
+  const upstream = createUpstream2026(server, () => ({
     [mcpMetaKey.protocolVersion]: modernRevision,
     ...(client.info && { [mcpMetaKey.clientInfo]: client.info }),
     [mcpMetaKey.clientCapabilities]: client.capabilities,
@@ -52,7 +52,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
   }))
   const callPorts = {
     upstream,
-    asker,
+    clientRequests,
     deadlines,
     runtime,
     clientCapabilities: () => client.capabilities,
@@ -74,9 +74,9 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
   }
 
   async function askDiscover(): Promise<JsonObject> {
-    const response = await upstream.ask('server/discover', undefined)
+    const response = await upstream.request('server/discover', undefined)
     if (!('error' in response)) return resultObject(response)
-    const { code, message, data } = toLegacyError(response.error, 'server/discover', undefined)
+    const { code, message, data } = toError2025(response.error, 'server/discover', undefined)
     throw new CallError(code, message, data)
   }
 
@@ -98,7 +98,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
 
   function setLogLevel({ params }: JsonRpcRequest): JsonObject {
     const level = params?.['level']
-    // A server would refuse every later request that carries something else.
+    // The server would refuse every later request with an unknown level.
     if (logSeverity(level) === undefined)
       throw new CallError(jsonRpcCode.invalidParams, 'There is no such log level.')
     logLevel = level
@@ -118,7 +118,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
 
   async function carry(call: LocalCall): Promise<JsonObject> {
     const { method } = call.request
-    return toLegacyResult(method, await carryCall(call, callPorts), revision)
+    return toResult2025(method, await completeCall(call, callPorts), revision)
   }
 
   async function serve(call: LocalCall): Promise<void> {
@@ -137,7 +137,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
 
   return {
     async take(message) {
-      if (!('method' in message)) asker.take(message)
+      if (!('method' in message)) clientRequests.take(message)
       else if (!('id' in message)) takeNotification(message)
       else {
         const call = calls.begin(message)
@@ -146,7 +146,7 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
     },
     reopen: () => subscriptions.reopen(),
     async close() {
-      asker.close()
+      clientRequests.close()
       subscriptions.close()
       calls.close()
       deadlines.close()
@@ -154,8 +154,8 @@ export function createLegacyToModern(ports: LegacyToModernPorts): Translator {
   }
 }
 
-/** `initialize` as a server of the 2025 era would answer it, made of the result of `server/discover`. */
-function toInitializeResult(protocolVersion: LegacyRevision, discovered: JsonObject): JsonObject {
+/** The result of `initialize`, built from the result of `server/discover`. */
+function toInitializeResult(protocolVersion: Revision2025, discovered: JsonObject): JsonObject {
   const { capabilities, instructions } = discovered
   // Older servers of 2026-07-28 have it in the body.
   const info = metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']

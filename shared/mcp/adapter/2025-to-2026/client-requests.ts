@@ -10,13 +10,13 @@ import type { InputRequest } from '../input-required.ts'
 import type { Deadlines } from '../deadlines.ts'
 import type { LocalPeer } from '../ports.ts'
 
-/** Asks a client of the 2025 era, which takes requests. */
-export interface LocalAsker {
+/** Sends requests to a 2025 client, and matches its responses. */
+export interface ClientRequests {
   /**
    * The result of the client. Rejects with {@link CallError} when it answers with an error or not in time, and with the reason
-   * of the signal; whatever ends it early, the client is told by `notifications/cancelled`.
+   * of the signal. A request that ends early is cancelled by `notifications/cancelled`.
    */
-  ask(request: InputRequest, signal: AbortSignal): Promise<JsonObject>
+  request(request: InputRequest, signal: AbortSignal): Promise<JsonObject>
   /** Takes a response of the client. What answers no open question is dropped. */
   take(response: JsonRpcResponse): void
   /** Forgets all questions and sends nothing more. */
@@ -28,7 +28,11 @@ interface Question {
 }
 
 /** Ids begin with random text, so that an answer meant for another sender of questions hits nothing here. */
-export function createLocalAsker(local: LocalPeer, runtime: Runtime, deadlines: Deadlines): LocalAsker {
+export function createClientRequests(
+  local: LocalPeer,
+  runtime: Runtime,
+  deadlines: Deadlines,
+): ClientRequests {
   const open = new Map<unknown, Question>()
   const prefix = encodeBase64url(runtime.randomBytes(6))
   let lastId = 0
@@ -46,7 +50,7 @@ export function createLocalAsker(local: LocalPeer, runtime: Runtime, deadlines: 
   }
 
   return {
-    async ask(request, signal) {
+    async request(request, signal) {
       signal.throwIfAborted()
       lastId += 1
       const id = `${prefix}-${lastId}`

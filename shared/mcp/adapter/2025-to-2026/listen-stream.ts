@@ -2,29 +2,28 @@ import type { JsonRpcMessage, JsonRpcNotification, JsonRpcResponse } from '../..
 import { jsonRpcCode } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import type { Runtime } from '../../../runtime.ts'
-import { CallError, toLegacyError } from '../call-error.ts'
+import { CallError, toError2025 } from '../call-error.ts'
 import type { ErrorMember } from '../call-error.ts'
-import { isEmptyFilter, readListenFilter } from '../subscription-filter.ts'
-import type { ListenFilter } from '../subscription-filter.ts'
+import { isEmptyFilter, readSubscriptionFilter } from '../subscription-filter.ts'
+import type { SubscriptionFilter } from '../subscription-filter.ts'
 import { withoutMeta } from '../params.ts'
-import type { AskOptions } from '../ports.ts'
+import type { RequestOptions } from '../ports.ts'
 
 /** Keeps one `subscriptions/listen` open for a client that knows only unsolicited notices. */
-export interface ListenKeeper {
+export interface ListenStream {
   /**
-   * Says what to listen for from now on. Resolves with what the server honours once it has acknowledged; rejects with why it did
+   * Replaces the desired filter. Resolves with what the server honours once it has acknowledged; rejects with why it did
    * not, and goes on trying if that may help.
    */
-  want(filter: ListenFilter): Promise<ListenFilter>
-  /** Listens anew for the same, if it does. */
+  want(filter: SubscriptionFilter): Promise<SubscriptionFilter>
+  /** Reopens the stream with the same filter, if there is one. */
   reopen(): void
   close(): void
 }
 
-/** What a keeper needs. */
-export interface ListenKeeperPorts {
+export interface ListenStreamPorts {
   /** Sends `subscriptions/listen` and resolves when it has ended. */
-  listen(filter: ListenFilter, options: AskOptions): Promise<JsonRpcResponse>
+  listen(filter: SubscriptionFilter, options: RequestOptions): Promise<JsonRpcResponse>
   /** Takes each notice, without its `subscriptionId`. */
   notice(notification: JsonRpcNotification): Promise<void>
   runtime: Runtime
@@ -36,30 +35,30 @@ interface Stream {
   end(): void
 }
 
-/** What became of a wish: what is honoured, or why there is nothing. */
-type Outcome = { honoured: ListenFilter } | { error: unknown }
+/** What the server honours of a filter, or why it refused. */
+type Outcome = { honoured: SubscriptionFilter } | { error: unknown }
 
-interface Wish {
-  filter: ListenFilter
-  /** Resolves when another wish has come, or the end. */
+interface DesiredFilter {
+  filter: SubscriptionFilter
+  /** Resolves when another filter replaces this one, or on close. */
   replaced: Promise<void>
   replace(): void
   settle(outcome: Outcome): void
 }
 
-/** A stream that lived this long was cut by chance; what is cut sooner is tried less and less often. */
+/** A stream that lived this long resets the backoff. */
 const stableSeconds = 30
-const mostBackoffSeconds = 60
+const maxBackoffSeconds = 60
 const lastingRefusals: ReadonlySet<number> = new Set([jsonRpcCode.methodNotFound, jsonRpcCode.invalidParams])
 
-/** Nothing is opened before the first wish. */
-export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
-  let wish: Wish | undefined
+/** Opens nothing before the first `want`. */
+export function createListenStream(ports: ListenStreamPorts): ListenStream {
+  let desired: DesiredFilter | undefined
   let current: Stream | undefined
   let opening: Stream | undefined
   let closed = false
 
-  function openStream(filter: ListenFilter): Stream {
+  function openStream(filter: SubscriptionFilter): Stream {
     const controller = new AbortController()
     let open: (outcome: Outcome) => void = () => {}
     const opened = new Promise<Outcome>((resolve) => {
@@ -68,7 +67,7 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
     const onMessage = async (message: JsonRpcMessage) => {
       if (controller.signal.aborted || !('method' in message) || 'id' in message) return
       if (message.method === 'notifications/subscriptions/acknowledged')
-        open({ honoured: readListenFilter(message.params?.['notifications']) ?? {} })
+        open({ honoured: readSubscriptionFilter(message.params?.['notifications']) ?? {} })
       // A server may end a subscription this way too; what it names can only be this one.
       else if (message.method === 'notifications/cancelled') controller.abort()
       else await ports.notice(withoutSubscription(message))
@@ -85,19 +84,19 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
     return { opened, over, end: () => controller.abort() }
   }
 
-  function nextWish(): Wish | undefined {
-    return closed ? undefined : wish
+  function nextDesired(): DesiredFilter | undefined {
+    return closed ? undefined : desired
   }
 
   async function keep(): Promise<void> {
     let failures = 0
-    for (let next = nextWish(); next !== undefined; next = nextWish()) {
+    for (let next = nextDesired(); next !== undefined; next = nextDesired()) {
       const { filter, replaced, settle } = next
       opening = isEmptyFilter(filter) ? undefined : openStream(filter)
       const stream = opening
       const opened = stream === undefined ? { honoured: {} } : await stream.opened
       settle(opened)
-      // The old stream stays until the new one is acknowledged, so that no notice falls in between.
+      // Keep the old stream until the new one is acknowledged, so that no notice is lost in between.
       if ('honoured' in opened) {
         current?.end()
         current = stream
@@ -108,26 +107,26 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
       }
       const settled = 'error' in opened ? isLasting(opened.error) : isEmptyFilter(opened.honoured)
       if (settled) await replaced
-      if (wish !== next) continue
+      if (desired !== next) continue
       failures += 1
       await Promise.race([ports.runtime.sleep(backoffMs(failures)), replaced])
     }
   }
 
   function backoffMs(failures: number): number {
-    const seconds = Math.min(2 ** (failures - 1), mostBackoffSeconds)
-    // Many bridges lose their streams at the same moment: they must not all come back at the same moment.
+    const seconds = Math.min(2 ** (failures - 1), maxBackoffSeconds)
+    // Many clients lose their streams at the same moment; jitter spreads their return.
     return seconds * 1000 * (0.5 + (ports.runtime.randomBytes(1)[0] ?? 0) / 512)
   }
 
-  async function want(filter: ListenFilter): Promise<ListenFilter> {
+  async function want(filter: SubscriptionFilter): Promise<SubscriptionFilter> {
     if (closed) throw ended()
-    const begin = wish === undefined
-    const previous = wish
+    const begin = desired === undefined
+    const previous = desired
     const outcome = new Promise<Outcome>((resolve) => {
-      wish = { filter, settle: resolve, ...createTurn() }
+      desired = { filter, settle: resolve, ...createTurn() }
     })
-    // Who waits for the earlier wish waits for this one now: what it asked for is in here as well.
+    // Callers waiting on the old filter now wait on this one, which includes it.
     if (previous !== undefined) void outcome.then((value) => previous.settle(value))
     previous?.replace()
     if (begin) void keep()
@@ -139,14 +138,14 @@ export function createListenKeeper(ports: ListenKeeperPorts): ListenKeeper {
   return {
     want,
     reopen() {
-      if (wish !== undefined) want(wish.filter).catch(() => {})
+      if (desired !== undefined) want(desired.filter).catch(() => {})
     },
     close() {
       closed = true
       current?.end()
       opening?.end()
-      wish?.settle({ error: ended() })
-      wish?.replace()
+      desired?.settle({ error: ended() })
+      desired?.replace()
     },
   }
 }
@@ -168,7 +167,7 @@ function ended(): CallError {
 }
 
 function callError(member: ErrorMember): CallError {
-  const { code, message, data } = toLegacyError(member, 'subscriptions/listen', undefined)
+  const { code, message, data } = toError2025(member, 'subscriptions/listen', undefined)
   return new CallError(code, message, data)
 }
 

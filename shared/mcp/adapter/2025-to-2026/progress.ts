@@ -4,11 +4,11 @@ import { metaOf } from '../params.ts'
 import type { Deadlines } from '../deadlines.ts'
 
 /** The progress of one call of a client that sees one request where the server sees several. */
-export interface ProgressLine {
+export interface Progress {
   /** What the client is sent for a notification of the server. */
   pass(notification: JsonRpcNotification): JsonRpcNotification
-  /** The server begins anew, and may count from nothing again. */
-  nextLeg(): void
+  /** The next request to the server may count progress from zero again. */
+  nextRound(): void
   /** Tells the client now and then, while the work lasts, that the call is alive: many give up after a minute of silence. */
   during<T>(work: Promise<T>): Promise<T>
 }
@@ -17,8 +17,8 @@ const tickSeconds = 15
 /** Progress has to grow with each notification; this is too little to be seen. */
 const step = 0.001
 
-/** Does nothing for a call without `progressToken`. Until `nextLeg` or `during`, notifications pass unchanged. */
-export function createProgressLine(call: LocalCall, deadlines: Deadlines): ProgressLine {
+/** Does nothing for a call without `progressToken`. Until `nextRound` or `during`, notifications pass unchanged. */
+export function createProgress(call: LocalCall, deadlines: Deadlines): Progress {
   const token = metaOf(call.request.params)['progressToken']
   let base = 0
   let last = 0
@@ -42,7 +42,7 @@ export function createProgressLine(call: LocalCall, deadlines: Deadlines): Progr
       const shifted = typeof total === 'number' ? { total: base + total } : {}
       return { ...notification, params: { ...rest, ...shifted, progress: grown } }
     },
-    nextLeg() {
+    nextRound() {
       base = last
     },
     async during(work) {

@@ -3,43 +3,43 @@ import type { JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcResponse } from '../../json-rpc.ts'
 import type { Runtime } from '../../../runtime.ts'
-import { CallError, resultObject, toLegacyError } from '../call-error.ts'
+import { CallError, resultObject, toError2025 } from '../call-error.ts'
 import { inputMethods, readInputRound } from '../input-required.ts'
 import type { InputRound } from '../input-required.ts'
-import type { LocalAsker } from './client-requests.ts'
-import { createProgressLine } from './progress.ts'
-import type { ProgressLine } from './progress.ts'
-import type { ModernUpstream } from './upstream.ts'
+import type { ClientRequests } from './client-requests.ts'
+import { createProgress } from './progress.ts'
+import type { Progress } from './progress.ts'
+import type { Upstream2026 } from './upstream.ts'
 import type { LocalCall } from '../local-calls.ts'
 import type { Deadlines } from '../deadlines.ts'
 
 /** What a call needs from the connection. */
 export interface CallPorts {
-  upstream: ModernUpstream
-  asker: LocalAsker
+  upstream: Upstream2026
+  clientRequests: ClientRequests
   deadlines: Deadlines
   runtime: Runtime
   clientCapabilities(): JsonObject
 }
 
 /** As the SDKs have it. */
-const mostRounds = 10
+const maxRounds = 10
 /** Between two requests when the server gave a state and asked nothing: it wants us to come back. */
 const pacingMs = 250
 
 /**
- * Carries one request to a 2026-07-28 server, through as many rounds of input as the server asks for. The result still has
- * `resultType`. Throws {@link CallError}, and as {@link ModernUpstream} does.
+ * Sends one request to a 2026-07-28 server and answers its rounds of input until it completes. The result still has
+ * `resultType`. Throws {@link CallError}, and as {@link Upstream2026} does.
  */
-export async function carryCall(call: LocalCall, ports: CallPorts): Promise<JsonObject> {
+export async function completeCall(call: LocalCall, ports: CallPorts): Promise<JsonObject> {
   const { method, params } = call.request
-  const progress = createProgressLine(call, ports.deadlines)
-  // Lives here alone: the state of one call must not get into another.
+  const progress = createProgress(call, ports.deadlines)
+  // Kept per call: the state of one call must not reach another.
   let more: JsonObject = {}
-  for (let round = 0; round <= mostRounds; round += 1) {
-    const response = await sendLeg(call, { ...params, ...more }, progress, ports)
+  for (let round = 0; round <= maxRounds; round += 1) {
+    const response = await sendRound(call, { ...params, ...more }, progress, ports)
     if ('error' in response) {
-      const { code, message, data } = toLegacyError(response.error, method, params)
+      const { code, message, data } = toError2025(response.error, method, params)
       throw new CallError(code, message, data)
     }
     const result = resultObject(response)
@@ -48,35 +48,35 @@ export async function carryCall(call: LocalCall, ports: CallPorts): Promise<Json
     if (resultType === 'complete') return result
     if (resultType !== 'input_required' || !inputMethods.has(method)) throw strangeResult(resultType)
     const asked = readInputRound(result, ports.clientCapabilities())
-    if (round === mostRounds) break
+    if (round === maxRounds) break
     more = await progress.during(answerRound(call, asked, ports))
-    progress.nextLeg()
+    progress.nextRound()
   }
   throw new CallError(
     jsonRpcCode.internalError,
-    `The server still asked for input after ${mostRounds} rounds.`,
+    `The server still asked for input after ${maxRounds} rounds.`,
   )
 }
 
-async function sendLeg(
+async function sendRound(
   call: LocalCall,
   params: JsonObject,
-  progress: ProgressLine,
+  progress: Progress,
   { upstream }: CallPorts,
 ): Promise<JsonRpcResponse> {
   const { method } = call.request
   const onMessage = async (message: JsonRpcMessage) => {
-    // Requests cannot come here at 2026-07-28, and there is no way to answer one.
+    // A 2026-07-28 server sends no requests, and there is no way to answer one.
     if ('method' in message && !('id' in message)) await call.notify(progress.pass(message))
   }
-  return upstream.ask(method, params, { signal: call.signal, onMessage })
+  return upstream.request(method, params, { signal: call.signal, onMessage })
 }
 
-/** What the next request has beside the original parameters. */
+/** The parameters that the next round adds. */
 async function answerRound(
   call: LocalCall,
   { requests, requestState }: InputRound,
-  { asker, runtime }: CallPorts,
+  { clientRequests, runtime }: CallPorts,
 ): Promise<JsonObject> {
   const state = requestState === undefined ? {} : { requestState }
   if (requests.length === 0) {
@@ -88,7 +88,7 @@ async function answerRound(
   const signal = AbortSignal.any([call.signal, round.signal])
   try {
     const answers = await Promise.all(
-      requests.map(async (request) => [request.key, await asker.ask(request, signal)] as const),
+      requests.map(async (request) => [request.key, await clientRequests.request(request, signal)] as const),
     )
     return { inputResponses: Object.fromEntries(answers), ...state }
   } catch (error) {

@@ -3,63 +3,62 @@ import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcNotification } from '../../json-rpc.ts'
 import type { Runtime } from '../../../runtime.ts'
 import { CallError } from '../call-error.ts'
-import type { ModernUpstream } from './upstream.ts'
+import type { Upstream2026 } from './upstream.ts'
 import { announcedFilter } from '../subscription-filter.ts'
-import { createListenKeeper } from './listen-stream.ts'
-import type { ListenFilter } from '../subscription-filter.ts'
+import { createListenStream } from './listen-stream.ts'
+import type { SubscriptionFilter } from '../subscription-filter.ts'
 
-/** The subscriptions of a client of the 2025 era, kept for it in one `subscriptions/listen`. */
+/** The subscriptions of a 2025 client, held in one `subscriptions/listen`. */
 export interface Subscriptions {
   /** Listens for what the server announces in its capabilities. */
   begin(): void
-  /** The result of `resources/subscribe`, once the server listens. Throws {@link CallError}, and as {@link ModernUpstream} does. */
+  /** The result of `resources/subscribe`, once the server listens. Throws {@link CallError}, and as {@link Upstream2026} does. */
   subscribe(uri: unknown): Promise<JsonObject>
   /** The result of `resources/unsubscribe`. */
   unsubscribe(uri: unknown): Promise<JsonObject>
-  /** Listens anew for the same, if it does. */
+  /** Reopens the stream, if there is one. */
   reopen(): void
   close(): void
 }
 
-/** What subscriptions need. */
 export interface SubscriptionPorts {
   /** Tells the client about a change. */
   notice(notification: JsonRpcNotification): Promise<void>
-  upstream: ModernUpstream
+  upstream: Upstream2026
   runtime: Runtime
   serverCapabilities(): Promise<JsonObject>
 }
 
 /** All of them travel in one request. */
-const mostSubscriptions = 1000
+const maxSubscriptions = 1000
 
 /** Nothing is sent before `begin` or the first `subscribe`. */
 export function createSubscriptions(ports: SubscriptionPorts): Subscriptions {
   const uris = new Set<string>()
-  const keeper = createListenKeeper({
+  const stream = createListenStream({
     runtime: ports.runtime,
     listen: (notifications, options) =>
-      ports.upstream.ask('subscriptions/listen', { notifications }, options),
+      ports.upstream.request('subscriptions/listen', { notifications }, options),
     notice: ports.notice,
   })
 
-  async function listen(): Promise<ListenFilter> {
+  async function listen(): Promise<SubscriptionFilter> {
     const announced = announcedFilter(await ports.serverCapabilities())
-    return keeper.want(uris.size > 0 ? { ...announced, resourceSubscriptions: [...uris] } : announced)
+    return stream.want(uris.size > 0 ? { ...announced, resourceSubscriptions: [...uris] } : announced)
   }
 
   return {
     begin() {
-      // The keeper goes on trying by itself; a client that was not asked for anything has nothing to be told.
+      // The stream retries by itself, and no client request waits for the outcome.
       listen().catch(() => {})
     },
     async subscribe(value) {
       const uri = readUri(value)
       if (uris.has(uri)) return {}
-      if (uris.size >= mostSubscriptions)
+      if (uris.size >= maxSubscriptions)
         throw new CallError(
           jsonRpcCode.internalError,
-          `No more than ${mostSubscriptions} subscriptions are kept.`,
+          `No more than ${maxSubscriptions} subscriptions are kept.`,
         )
       uris.add(uri)
       try {
@@ -79,9 +78,9 @@ export function createSubscriptions(ports: SubscriptionPorts): Subscriptions {
       if (uris.delete(readUri(value))) listen().catch(() => {})
       return {}
     },
-    reopen: () => keeper.reopen(),
+    reopen: () => stream.reopen(),
     close() {
-      keeper.close()
+      stream.close()
     },
   }
 }

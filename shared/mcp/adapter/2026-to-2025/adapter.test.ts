@@ -2,17 +2,17 @@ import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcId, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
-import { createModernToLegacy } from './adapter.ts'
+import { createAdapterFrom2026To2025 } from './adapter.ts'
 import { TransportError } from '../../../../bridge/transport/transport.ts'
 import {
   createFakeClock,
-  createFakeLegacyServer,
+  createFakeServer2025,
   createFakeLocal,
   describeFailure,
   turns,
   until,
 } from '../../../../tests/support/adapter/fakes.ts'
-import type { Arrival, FakeLegacySession } from '../../../../tests/support/adapter/fakes.ts'
+import type { Arrival, FakeSession2025 } from '../../../../tests/support/adapter/fakes.ts'
 
 const everything = {
   tools: { listChanged: true },
@@ -38,9 +38,9 @@ function meta(capabilities: JsonObject = asking, more: JsonObject = {}): JsonObj
 function setUp(capabilities: JsonObject = everything, rest: JsonObject = {}, refuse?: () => void) {
   const clock = createFakeClock()
   const local = createFakeLocal()
-  const server = createFakeLegacyServer(capabilities, rest, refuse)
+  const server = createFakeServer2025(capabilities, rest, refuse)
   const warnings: string[] = []
-  const translator = createModernToLegacy({
+  const adapter = createAdapterFrom2026To2025({
     local,
     server,
     describeFailure,
@@ -48,14 +48,14 @@ function setUp(capabilities: JsonObject = everything, rest: JsonObject = {}, ref
     warn: (text) => warnings.push(text),
   })
   const send = (id: JsonRpcId, method: string, params: JsonObject = {}, _meta: unknown = meta()) =>
-    translator.take({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
+    adapter.take({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
   const cancel = (requestId: JsonRpcId, reason?: string) =>
-    translator.take({
+    adapter.take({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
       params: { requestId, ...(reason !== undefined && { reason }) },
     })
-  async function session(index = 0): Promise<FakeLegacySession> {
+  async function session(index = 0): Promise<FakeSession2025> {
     await until(() => server.sessions.length > index, 'a session')
     return server.sessions[index]!
   }
@@ -68,7 +68,7 @@ function setUp(capabilities: JsonObject = everything, rest: JsonObject = {}, ref
     expect(response).toHaveProperty('result')
     return 'result' in response ? (response.result as JsonObject) : {}
   }
-  return { clock, local, server, warnings, translator, send, cancel, session, arrival, result }
+  return { clock, local, server, warnings, adapter, send, cancel, session, arrival, result }
 }
 
 describe('server/discover', () => {
@@ -873,7 +873,7 @@ describe('close', () => {
       return open(...parameters)
     }
     await given.send(1, 'tools/call', { name: 'a' })
-    await given.translator.close()
+    await given.adapter.close()
     go()
     const session = await given.session()
     await until(session.isClosed, 'the session to close')
@@ -884,16 +884,16 @@ describe('close', () => {
   it('ends sessions and calls, and sends nothing more', async () => {
     const given = setUp()
     await given.send(1, 'tools/call', { name: 'a' })
-    const parked = await given.arrival('tools/call')
-    await parked.say({ jsonrpc: '2.0', id: 7, method: 'roots/list' })
+    const pending = await given.arrival('tools/call')
+    await pending.say({ jsonrpc: '2.0', id: 7, method: 'roots/list' })
     await given.result(1)
     await given.send(2, 'tools/call', { name: 'b' })
     const running = await given.arrival('tools/call')
     await given.send(3, 'subscriptions/listen', { notifications: { toolsListChanged: true } })
     await turns()
     const sent = given.local.sent.length
-    await given.translator.close()
-    await given.translator.close()
+    await given.adapter.close()
+    await given.adapter.close()
     const session = await given.session()
     running.answer({})
     await session.stand({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
@@ -902,7 +902,7 @@ describe('close', () => {
     await given.clock.advance(1000)
     expect(session.isClosed()).toBe(true)
     expect(session.answered.map(({ id }) => id)).toEqual([7])
-    expect([parked, running].map(({ options }) => options.signal!.aborted)).toEqual([true, true])
+    expect([pending, running].map(({ options }) => options.signal!.aborted)).toEqual([true, true])
     expect(given.local.sent).toHaveLength(sent)
     expect(given.server.sessions).toHaveLength(1)
   })

@@ -5,29 +5,29 @@ import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../
 import type { Runtime } from '../../../runtime.ts'
 import { CallError, errorMember } from '../call-error.ts'
 import { inputMethods } from '../input-required.ts'
-import { createListenDesk } from './subscriptions.ts'
+import { createSubscriptions } from './subscriptions.ts'
 import { isChangeNotice } from '../subscription-filter.ts'
 import { createLocalCalls } from '../local-calls.ts'
 import type { LocalCall } from '../local-calls.ts'
 import { withoutMeta } from '../params.ts'
 import { claimKeys, readClaim } from './claims.ts'
 import type { Claim } from './claims.ts'
-import { startExchange } from './request.ts'
-import type { Exchange } from './request.ts'
-import { createParkingLot } from './pending-results.ts'
+import { startServerCall } from './request.ts'
+import type { ServerCall } from './request.ts'
+import { createPendingResults } from './pending-results.ts'
 import { toDiscoverResult } from './result.ts'
 import { createUpstreamSessions } from './sessions.ts'
 import type { UpstreamSession } from './sessions.ts'
 import { createDeadlines } from '../deadlines.ts'
-import type { DescribeFailure, LegacyServer, LocalPeer, Translator } from '../ports.ts'
+import type { DescribeFailure, Server2025, LocalPeer, Adapter } from '../ports.ts'
 
-/** Each is told to a person once. */
-const mostHiddenTools = 1000
+/** Each is logged once. */
+const maxHiddenTools = 1000
 
-/** What {@link createModernToLegacy} needs. */
-export interface ModernToLegacyPorts {
+/** What {@link createAdapterFrom2026To2025} needs. */
+export interface PortsFrom2026To2025 {
   local: LocalPeer
-  server: LegacyServer
+  server: Server2025
   describeFailure: DescribeFailure
   runtime: Runtime
   /** One line for a person. */
@@ -35,36 +35,36 @@ export interface ModernToLegacyPorts {
 }
 
 /**
- * Lets a 2026-07-28 client talk to a server of the 2025 era. Sessions are opened when the first request needs one. Requests of
+ * Connects a 2026-07-28 client to a 2025 server. Sessions are opened when the first request needs one. Requests of
  * the server become `input_required` results. `take` returns at once; the answer comes later.
  */
-export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
+export function createAdapterFrom2026To2025(ports: PortsFrom2026To2025): Adapter {
   const { local, runtime, describeFailure } = ports
   const deadlines = createDeadlines(runtime)
   const calls = createLocalCalls(local)
-  const lot = createParkingLot<Exchange>(runtime, deadlines)
-  const desk = createListenDesk()
-  const active = new Set<Exchange>()
+  const pendingResults = createPendingResults<ServerCall>(runtime, deadlines)
+  const subscriptions = createSubscriptions()
+  const active = new Set<ServerCall>()
   const sessions = createUpstreamSessions(ports.server, takeStanding)
   const hiddenTools = new Set<string>()
   let closed = false
 
   function hidden(toolName: unknown): void {
     const name = JSON.stringify(toolName)
-    if (hiddenTools.has(name) || hiddenTools.size >= mostHiddenTools) return
+    if (hiddenTools.has(name) || hiddenTools.size >= maxHiddenTools) return
     hiddenTools.add(name)
     ports.warn(`The tool ${name} is hidden: it runs as a task only, and tasks are not translated.`)
   }
 
-  const shared = { lot, runtime, describeFailure, active, hidden }
+  const shared = { pendingResults, runtime, describeFailure, active, hidden }
 
-  /** What the server sends on no request's stream. */
+  /** Takes messages from the GET stream of a session. */
   function takeStanding(session: UpstreamSession, message: JsonRpcMessage): void | Promise<void> {
     if (closed || !('method' in message)) return
     if ('id' in message) return takeStandingRequest(session, message)
-    if (isChangeNotice(message)) return desk.notice(session, message)
-    const own = [...active].filter((exchange) => exchange.session === session)
-    return own.find((exchange) => exchange.concerns(message))?.take(message)
+    if (isChangeNotice(message)) return subscriptions.notice(session, message)
+    const own = [...active].filter((serverCall) => serverCall.session === session)
+    return own.find((serverCall) => serverCall.concerns(message))?.take(message)
   }
 
   function takeStandingRequest(session: UpstreamSession, request: JsonRpcRequest): void | Promise<void> {
@@ -74,7 +74,7 @@ export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
     if (carriers.length === 1 && only !== undefined) return only.take(request)
     const { id, method } = request
     const message = 'No call is under way that could carry a request to the client.'
-    const answer = session.legacy.answer(
+    const answer = session.remote.answer(
       method === 'ping'
         ? { jsonrpc: '2.0', id, result: {} }
         : { jsonrpc: '2.0', id, error: { code: jsonRpcCode.methodNotFound, message } },
@@ -100,26 +100,28 @@ export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
     if (!call.isOpen()) return session.release()
     if (method === 'server/discover') {
       session.release()
-      return call.answer(toDiscoverResult(session.legacy.initialized))
+      return call.answer(toDiscoverResult(session.remote.initialized))
     }
-    if (method === 'subscriptions/listen') return desk.serve(call, session)
+    if (method === 'subscriptions/listen') return subscriptions.serve(call, session)
     if (claim.logLevel !== undefined) await session.wantLogs(claim.logLevel, claim.logSeverity ?? 0)
-    const notice = (notification: JsonRpcNotification) => desk.notice(session, notification)
-    startExchange({ call, claim }, own, { ...shared, session, notice })
+    const notice = (notification: JsonRpcNotification) => subscriptions.notice(session, notification)
+    startServerCall({ call, claim }, own, { ...shared, session, notice })
   }
 
   function resume(call: LocalCall, claim: Claim, own: JsonObject): void {
     const { inputResponses, requestState } = call.request.params ?? {}
     if (inputResponses !== undefined && !isJsonObject(inputResponses))
       throw new CallError(jsonRpcCode.invalidParams, 'inputResponses must be an object')
-    const exchange =
-      typeof requestState === 'string' ? lot.take(requestState, call.request.method, own) : undefined
-    if (exchange === undefined)
+    const serverCall =
+      typeof requestState === 'string'
+        ? pendingResults.take(requestState, call.request.method, own)
+        : undefined
+    if (serverCall === undefined)
       throw new CallError(
         jsonRpcCode.invalidParams,
         'requestState is unknown, has expired, or is of another request',
       )
-    exchange.resume({ call, claim }, inputResponses)
+    serverCall.resume({ call, claim }, inputResponses)
   }
 
   return {
@@ -132,12 +134,12 @@ export function createModernToLegacy(ports: ModernToLegacyPorts): Translator {
         calls.cancel(message.params?.['requestId'], message.params?.['reason'])
       }
     },
-    // The streams are those of the sessions, whose legs see to them.
+    // The transport of each session reopens its own stream.
     reopen() {},
     async close() {
       closed = true
       calls.close()
-      lot.close()
+      pendingResults.close()
       deadlines.close()
       await sessions.close()
     },

@@ -9,7 +9,7 @@ import { logSeverity, metaOf } from '../params.ts'
 
 /** What a 2026-07-28 client says about itself with each request. */
 export interface Claim {
-  /** As a server of the 2025 era may see them. */
+  /** As a 2025 server may see them. */
   capabilities: JsonObject
   clientInfo: JsonObject | undefined
   /** From which severity on this request wants log messages; undefined for none. */
@@ -18,7 +18,7 @@ export interface Claim {
   progressToken: string | number | undefined
 }
 
-/** The members of `_meta` that no server of the 2025 era knows. */
+/** The members of `_meta` that are new in 2026-07-28. */
 export const claimKeys: readonly string[] = [
   mcpMetaKey.protocolVersion,
   mcpMetaKey.clientInfo,
@@ -36,7 +36,7 @@ const removedMethods: ReadonlySet<string> = new Set([
 
 /**
  * Reads the claims, and refuses what a 2026-07-28 server would refuse: incomplete or malformed `_meta` (-32602), another version
- * (-32022), methods of the 2025 era and those of tasks, which are not translated (-32601). Throws {@link CallError}.
+ * (-32022), methods removed since 2025-11-25 and those of tasks, which are not supported (-32601). Throws {@link CallError}.
  */
 export function readClaim({ method, params }: JsonRpcRequest): Claim {
   const meta = metaOf(params)

@@ -5,7 +5,7 @@ import { metaOf } from '../params.ts'
 
 /** One entry of `inputRequests`, and where its answer goes. */
 export interface Question {
-  /** Of the request of the server; undefined for one that came with -32042, which nobody waits for. */
+  /** The id of the server's request; undefined for a question from -32042, which needs no response. */
   id: JsonRpcId | undefined
   request: { method: string; params?: JsonObject }
 }
@@ -32,7 +32,7 @@ export interface Questions {
 }
 
 /** More are not put to a client at once. */
-export const mostQuestions = 32
+export const maxQuestions = 32
 
 /** Each question gets a name that no other of the same call had. */
 export function createQuestions(): Questions {
@@ -79,7 +79,7 @@ export function toInputRequest(method: string, params: JsonObject | undefined): 
 /** The questions in the data of -32042 (MCP 2025-11-25 elicitation, URL mode); empty if there are none, or far too many. */
 export function urlQuestions(data: unknown): Question[] {
   const elicitations = isJsonObject(data) ? data['elicitations'] : undefined
-  if (!Array.isArray(elicitations) || elicitations.length > mostQuestions) return []
+  if (!Array.isArray(elicitations) || elicitations.length > maxQuestions) return []
   return elicitations.filter(isUrlElicitation).map(({ message, url }) => ({
     id: undefined,
     request: { method: 'elicitation/create', params: { mode: 'url', message, url } },

@@ -3,7 +3,7 @@ import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../../json-rpc.ts'
 import { mcpErrorCode } from '../../mcp-protocol.ts'
 import type { Runtime } from '../../../runtime.ts'
-import { CallError, errorMember, resultObject, toModernError } from '../call-error.ts'
+import { CallError, errorMember, resultObject, toError2026 } from '../call-error.ts'
 import type { ErrorMember } from '../call-error.ts'
 import { missingCapability, neededCapability } from '../capabilities.ts'
 import { inputMethods } from '../input-required.ts'
@@ -11,46 +11,45 @@ import { isChangeNotice } from '../subscription-filter.ts'
 import type { LocalCall } from '../local-calls.ts'
 import { canonicalJson, logSeverity, metaOf } from '../params.ts'
 import type { Claim } from './claims.ts'
-import type { Parked, ParkingLot } from './pending-results.ts'
-import { createQuestions, mostQuestions, toInputRequest, urlQuestions } from './input-requests.ts'
-import { signed, toModernResult } from './result.ts'
+import type { PendingResult, PendingResults } from './pending-results.ts'
+import { createQuestions, maxQuestions, toInputRequest, urlQuestions } from './input-requests.ts'
+import { signed, toResult2026 } from './result.ts'
 import type { UpstreamSession } from './sessions.ts'
 import type { DescribeFailure } from '../ports.ts'
 
-/** The request of the client that an exchange answers next. */
-export interface Carrier {
+/** The client request that a server call answers next. */
+export interface ClientRequest {
   call: LocalCall
   claim: Claim
 }
 
 /**
- * One call of a server of the 2025 era. It outlives the request that began it: while the server waits for input, the client has
- * been answered `input_required`, and its retry carries on.
+ * One call to a 2025 server. It outlives the request that began it: while the server waits for input, the client has
+ * received `input_required`, and its retry continues the call.
  */
-export interface Exchange extends Parked {
+export interface ServerCall extends PendingResult {
   readonly session: UpstreamSession
   /** Whether the client can be asked for input on behalf of this call. */
   readonly takesInput: boolean
   /** Takes what the server sends on behalf of this call. */
   take(message: JsonRpcMessage): void | Promise<void>
-  /** Whether {@link take} has a use for a notification that came on the standing stream. */
+  /** Whether a notification from the GET stream belongs to this call. */
   concerns(notification: JsonRpcNotification): boolean
   /** Goes on for the retry of the client. What `inputResponses` does not answer is asked again. */
-  resume(carrier: Carrier, inputResponses: JsonObject | undefined): void
+  resume(clientRequest: ClientRequest, inputResponses: JsonObject | undefined): void
 }
 
-/** What an exchange needs. */
-export interface ExchangePorts {
+export interface ServerCallPorts {
   session: UpstreamSession
-  lot: ParkingLot<Exchange>
+  pendingResults: PendingResults<ServerCall>
   runtime: Runtime
   describeFailure: DescribeFailure
   /** Takes change notices: they belong to those who listen. */
   notice(notification: JsonRpcNotification): void | Promise<void>
-  /** Is told the name of each tool that a list does not show. */
+  /** Called with the name of each tool that is left out of a list. */
   hidden(toolName: unknown): void
-  /** All exchanges that are not over. */
-  active: Set<Exchange>
+  /** All calls that are not over. */
+  active: Set<ServerCall>
 }
 
 type Outcome = { response: JsonRpcResponse } | { failure: unknown }
@@ -64,18 +63,18 @@ const goneNotices: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Sends the request and answers the carrier. `params` have no member that only 2026-07-28 knows. The session is held by the
- * caller and released here in the end.
+ * Sends the request and answers the client. `params` must not have members that only 2026-07-28 knows. The caller has acquired
+ * the session; it is released here at the end.
  */
-export function startExchange(first: Carrier, params: JsonObject, ports: ExchangePorts): void {
+export function startServerCall(first: ClientRequest, params: JsonObject, ports: ServerCallPorts): void {
   const { session } = ports
   const { method } = first.call.request
-  const { serverInfo } = session.legacy.initialized
+  const { serverInfo } = session.remote.initialized
   const takesInput = inputMethods.has(method)
   const questions = createQuestions()
   const controller = new AbortController()
   /** Undefined while the client has been answered and has not come back. */
-  let carrier: Carrier | undefined
+  let clientRequest: ClientRequest | undefined
   let { capabilities } = first.claim
   let outcome: Outcome | undefined
   let upstreamId = 0
@@ -87,7 +86,7 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
   function send(): void {
     upstreamId = session.nextId()
     const options = { signal: controller.signal, onMessage: take }
-    session.ask(upstreamId, method, withOwnToken(params, upstreamId), options).then(
+    session.request(upstreamId, method, withOwnToken(params, upstreamId), options).then(
       (response) => finish({ response }),
       (failure: unknown) => finish({ failure }),
     )
@@ -98,8 +97,8 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
     proceed()
   }
 
-  function attach(next: Carrier): void {
-    carrier = next
+  function attach(next: ClientRequest): void {
+    clientRequest = next
     capabilities = next.claim.capabilities
     const { signal } = next.call
     if (signal.aborted) onCancel()
@@ -107,20 +106,20 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
   }
 
   function detach(): LocalCall | undefined {
-    const call = carrier?.call
+    const call = clientRequest?.call
     call?.signal.removeEventListener('abort', onCancel)
-    carrier = undefined
+    clientRequest = undefined
     return call
   }
 
   function onCancel(): void {
-    const reason: unknown = carrier?.call.signal.reason
+    const reason: unknown = clientRequest?.call.signal.reason
     abandon(typeof reason === 'string' ? reason : 'The client does not want the answer any more.')
   }
 
-  /** Tells the carrier whatever there is to be told. */
+  /** Answers the waiting client request if there is a result or a question. */
   function proceed(): void {
-    if (over || carrier === undefined) return
+    if (over || clientRequest === undefined) return
     if (outcome !== undefined) conclude(outcome)
     else if (questions.size() > 0 && !gathering) void handOutSoon()
   }
@@ -129,11 +128,11 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
     gathering = true
     await ports.runtime.sleep(gatherMs)
     gathering = false
-    if (!over && carrier !== undefined && outcome === undefined && questions.size() > 0) handOut()
+    if (!over && clientRequest !== undefined && outcome === undefined && questions.size() > 0) handOut()
   }
 
   function handOut(): void {
-    const requestState = ports.lot.park(exchange)
+    const requestState = ports.pendingResults.park(serverCall)
     const inputRequests = questions.asInputRequests()
     const _meta = signed({}, serverInfo)
     void detach()?.answer({ resultType: 'input_required', inputRequests, requestState, _meta })
@@ -143,11 +142,11 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
     if ('failure' in value) return fail(errorMember(value.failure, ports.describeFailure))
     const { response } = value
     if ('error' in response) {
-      if (!askForUrls(response.error)) fail(toModernError(response.error))
+      if (!askForUrls(response.error)) fail(toError2026(response.error))
       return
     }
     try {
-      const result = toModernResult(method, resultObject(response), serverInfo, ports.hidden)
+      const result = toResult2026(method, resultObject(response), serverInfo, ports.hidden)
       void end()?.answer(result)
     } catch (error) {
       fail(errorMember(error, ports.describeFailure))
@@ -158,7 +157,7 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
     void end()?.fail(error)
   }
 
-  /** -32042 asks for the same thing as `input_required`, except that the request has to come anew. */
+  /** -32042 asks for the same thing as `input_required`, except that the request must be sent again. */
   function askForUrls({ code, message, data }: ErrorMember): boolean {
     const found = code === mcpErrorCode.urlElicitationRequired && takesInput ? urlQuestions(data) : []
     if (found.length === 0) return false
@@ -180,7 +179,7 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
   function takeRequest({ id, method: asking, params: own }: JsonRpcRequest): void {
     if (asking === 'ping') return reply({ jsonrpc: '2.0', id, result: {} })
     const needed = takesInput ? neededCapability(asking, own) : undefined
-    if (needed === undefined || questions.size() >= mostQuestions) {
+    if (needed === undefined || questions.size() >= maxQuestions) {
       const message = `The client cannot be asked for ${asking} here.`
       return reply({ jsonrpc: '2.0', id, error: { code: jsonRpcCode.methodNotFound, message } })
     }
@@ -193,7 +192,7 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
 
   function reply(response: JsonRpcResponse): void {
     // The server waits for this: without it the call would never end.
-    session.legacy.answer(response).catch((failure: unknown) => {
+    session.remote.answer(response).catch((failure: unknown) => {
       if (over) return
       giveUpUpstream('An answer of the client could not be delivered.')
       finish({ failure })
@@ -204,16 +203,16 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
     const { method: kind, params: own } = notification
     if (isChangeNotice(notification)) return ports.notice(notification)
     if (kind === 'notifications/cancelled') return questions.withdraw(own?.['requestId'])
-    if (goneNotices.has(kind) || carrier === undefined) return
+    if (goneNotices.has(kind) || clientRequest === undefined) return
     if (kind === 'notifications/message' && !wantsLog(own)) return
-    if (kind !== 'notifications/progress') return carrier.call.notify(notification)
-    const { progressToken } = carrier.claim
+    if (kind !== 'notifications/progress') return clientRequest.call.notify(notification)
+    const { progressToken } = clientRequest.claim
     if (progressToken === undefined || own?.['progressToken'] !== upstreamId) return
-    return carrier.call.notify({ ...notification, params: { ...own, progressToken } })
+    return clientRequest.call.notify({ ...notification, params: { ...own, progressToken } })
   }
 
   function wantsLog(own: JsonObject | undefined): boolean {
-    const least = carrier?.claim.logSeverity
+    const least = clientRequest?.claim.logSeverity
     const severity = logSeverity(own?.['level'])
     return least !== undefined && severity !== undefined && severity >= least
   }
@@ -224,7 +223,7 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
     return kind === 'notifications/cancelled' && questions.has(own?.['requestId'])
   }
 
-  function resume(next: Carrier, inputResponses: JsonObject = {}): void {
+  function resume(next: ClientRequest, inputResponses: JsonObject = {}): void {
     attach(next)
     if (over || outcome !== undefined) return proceed()
     const answers = questions.answer(inputResponses)
@@ -255,23 +254,23 @@ export function startExchange(first: Carrier, params: JsonObject, ports: Exchang
 
   function giveUpUpstream(reason: string): void {
     const error = { code: jsonRpcCode.internalError, message: reason }
-    for (const id of questions.clear()) session.legacy.answer({ jsonrpc: '2.0', id, error }).catch(() => {})
-    // Before it was sent, and while URLs are opened, there is no call to cancel.
+    for (const id of questions.clear()) session.remote.answer({ jsonrpc: '2.0', id, error }).catch(() => {})
+    // Before the call was sent, and while the client opens URLs, there is nothing to cancel.
     if (upstreamId === 0 || urlsRequired !== undefined) return
     const params = { requestId: upstreamId, reason }
-    const cancelled = session.legacy.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    const cancelled = session.remote.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     cancelled.catch(() => {}).finally(() => controller.abort())
   }
 
   function end(): LocalCall | undefined {
     over = true
-    ports.active.delete(exchange)
+    ports.active.delete(serverCall)
     session.release()
     return detach()
   }
 
-  const exchange: Exchange = { session, takesInput, isSameRequest, take, concerns, resume, abandon }
-  ports.active.add(exchange)
+  const serverCall: ServerCall = { session, takesInput, isSameRequest, take, concerns, resume, abandon }
+  ports.active.add(serverCall)
   attach(first)
   if (!over) send()
 }

@@ -4,7 +4,7 @@ import { mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
 import { metaOf } from '../params.ts'
 
-/** A server of the 2025 era promises nothing about how long a result holds, or for whom. */
+/** A 2025 server does not say how long a result may be cached, or for whom. */
 const uncached = { ttlMs: 0, cacheScope: 'private' } as const
 const cacheable: ReadonlySet<string> = new Set([
   'tools/list',
@@ -15,11 +15,11 @@ const cacheable: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A result of a server of the 2025 era for a 2026-07-28 client: with `resultType`, `serverInfo` in `_meta`, and, where the
+ * A result of a 2025 server for a 2026-07-28 client: with `resultType`, `serverInfo` in `_meta`, and, where the
  * revision asks for it, the members about caching. Of tools goes `execution`, and with it those that only run as tasks: `hidden`
  * gets their names.
  */
-export function toModernResult(
+export function toResult2026(
   method: string,
   result: JsonObject,
   serverInfo: unknown,

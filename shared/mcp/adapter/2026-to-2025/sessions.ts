@@ -3,39 +3,39 @@ import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from '../../json-rpc.ts'
 import { legacyRevisions } from '../../mcp-protocol.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
-import { CallError, toModernError } from '../call-error.ts'
+import { CallError, toError2026 } from '../call-error.ts'
 import { canonicalJson } from '../params.ts'
 import type { Claim } from './claims.ts'
-import type { AskOptions, LegacyServer, LegacySession } from '../ports.ts'
+import type { RequestOptions, Server2025, Session2025 } from '../ports.ts'
 
-/** A session with a server of the 2025 era, opened in the name of clients that declare the same capabilities. */
+/** A session with a 2025 server, shared by requests that declare the same capabilities. */
 export interface UpstreamSession {
-  readonly legacy: LegacySession
+  readonly remote: Session2025
   readonly serverCapabilities: JsonObject
-  /** Ends one hold that `acquire` gave; the session stays open while there is any. */
+  /** Releases one `acquire`. A session in use is never closed to make room. */
   release(): void
   /** Has the server send log messages from this level on, if it logs. Never rejects, and never asks for fewer than before. */
   wantLogs(level: string, severity: number): Promise<void>
   /** An id that no other request of this session has. */
   nextId(): number
   /** Asks under such an id. An error that came as the body of a 4xx is a response too. */
-  ask(
+  request(
     id: JsonRpcId,
     method: string,
     params: JsonObject | undefined,
-    options?: AskOptions,
+    options?: RequestOptions,
   ): Promise<JsonRpcResponse>
 }
 
 /** The sessions of one connection. */
 export interface UpstreamSessions {
-  /** The session for these capabilities, held by the caller; opened if there is none. Rejects as {@link LegacyServer} does, or with {@link CallError}. */
+  /** The session for these capabilities, held by the caller; opened if there is none. Rejects as {@link Server2025} does, or with {@link CallError}. */
   acquire(claim: Claim): Promise<UpstreamSession>
   /** Ends all of them. Never rejects. */
   close(): Promise<void>
 }
 
-type OpenParameters = [LegacyServer, ...Parameters<LegacyServer['open']>]
+type OpenParameters = [Server2025, ...Parameters<Server2025['open']>]
 
 interface Entry {
   opened: Promise<UpstreamSession>
@@ -45,11 +45,11 @@ interface Entry {
 }
 
 /** A client has one set of capabilities, rarely two. More is a fault that must not open sessions without end. */
-const mostSessions = 8
+const maxSessions = 8
 
-/** `onMessage` takes what comes on the standing stream of a session. */
+/** `onMessage` takes what arrives on the GET stream of a session. */
 export function createUpstreamSessions(
-  server: LegacyServer,
+  server: Server2025,
   onMessage: (session: UpstreamSession, message: JsonRpcMessage) => void | Promise<void>,
 ): UpstreamSessions {
   const entries = new Map<string, Entry>()
@@ -83,18 +83,18 @@ export function createUpstreamSessions(
       capabilities: claim.capabilities,
       clientInfo: claim.clientInfo ?? { name: 'drawbridge', version: '0' },
     }
-    const legacy = await openLegacy(server, params, (message) => {
+    const remote = await open2025(server, params, (message) => {
       if (session !== undefined) return onMessage(session, message)
-      // The stream was faster than the promise: waiting for it here could be waiting for ourselves.
+      // The stream was faster than the promise. Awaiting it here could deadlock.
       void ready.then((late) => onMessage(late, message))
     })
-    session = createSession(server, legacy, entry)
+    session = createSession(server, remote, entry)
     announce(session)
     return session
   }
 
   function makeRoom(): void {
-    if (entries.size < mostSessions) return
+    if (entries.size < maxSessions) return
     const idle = [...entries].filter(([, { holders }]) => holders === 0)
     const [oldest] = idle.sort(([, a], [, b]) => a.usedAt - b.usedAt)
     if (oldest === undefined)
@@ -126,36 +126,36 @@ export function createUpstreamSessions(
       closed = true
       const all = [...entries.values()]
       entries.clear()
-      // One that still opens may do so for long, a person may be signing in: it is closed when it is there.
+      // A session still opening may wait for a sign-in: close it once it is open, without waiting here.
       const closing = all.map((entry) => ({ entry, done: closeEntry(entry) }))
       await Promise.all(closing.filter(({ entry }) => entry.isOpen).map(({ done }) => done))
     },
   }
 }
 
-/** A refused `initialize` is told in the words of the client, too. */
-async function openLegacy(...[server, ...parameters]: OpenParameters): Promise<LegacySession> {
+/** Maps the error of a refused `initialize`, too. */
+async function open2025(...[server, ...parameters]: OpenParameters): Promise<Session2025> {
   try {
     return await server.open(...parameters)
   } catch (error) {
     const response = server.errorResponse(error)
     if (response === undefined || !('error' in response)) throw error
-    const { code, message, data } = toModernError(response.error)
+    const { code, message, data } = toError2026(response.error)
     throw new CallError(code, message, data)
   }
 }
 
 async function closeEntry({ opened }: Entry): Promise<void> {
   try {
-    const { legacy } = await opened
-    await legacy.close()
+    const { remote } = await opened
+    await remote.close()
   } catch {
-    // It never opened, or is gone already.
+    // It never opened, or is closed already.
   }
 }
 
-function createSession(server: LegacyServer, legacy: LegacySession, entry: () => Entry): UpstreamSession {
-  const serverCapabilities = mapServerCapabilities(legacy.initialized['capabilities'])
+function createSession(server: Server2025, remote: Session2025, entry: () => Entry): UpstreamSession {
+  const serverCapabilities = mapServerCapabilities(remote.initialized['capabilities'])
   let lastId = 0
   let logs = { severity: Number.POSITIVE_INFINITY, set: Promise.resolve() }
 
@@ -164,14 +164,14 @@ function createSession(server: LegacyServer, legacy: LegacySession, entry: () =>
     return lastId
   }
 
-  async function ask(
+  async function request(
     id: JsonRpcId,
     method: string,
     params: JsonObject | undefined,
-    options?: AskOptions,
+    options?: RequestOptions,
   ): Promise<JsonRpcResponse> {
     try {
-      return await legacy.request({ jsonrpc: '2.0', id, method, ...(params && { params }) }, options)
+      return await remote.request({ jsonrpc: '2.0', id, method, ...(params && { params }) }, options)
     } catch (error) {
       const response = server.errorResponse(error)
       if (response === undefined) throw error
@@ -181,14 +181,14 @@ function createSession(server: LegacyServer, legacy: LegacySession, entry: () =>
 
   async function setLevel(level: string): Promise<void> {
     try {
-      await ask(nextId(), 'logging/setLevel', { level })
+      await request(nextId(), 'logging/setLevel', { level })
     } catch {
       // Then the server logs as it likes: no reason to refuse the call.
     }
   }
 
   return {
-    legacy,
+    remote,
     serverCapabilities,
     release() {
       entry().holders -= 1
@@ -201,6 +201,6 @@ function createSession(server: LegacyServer, legacy: LegacySession, entry: () =>
       return set
     },
     nextId,
-    ask,
+    request,
   }
 }

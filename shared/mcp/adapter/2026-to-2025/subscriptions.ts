@@ -2,15 +2,20 @@ import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcNotification } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
-import { acceptsNotice, honouredFilter, isEmptyFilter, readListenFilter } from '../subscription-filter.ts'
-import type { ListenFilter } from '../subscription-filter.ts'
+import {
+  acceptsNotice,
+  honouredFilter,
+  isEmptyFilter,
+  readSubscriptionFilter,
+} from '../subscription-filter.ts'
+import type { SubscriptionFilter } from '../subscription-filter.ts'
 import type { LocalCall } from '../local-calls.ts'
 import { metaOf } from '../params.ts'
 import { signed } from './result.ts'
 import type { UpstreamSession } from './sessions.ts'
 
-/** Serves `subscriptions/listen` to a 2026-07-28 client from sessions of the 2025 era. */
-export interface ListenDesk {
+/** Serves `subscriptions/listen` to a 2026-07-28 client from 2025 sessions. */
+export interface Subscriptions {
   /**
    * Acknowledges, and keeps the call open until the client cancels it; answers it at once if there is nothing to listen for.
    * Releases the session in the end. Throws {@link CallError} for a filter that breaks the rules.
@@ -23,17 +28,17 @@ export interface ListenDesk {
 interface Listener {
   call: LocalCall
   session: UpstreamSession
-  filter: ListenFilter
+  filter: SubscriptionFilter
   /** Notices that came before the acknowledgement, which has to be the first message. */
   early: JsonRpcNotification[] | undefined
 }
 
-const mostListeners = 64
-const mostResources = 1000
-const mostEarly = 100
+const maxListeners = 64
+const maxResources = 1000
+const maxEarly = 100
 
 /** Resources are subscribed to once a session, however many listen. */
-export function createListenDesk(): ListenDesk {
+export function createSubscriptions(): Subscriptions {
   const listeners = new Set<Listener>()
   const subscribed = new WeakMap<
     UpstreamSession,
@@ -59,7 +64,10 @@ export function createListenDesk(): ListenDesk {
     void entry.works.then((works) => (works ? request(session, 'resources/unsubscribe', uri) : false))
   }
 
-  async function subscribeAll(session: UpstreamSession, filter: ListenFilter): Promise<ListenFilter> {
+  async function subscribeAll(
+    session: UpstreamSession,
+    filter: SubscriptionFilter,
+  ): Promise<SubscriptionFilter> {
     const { resourceSubscriptions: uris = [], ...kinds } = filter
     const works = await Promise.all(uris.map((uri) => subscribe(session, uri)))
     const honoured = uris.filter((uri, index) => {
@@ -77,7 +85,7 @@ export function createListenDesk(): ListenDesk {
 
   return {
     async serve(call, session) {
-      const wanted = readListenFilter(call.request.params?.['notifications'])
+      const wanted = readSubscriptionFilter(call.request.params?.['notifications'])
       const fault = refusal(wanted, listeners.size)
       if (wanted === undefined || fault !== undefined) {
         session.release()
@@ -101,31 +109,31 @@ export function createListenDesk(): ListenDesk {
       const meta = { [mcpMetaKey.subscriptionId]: call.request.id }
       await call.answer({
         resultType: 'complete',
-        _meta: signed(meta, session.legacy.initialized['serverInfo']),
+        _meta: signed(meta, session.remote.initialized['serverInfo']),
       })
     },
     async notice(session, notification) {
       for (const { call, session: own, filter, early } of listeners) {
         if (own !== session || !acceptsNotice(filter, notification)) continue
         if (early === undefined) await call.notify(tagged(call, notification))
-        else if (early.length < mostEarly) early.push(notification)
+        else if (early.length < maxEarly) early.push(notification)
       }
     },
   }
 }
 
-function refusal(filter: ListenFilter | undefined, listeners: number): CallError | undefined {
+function refusal(filter: SubscriptionFilter | undefined, listeners: number): CallError | undefined {
   if (filter === undefined) return new CallError(jsonRpcCode.invalidParams, 'notifications must be a filter')
-  if ((filter.resourceSubscriptions ?? []).length > mostResources)
-    return new CallError(jsonRpcCode.invalidParams, `No more than ${mostResources} resources a subscription.`)
-  if (listeners < mostListeners) return undefined
-  return new CallError(jsonRpcCode.internalError, `No more than ${mostListeners} subscriptions at a time.`)
+  if ((filter.resourceSubscriptions ?? []).length > maxResources)
+    return new CallError(jsonRpcCode.invalidParams, `No more than ${maxResources} resources a subscription.`)
+  if (listeners < maxListeners) return undefined
+  return new CallError(jsonRpcCode.internalError, `No more than ${maxListeners} subscriptions at a time.`)
 }
 
 /** Whether the server did it. */
 async function request(session: UpstreamSession, method: string, uri: string): Promise<boolean> {
   try {
-    return !('error' in (await session.ask(session.nextId(), method, { uri })))
+    return !('error' in (await session.request(session.nextId(), method, { uri })))
   } catch {
     return false
   }
