@@ -1,17 +1,16 @@
 import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcMessage, JsonRpcResponse } from '../../json-rpc.ts'
 import type { Runtime } from '../../../runtime.ts'
+import { jsonRpcCode } from '../../json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcResponse } from '../../json-rpc.ts'
 import { CallError, resultObject, toError2025 } from '../call-error.ts'
+import type { Deadlines } from '../deadlines.ts'
 import { inputMethods, readInputRound } from '../input-required.ts'
 import type { InputRound } from '../input-required.ts'
-import type { ClientRequests } from './client-requests.ts'
-import { createProgress } from './progress.ts'
-import type { Progress } from './progress.ts'
-import type { Upstream2026 } from './upstream.ts'
 import type { LocalCall } from '../local-calls.ts'
-import type { Deadlines } from '../deadlines.ts'
+import { metaOf } from '../params.ts'
+import type { RequestOptions, Server2026 } from '../ports.ts'
+import type { ClientRequests } from './client-requests.ts'
 
 /** What a call needs from the connection. */
 export interface CallPorts {
@@ -104,4 +103,93 @@ function strangeResult(resultType: unknown): CallError {
     jsonRpcCode.internalError,
     `The server answered with a result of type ${name}, which this client has no way to take.`,
   )
+}
+
+/** The progress of one call of a client that sees one request where the server sees several. */
+interface Progress {
+  /** What the client is sent for a notification of the server. */
+  pass(notification: JsonRpcNotification): JsonRpcNotification
+  /** The next request to the server may count progress from zero again. */
+  nextRound(): void
+  /** Tells the client now and then, while the work lasts, that the call is alive: many give up after a minute of silence. */
+  during<T>(work: Promise<T>): Promise<T>
+}
+
+const tickSeconds = 15
+/** Progress has to grow with each notification; this is too little to be seen. */
+const step = 0.001
+
+/** Does nothing for a call without `progressToken`. Until `nextRound` or `during`, notifications pass unchanged. */
+function createProgress(call: LocalCall, deadlines: Deadlines): Progress {
+  const token = metaOf(call.request.params)['progressToken']
+  let base = 0
+  let last = 0
+
+  function tick(): void {
+    last += step
+    const params = { progressToken: token, progress: last, message: 'Waiting for input' }
+    void call.notify({ jsonrpc: '2.0', method: 'notifications/progress', params })
+  }
+
+  return {
+    pass(notification) {
+      const { method, params } = notification
+      if (method !== 'notifications/progress' || params?.['progressToken'] !== token) return notification
+      const { progress } = params ?? {}
+      if (params === undefined || typeof progress !== 'number') return notification
+      const grown = base === 0 ? progress : Math.max(base + progress, last + step)
+      last = grown
+      if (grown === progress) return notification
+      const { total, ...rest } = params
+      const shifted = typeof total === 'number' ? { total: base + total } : {}
+      return { ...notification, params: { ...rest, ...shifted, progress: grown } }
+    },
+    nextRound() {
+      base = last
+    },
+    async during(work) {
+      if (token === undefined) return work
+      let clear: () => void
+      const arm = () => {
+        clear = deadlines.after(tickSeconds, () => {
+          tick()
+          arm()
+        })
+      }
+      arm()
+      try {
+        return await work
+      } finally {
+        clear!()
+      }
+    },
+  }
+}
+
+/** A 2026-07-28 server, called on behalf of one client. */
+export interface Upstream2026 {
+  /**
+   * Sends a request under a new id, with the client's claims in `_meta`. An error that came as the body of a 4xx is a
+   * response too; else rejects as {@link Server2026} does.
+   */
+  request(method: string, params: JsonObject | undefined, options?: RequestOptions): Promise<JsonRpcResponse>
+}
+
+/** `claims` are the reserved members of `_meta`; other members of the client's `_meta` are kept. */
+export function createUpstream2026(server: Server2026, claims: () => JsonObject): Upstream2026 {
+  let lastId = 0
+
+  return {
+    async request(method, params, options) {
+      lastId += 1
+      const stamped = { ...params, _meta: { ...metaOf(params), ...claims() } }
+      try {
+        return await server.request({ jsonrpc: '2.0', id: lastId, method, params: stamped }, options)
+      } catch (error) {
+        const response = server.errorResponse(error)
+        if (response === undefined) throw error
+        return response
+      }
+    },
+  }
 }
