@@ -22,11 +22,10 @@ const folders: Record<'server' | 'bridge', Record<string, readonly string[]>> = 
     credentials: [],
     install: [],
     oauth: ['credentials', 'http'],
-    adapter: ['http', 'transport', 'sign-in'],
     transport: ['http'],
     stdio: [],
-    'sign-in': ['http', 'transport', 'adapter'],
-    proxy: ['http', 'transport', 'adapter', 'sign-in', 'stdio'],
+    'sign-in': ['http', 'transport'],
+    proxy: ['http', 'transport', 'sign-in', 'stdio'],
     config: ['credentials', 'http', 'oauth', 'proxy', 'transport'],
   },
 }

@@ -1,5 +1,5 @@
 import type { InFlight } from './in-flight.ts'
-import { isSubscription } from '../adapter/listen-filter.ts'
+import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 
 /**
  * The time that calls have left when the client has said its last word: a script that writes its requests and closes its end

@@ -1,6 +1,6 @@
 import { NetworkError } from '../http/http-client.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { isSubscription } from '../adapter/listen-filter.ts'
+import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { createSleepWatch } from './sleep-watch.ts'
 import type { Clocks } from './sleep-watch.ts'
 

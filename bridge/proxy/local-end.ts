@@ -7,7 +7,7 @@ import type { CallInFlight, InFlight } from './in-flight.ts'
 import { TransportError } from '../transport/transport.ts'
 import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
 import type { ToolFilter } from './tool-filter.ts'
-import type { DescribeFailure } from '../adapter/translator.ts'
+import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The way back to the local client. Lets one answer through for each call, and none for a call that is over. */
 export interface LocalEnd {

@@ -28,7 +28,7 @@ import { createStdio } from '../stdio/stdio.ts'
 import type { Stdio } from '../stdio/stdio.ts'
 import { createToolFilter } from './tool-filter.ts'
 import { toolsChangedNotices } from './tools-changed.ts'
-import type { DescribeFailure } from '../adapter/translator.ts'
+import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** What a relay needs from outside. */

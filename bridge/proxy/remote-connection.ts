@@ -2,8 +2,8 @@ import type { JsonRpcId, JsonRpcNotification } from '@drawbridge/shared/mcp/json
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { NetworkError } from '../http/http-client.ts'
-import { createCrossing } from './crossing.ts'
-import type { Crossing } from './crossing.ts'
+import { createAdaptedConnection } from './adapted-connection.ts'
+import type { AdaptedConnection } from './adapted-connection.ts'
 import { askDiscover } from './discover-question.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
@@ -15,7 +15,7 @@ import {
   mayBeModern,
 } from '../transport/revision-detection.ts'
 import type { CallInFlight, InFlight } from './in-flight.ts'
-import { isSubscription } from '../adapter/listen-filter.ts'
+import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { claimsOf } from './local-client.ts'
 import type { LocalClient } from './local-client.ts'
 import type { LocalEnd } from './local-end.ts'
@@ -26,7 +26,7 @@ import type { TransportPorts } from '../transport/transport.ts'
 import type { RemoteLegs } from './remote-legs.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
 import { withoutSignInState } from '../sign-in/sign-in-message.ts'
-import type { DescribeFailure } from '../adapter/translator.ts'
+import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The server, whatever era it speaks. */
 export interface RemoteConnection {
@@ -87,9 +87,9 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   let hasAsked = false
   /** Refuted; worth remembering once the other era is proven. */
   let lacking: McpEra | undefined
-  let crossing: Crossing | undefined
+  let adapted: AdaptedConnection | undefined
   /** These still answer the calls that they have. */
-  const abandoned = new Set<Crossing>()
+  const abandoned = new Set<AdaptedConnection>()
   /** Pending while a session is opened in the name of a client that believes it has one. */
   let replaying: Promise<void> | undefined
 
@@ -198,12 +198,12 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     era = to
     lacking = to === 'modern' ? 'legacy' : 'modern'
     if (isProven) remembered.learn({ lacks: { era: lacking, at: ports.runtime.now() } })
-    const left = crossing
-    crossing = undefined
+    const left = adapted
+    adapted = undefined
     if (to === 'legacy') replay()
     if (left === undefined) return true
     left.isVoid = true
-    void left.translator.close()
+    void left.adapter.close()
     for (const call of inFlight.calls()) if (call.carrier === left) request(call)
     return true
   }
@@ -213,17 +213,17 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     era = undefined
     isTurned = false
     for (const left of abandoned) if (!isCarrying(left)) drop(left)
-    if (crossing !== undefined) abandoned.add(crossing)
-    crossing = undefined
+    if (adapted !== undefined) abandoned.add(adapted)
+    adapted = undefined
   }
 
-  function isCarrying(left: Crossing): boolean {
+  function isCarrying(left: AdaptedConnection): boolean {
     return [...inFlight.calls()].some((call) => call.carrier === left)
   }
 
-  function drop(left: Crossing): void {
+  function drop(left: AdaptedConnection): void {
     abandoned.delete(left)
-    void left.translator.close()
+    void left.adapter.close()
   }
 
   /** Opens a session for a client that was told long ago that it has one. */
@@ -240,7 +240,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   }
 
   function cross(call: CallInFlight, to: McpEra): void {
-    crossing ??= createCrossing(to, {
+    adapted ??= createAdaptedConnection(to, {
       ...ports,
       doubt: {
         isOpen: () => !isProven,
@@ -250,22 +250,22 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
         forget,
       },
     })
-    call.carrier = crossing
-    void crossing.translator.take(withoutSignInState(parseWireMessage(call.wire)))
+    call.carrier = adapted
+    void adapted.adapter.take(withoutSignInState(parseWireMessage(call.wire)))
   }
 
-  /** A subscription of a client is kept by the translator, or it ends: the client has to know that it may have missed something. */
+  /** A subscription of a client is kept by the adapter, or it ends: the client has to know that it may have missed something. */
   function repeat(call: CallInFlight): boolean {
     const { carrier } = call
     // What still waits for its turn has no connection.
     if (carrier === undefined) return true
-    const isCrossing = carrier === crossing
-    if (isSubscription(call)) return isCrossing
+    const isAdapted = carrier === adapted
+    if (isSubscription(call)) return isAdapted
     if (openings.has(call.method) || !isRepeatable(call.wire.envelope)) return false
     inFlight.settle(call)
     const again = inFlight.open(call.id, call.method, call.era, call.wire)
     if (again === undefined) return false
-    if (isCrossing) void crossing?.translator.take(cancelledNotice(call.id))
+    if (isAdapted) void adapted?.adapter.take(cancelledNotice(call.id))
     call.abort.abort()
     request(again)
     return true
@@ -283,7 +283,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       // Without an era there was a failure; a leg that opens its session later keeps what belongs before that.
       const to = era ?? from
       if (to !== from) {
-        void crossing?.translator.take(parseWireMessage(message))
+        void adapted?.adapter.take(parseWireMessage(message))
         over()
       } else
         legFor(to)
@@ -294,7 +294,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     repeat,
     reopen(answered) {
       legs.reopen(answered)
-      crossing?.translator.reopen()
+      adapted?.adapter.reopen()
     },
     cancel(call, message) {
       if (call.carrier === direct.legacy) {
@@ -304,7 +304,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
           .catch(() => {})
           .finally(() => call.abort.abort())
       } else if (call.carrier === direct.modern) call.abort.abort()
-      else if (call.carrier === crossing) void crossing?.translator.take(parseWireMessage(message))
+      else if (call.carrier === adapted) void adapted?.adapter.take(parseWireMessage(message))
     },
     async ping(signal, asked) {
       await ports.authorization(signal).catch(() => {})
@@ -322,8 +322,8 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     isOpen: () => era !== undefined,
     proved,
     async close(graceMs) {
-      if (crossing !== undefined) abandoned.add(crossing)
-      const closing = [...abandoned].map(({ translator }) => translator.close())
+      if (adapted !== undefined) abandoned.add(adapted)
+      const closing = [...abandoned].map(({ adapter }) => adapter.close())
       await Promise.all([...closing, legs.close(graceMs)])
     },
   }

@@ -3,7 +3,7 @@ import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { InFlight } from './in-flight.ts'
-import { isSubscription } from '../adapter/listen-filter.ts'
+import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import type { LocalClient } from './local-client.ts'
 import { subscriptionNotice } from '../sign-in/sign-in-message.ts'
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { cachedOpening, emptyList } from '../adapter/cached-answer.ts'
+import { cachedOpening, emptyList } from './cached-answer.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { Transport, SendOptions } from '../transport/transport.ts'
@@ -26,8 +26,8 @@ import {
   withoutSignInState,
 } from './sign-in-message.ts'
 import { createSilentOpening } from './silent-opening.ts'
-import type { DescribeFailure } from '../adapter/translator.ts'
-import { isAccepted, offersUrlElicitation } from '../adapter/url-elicitation.ts'
+import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { isAccepted, offersUrlElicitation } from './url-elicitation.ts'
 
 /** Times in milliseconds. */
 export interface SignInBesideConfig {

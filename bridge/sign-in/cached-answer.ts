@@ -1,0 +1,90 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { ServerMemory } from '../transport/server-memory.ts'
+import { inEra } from './sign-in-message.ts'
+
+/**
+ * What a client is told about the server before the server was reached: what the last connection saw, in either era, else
+ * that there are tools. Capabilities that this leaves out cannot be announced later.
+ */
+export function cachedOpening(request: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
+  return request.method === 'initialize'
+    ? cachedInitializeResult(request, memory)
+    : cachedDiscoverResult(memory)
+}
+
+/** The capabilities that {@link cachedOpening} tells a client of that era. */
+function announcedCapabilities(era: McpEra, memory: ServerMemory | undefined): JsonObject {
+  const own = era === 'legacy' ? memory?.initializeResult : memory?.discoverResult
+  const known = own ?? memory?.initializeResult ?? memory?.discoverResult
+  return withToolNotices(known, known === own)
+}
+
+/** The empty result of a list that {@link cachedOpening} does not announce; undefined for every other request. */
+export function emptyList(
+  method: string,
+  era: McpEra,
+  memory: ServerMemory | undefined,
+): JsonObject | undefined {
+  const list = lists.get(method)
+  if (list === undefined || list.capability in announcedCapabilities(era, memory)) return undefined
+  return inEra({ [list.member]: [] }, era, true)
+}
+
+/** Lists that a client may ask for though the opening did not announce them. */
+const lists: ReadonlyMap<string, { capability: string; member: string }> = new Map([
+  ['resources/list', { capability: 'resources', member: 'resources' }],
+  ['resources/templates/list', { capability: 'resources', member: 'resourceTemplates' }],
+  ['prompts/list', { capability: 'prompts', member: 'prompts' }],
+])
+
+function cachedInitializeResult({ params }: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
+  const asked = params?.['protocolVersion']
+  const isKnown = (legacyRevisions as readonly unknown[]).includes(asked)
+  const known = memory?.initializeResult ?? memory?.discoverResult
+  return {
+    protocolVersion: isKnown ? asked : legacyRevisions[0],
+    capabilities: announcedCapabilities('legacy', memory),
+    serverInfo: serverInfoOf(known),
+    ...instructionsOf(known),
+  }
+}
+
+function cachedDiscoverResult(memory: ServerMemory | undefined): JsonObject {
+  const known = memory?.discoverResult ?? memory?.initializeResult
+  return {
+    resultType: 'complete',
+    supportedVersions: [modernRevision],
+    capabilities: announcedCapabilities('modern', memory),
+    ...instructionsOf(known),
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { [mcpMetaKey.serverInfo]: serverInfoOf(known) },
+  }
+}
+
+/** The list of tools changes when somebody has signed in, whatever the server itself does. Tasks do not cross eras. */
+function withToolNotices(known: JsonObject | undefined, isSameEra: boolean): JsonObject {
+  const capabilities = isJsonObject(known?.['capabilities']) ? known['capabilities'] : {}
+  const tools = isJsonObject(capabilities['tools']) ? capabilities['tools'] : {}
+  const { tasks, ...passable } = capabilities
+  return {
+    ...passable,
+    ...(isSameEra && tasks !== undefined ? { tasks } : {}),
+    tools: { ...tools, listChanged: true },
+  }
+}
+
+function serverInfoOf(known: JsonObject | undefined): unknown {
+  const meta = known?.['_meta']
+  const inMeta = isJsonObject(meta) ? meta[mcpMetaKey.serverInfo] : undefined
+  return known?.['serverInfo'] ?? inMeta ?? { name: 'drawbridge', version: '0' }
+}
+
+function instructionsOf(known: JsonObject | undefined): JsonObject {
+  const instructions = known?.['instructions']
+  return typeof instructions === 'string' ? { instructions } : {}
+}

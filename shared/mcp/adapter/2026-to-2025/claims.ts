@@ -1,0 +1,77 @@
+import { isJsonObject } from '../../../json-object.ts'
+import type { JsonObject } from '../../../json-object.ts'
+import { jsonRpcCode } from '../../json-rpc.ts'
+import type { JsonRpcRequest } from '../../json-rpc.ts'
+import { mcpErrorCode, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
+import { CallError } from '../call-error.ts'
+import { mapClientCapabilities } from '../capabilities.ts'
+import { logSeverity, metaOf } from '../params.ts'
+
+/** What a 2026-07-28 client says about itself with each request. */
+export interface Claim {
+  /** As a 2025 server may see them. */
+  capabilities: JsonObject
+  clientInfo: JsonObject | undefined
+  /** From which severity on this request wants log messages; undefined for none. */
+  logSeverity: number | undefined
+  logLevel: string | undefined
+  progressToken: string | number | undefined
+}
+
+/** The members of `_meta` that are new in 2026-07-28. */
+export const claimKeys: readonly string[] = [
+  mcpMetaKey.protocolVersion,
+  mcpMetaKey.clientInfo,
+  mcpMetaKey.clientCapabilities,
+  mcpMetaKey.logLevel,
+]
+
+const removedMethods: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+])
+
+/**
+ * Reads the claims, and refuses what a 2026-07-28 server would refuse: incomplete or malformed `_meta` (-32602), another version
+ * (-32022), methods removed since 2025-11-25 and those of tasks, which are not supported (-32601). Throws {@link CallError}.
+ */
+export function readClaim({ method, params }: JsonRpcRequest): Claim {
+  const meta = metaOf(params)
+  const version = meta[mcpMetaKey.protocolVersion]
+  const capabilities = meta[mcpMetaKey.clientCapabilities]
+  const clientInfo = meta[mcpMetaKey.clientInfo]
+  const logLevel = meta[mcpMetaKey.logLevel]
+  if (typeof version !== 'string') throw malformed(mcpMetaKey.protocolVersion)
+  if (version !== modernRevision) {
+    const data = { supported: [modernRevision], requested: version }
+    throw new CallError(mcpErrorCode.unsupportedProtocolVersion, 'Unsupported protocol version', data)
+  }
+  if (!isJsonObject(capabilities)) throw malformed(mcpMetaKey.clientCapabilities)
+  if (clientInfo !== undefined && !isImplementation(clientInfo)) throw malformed(mcpMetaKey.clientInfo)
+  const severity = logSeverity(logLevel)
+  if (logLevel !== undefined && severity === undefined) throw malformed(mcpMetaKey.logLevel)
+  if (removedMethods.has(method) || method.startsWith('tasks/'))
+    throw new CallError(jsonRpcCode.methodNotFound, `Method not found: ${method}`)
+  return {
+    capabilities: mapClientCapabilities(capabilities),
+    clientInfo,
+    logSeverity: severity,
+    logLevel: typeof logLevel === 'string' ? logLevel : undefined,
+    progressToken: readProgressToken(meta['progressToken']),
+  }
+}
+
+function readProgressToken(token: unknown): string | number | undefined {
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined
+}
+
+function isImplementation(value: unknown): value is JsonObject {
+  return isJsonObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
+}
+
+function malformed(key: string): CallError {
+  return new CallError(jsonRpcCode.invalidParams, `_meta lacks a valid ${key}`)
+}

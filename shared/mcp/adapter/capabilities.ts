@@ -1,0 +1,69 @@
+import { isJsonObject } from '../../json-object.ts'
+import type { JsonObject } from '../../json-object.ts'
+
+/** Names that both revisions share. `tasks` is left out: tasks of 2025-11-25 have no counterpart in 2026-07-28. */
+const serverCapabilities = [
+  'completions',
+  'experimental',
+  'extensions',
+  'logging',
+  'prompts',
+  'resources',
+  'tools',
+] as const
+
+const tasksExtension = 'io.modelcontextprotocol/tasks'
+
+/** Server capabilities as the other revision may see them, without non-objects and without members unknown there. */
+export function mapServerCapabilities(capabilities: unknown): JsonObject {
+  const given = isJsonObject(capabilities) ? capabilities : {}
+  const known = serverCapabilities.filter((name) => isJsonObject(given[name]))
+  return withoutTasks(Object.fromEntries(known.map((name) => [name, given[name]])))
+}
+
+/**
+ * Client capabilities as the other revision may see them: each an object (some clients send `true`, which becomes `{}`), without
+ * tasks, and without `roots.listChanged`, whose notification 2026-07-28 does not have.
+ */
+export function mapClientCapabilities(capabilities: unknown): JsonObject {
+  const mapped: JsonObject = {}
+  for (const [name, value] of Object.entries(isJsonObject(capabilities) ? capabilities : {})) {
+    if (value === true) mapped[name] = {}
+    else if (isJsonObject(value)) mapped[name] = value
+  }
+  if (isJsonObject(mapped['roots'])) {
+    const { listChanged: _, ...roots } = mapped['roots']
+    mapped['roots'] = roots
+  }
+  return withoutTasks(mapped)
+}
+
+/** What a client has to declare to be asked this, in the form of `data.requiredCapabilities` of -32021; undefined if no client is asked this. */
+export function neededCapability(method: string, params: JsonObject | undefined): JsonObject | undefined {
+  if (method === 'roots/list') return { roots: {} }
+  if (method === 'elicitation/create')
+    return { elicitation: params?.['mode'] === 'url' ? { url: {} } : { form: {} } }
+  if (method !== 'sampling/createMessage') return undefined
+  return {
+    sampling: params?.['tools'] === undefined && params?.['toolChoice'] === undefined ? {} : { tools: {} },
+  }
+}
+
+/** The part of `needed` that is not declared; undefined when nothing is missing. `elicitation: {}` means form mode, as in 2025-06-18. */
+export function missingCapability(needed: JsonObject, declared: JsonObject): JsonObject | undefined {
+  const missing = Object.entries(needed).filter(([name, members]) => {
+    const own = declared[name]
+    if (!isJsonObject(own)) return true
+    if (!isJsonObject(members)) return false
+    const bareForm = name === 'elicitation' && own['url'] === undefined
+    return Object.keys(members).some((key) => own[key] === undefined && !(bareForm && key === 'form'))
+  })
+  return missing.length > 0 ? Object.fromEntries(missing) : undefined
+}
+
+function withoutTasks(capabilities: JsonObject): JsonObject {
+  const { tasks: _, ...rest } = capabilities
+  if (!isJsonObject(rest['extensions'])) return rest
+  const { [tasksExtension]: __, ...extensions } = rest['extensions']
+  return { ...rest, extensions }
+}

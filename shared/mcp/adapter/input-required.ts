@@ -1,0 +1,61 @@
+import { isJsonObject } from '../../json-object.ts'
+import type { JsonObject } from '../../json-object.ts'
+import { jsonRpcCode } from '../json-rpc.ts'
+import { CallError } from './call-error.ts'
+import { missingCapability, neededCapability } from './capabilities.ts'
+
+/** What one `input_required` result asks of the client (MCP 2026-07-28 multi round-trip requests). */
+export interface InputRound {
+  requests: readonly InputRequest[]
+  /** To be sent back byte by byte; undefined if there was none, and then none may be sent. */
+  requestState: string | undefined
+}
+
+/** One question in it. */
+export interface InputRequest {
+  /** The server's name for it, under which the answer goes into `inputResponses`. */
+  key: string
+  method: string
+  params: JsonObject | undefined
+}
+
+/** The requests that may be answered with `input_required`; only these take `inputResponses` and `requestState`. */
+export const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+/** How long a person has for one question. */
+export const answerSeconds = 600
+
+/** No client shows more questions at once, and each one is kept in memory. */
+const maxRequests = 32
+
+/** Reads an `input_required` result of a server. Throws {@link CallError} if it breaks the rules or asks what the client has not declared. */
+export function readInputRound(result: JsonObject, clientCapabilities: JsonObject): InputRound {
+  const { inputRequests, requestState } = result
+  const entries = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
+  if (entries.length > maxRequests) throw faulty(`${entries.length} questions at once`)
+  if (entries.length === 0 && typeof requestState !== 'string') throw faulty('neither a question nor a state')
+  return {
+    requests: entries.map(([key, value]) => readRequest(key, value, clientCapabilities)),
+    requestState: typeof requestState === 'string' ? requestState : undefined,
+  }
+}
+
+function readRequest(key: string, value: unknown, clientCapabilities: JsonObject): InputRequest {
+  const method = isJsonObject(value) ? value['method'] : undefined
+  const params = isJsonObject(value) && isJsonObject(value['params']) ? value['params'] : undefined
+  const needed = typeof method === 'string' ? neededCapability(method, params) : undefined
+  if (typeof method !== 'string' || needed === undefined) throw faulty('a question of an unknown kind')
+  if (params === undefined && method !== 'roots/list') throw faulty(`${method} without params`)
+  const missing = missingCapability(needed, clientCapabilities)
+  if (missing === undefined) return { key, method, params }
+  const names = Object.keys(missing).join(', ')
+  throw new CallError(
+    jsonRpcCode.internalError,
+    `The server asked for ${method}, but this client does not offer ${names}.`,
+    { requiredCapabilities: missing },
+  )
+}
+
+function faulty(what: string): CallError {
+  return new CallError(jsonRpcCode.internalError, `The server asked for input with ${what}.`)
+}

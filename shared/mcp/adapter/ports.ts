@@ -1,0 +1,64 @@
+import type { JsonObject } from '../../json-object.ts'
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../json-rpc.ts'
+
+/** The local client, as an adapter sees it. */
+export interface LocalPeer {
+  /** Writes a message to it. Resolves when there is room for the next one. */
+  send(message: JsonRpcMessage): Promise<void>
+}
+
+/** How an adapter asks the server. */
+export interface RequestOptions {
+  signal?: AbortSignal
+  /** What comes before the response, in order. */
+  onMessage?(message: JsonRpcMessage): void | Promise<void>
+}
+
+/** Tells a JSON-RPC error that arrived with an HTTP error status from a failed transport. */
+export interface ErrorResponses {
+  /** The JSON-RPC error in the body of a 4xx; undefined for any other failure. */
+  errorResponse(failure: unknown): JsonRpcResponse | undefined
+}
+
+/**
+ * A 2026-07-28 server. Requests carry `_meta` already; the transport adds its headers, hides tools whose headers
+ * cannot be made, and sends again what was refused for a header or a version. Rejects when there is no response.
+ */
+export interface Server2026 extends ErrorResponses {
+  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
+}
+
+/** A session with a 2025 server. The transport keeps it alive: it reopens lost sessions and resumes streams. */
+export interface Session2025 {
+  /** Result of `initialize`. */
+  initialized: JsonObject
+  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
+  notify(message: JsonRpcNotification): Promise<void>
+  /** Answers a request of the server. */
+  answer(message: JsonRpcResponse): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Server2025 extends ErrorResponses {
+  /**
+   * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` gets what comes
+   * on the GET stream. Rejects when the server refuses or cannot be reached.
+   */
+  open(
+    initializeParams: JsonObject,
+    onMessage: (message: JsonRpcMessage) => void | Promise<void>,
+  ): Promise<Session2025>
+}
+
+/** Connects a client of one revision to a server of the other. One per connection. */
+export interface Adapter {
+  /** Takes one message of the local client. Answers it, sooner or later, through {@link LocalPeer}; never rejects. */
+  take(message: JsonRpcMessage): Promise<void>
+  /** Reopens the streams that the adapter keeps open: their connection may be dead unnoticed. */
+  reopen(): void
+  /** Ends all calls and streams. Never rejects. */
+  close(): Promise<void>
+}
+
+/** Turns a failure of the transport into the `error` of a response. */
+export type DescribeFailure = (error: unknown) => { code: number; message: string; data?: unknown }

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import {
+  acceptsNotice,
+  announcedFilter,
+  honouredFilter,
+  isChangeNotice,
+  isEmptyFilter,
+  readSubscriptionFilter,
+} from './subscription-filter.ts'
+
+describe('readSubscriptionFilter', () => {
+  it.each([
+    [{}, {}],
+    [{ toolsListChanged: true, promptsListChanged: false, more: 1 }, { toolsListChanged: true }],
+    [{ resourceSubscriptions: ['a', 'b', 'a'] }, { resourceSubscriptions: ['a', 'b'] }],
+    [{ resourceSubscriptions: [] }, {}],
+    [undefined, undefined],
+    [null, undefined],
+    [[], undefined],
+    [{ toolsListChanged: 'true' }, undefined],
+    [{ resourceSubscriptions: {} }, undefined],
+    [{ resourceSubscriptions: ['a', null] }, undefined],
+  ])('%j is %j', (value, filter) => {
+    expect(readSubscriptionFilter(value)).toEqual(filter)
+  })
+})
+
+it('announces and honours what the capabilities say', () => {
+  const capabilities = {
+    tools: { listChanged: true },
+    prompts: {},
+    resources: { listChanged: 1, subscribe: true },
+  }
+  expect(announcedFilter(capabilities)).toEqual({ toolsListChanged: true })
+  const all = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a'] } as const
+  expect(honouredFilter(all, capabilities)).toEqual({ toolsListChanged: true, resourceSubscriptions: ['a'] })
+  expect(honouredFilter(all, {})).toEqual({})
+  expect(isEmptyFilter({ resourceSubscriptions: [] })).toBe(true)
+  expect(isEmptyFilter(all)).toBe(false)
+})
+
+describe('acceptsNotice', () => {
+  const notice = (kind: string, uri?: unknown) =>
+    ({ jsonrpc: '2.0', method: `notifications/${kind}`, params: { uri } }) as const
+  const filter = { toolsListChanged: true, resourceSubscriptions: ['x:a', 'x:d/'] } as const
+  it.each([
+    ['tools/list_changed', undefined, true],
+    ['prompts/list_changed', undefined, false],
+    ['resources/updated', 'x:a', true],
+    ['resources/updated', 'x:a/b', true],
+    ['resources/updated', 'x:ab', false],
+    ['resources/updated', 'x:d/e', true],
+    ['resources/updated', 'x:d', false],
+    ['resources/updated', undefined, false],
+    ['message', undefined, false],
+  ])('%s %s: %s', (kind, uri, accepted) => {
+    expect(acceptsNotice(filter, notice(kind, uri))).toBe(accepted)
+    expect(isChangeNotice(notice(kind))).toBe(kind !== 'message')
+  })
+})

@@ -1,0 +1,248 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type {
+  JsonRpcId,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { errorResponse } from '../../../bridge/proxy/adapted-server.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type {
+  RequestOptions,
+  Server2025,
+  Session2025,
+  LocalPeer,
+  Server2026,
+} from '@drawbridge/shared/mcp/adapter/ports.ts'
+
+/** A clock that stands still until it is told to go on. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
+export interface FakeClock extends Runtime {
+  advance(seconds: number): Promise<void>
+}
+
+/** Starts at 1000. */
+export function createFakeClock(): FakeClock {
+  let now = 1000
+  let random = 0
+  let sleepers: { at: number; wake(): void }[] = []
+  return {
+    now: () => Math.floor(now),
+    randomBytes(length) {
+      random += 1
+      return Uint8Array.from({ length }, (_, index) => (random * 31 + index * 7) % 256)
+    },
+    sleep(ms) {
+      return new Promise((resolve) => {
+        if (ms < 400) setImmediate(resolve)
+        else sleepers.push({ at: now + ms / 1000, wake: resolve })
+      })
+    },
+    fetch() {
+      throw new Error('no network')
+    },
+    async advance(seconds) {
+      const end = now + seconds
+      for (;;) {
+        await turns()
+        const due = sleepers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at)[0]
+        if (due === undefined) break
+        now = Math.max(now, due.at)
+        sleepers = sleepers.filter((each) => each !== due)
+        due.wake()
+      }
+      now = end
+      await turns()
+    },
+  }
+}
+
+/** Lets everything run that does not wait for something outside. */
+export async function turns(count = 5): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A local client that writes down what it is sent. */
+export interface FakeLocal extends LocalPeer {
+  readonly sent: JsonRpcMessage[]
+  responses(id: JsonRpcId): JsonRpcResponse[]
+  response(id: JsonRpcId): Promise<JsonRpcResponse>
+  requests(): JsonRpcRequest[]
+  notifications(method?: string): JsonRpcNotification[]
+}
+
+/** `react` is called with each message after it is written down. */
+export function createFakeLocal(react: (message: JsonRpcMessage) => void = () => {}): FakeLocal {
+  const sent: JsonRpcMessage[] = []
+  const responses = (id: JsonRpcId) =>
+    sent.filter((each): each is JsonRpcResponse => !('method' in each) && each.id === id)
+  return {
+    sent,
+    async send(message) {
+      sent.push(message)
+      react(message)
+    },
+    responses,
+    async response(id) {
+      await until(() => responses(id).length > 0, `a response to ${id}`)
+      return responses(id)[0]!
+    },
+    requests: () => sent.filter((each): each is JsonRpcRequest => 'method' in each && 'id' in each),
+    notifications: (method) =>
+      sent.filter(
+        (each): each is JsonRpcNotification =>
+          'method' in each && !('id' in each) && (method === undefined || each.method === method),
+      ),
+  }
+}
+
+/** Waits for a condition, up to ten seconds. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  const end = Date.now() + 10_000
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** One request that reached a fake server. */
+export interface Arrival {
+  message: JsonRpcRequest
+  options: RequestOptions
+  /** Sends something before the response. */
+  say(message: JsonRpcMessage): Promise<void>
+  answer(result: JsonObject): void
+  fail(code: number, message: string, data?: unknown): void
+  break(error: unknown): void
+}
+
+/** The arrivals of a fake server; `next` waits for one of a method that was not taken before. */
+export interface Arrivals {
+  readonly all: Arrival[]
+  next(method: string): Promise<Arrival>
+  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
+}
+
+/** `automatic` answers what it returns a result for. An aborted request rejects with the reason, as a transport does. */
+function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | undefined): Arrivals {
+  const all: Arrival[] = []
+  const taken = new Set<Arrival>()
+  return {
+    all,
+    async next(method) {
+      const find = () => all.find((each) => each.message.method === method && !taken.has(each))
+      await until(() => find() !== undefined, `a request ${method}`)
+      const found = find()!
+      taken.add(found)
+      return found
+    },
+    request(message, options = {}) {
+      return new Promise((resolve, reject) => {
+        const { id } = message
+        const { signal } = options
+        if (signal?.aborted) return reject(signal.reason as Error)
+        signal?.addEventListener('abort', () => reject(signal.reason as Error))
+        const arrival: Arrival = {
+          message,
+          options,
+          say: async (each) => options.onMessage?.(each),
+          answer: (result) => resolve({ jsonrpc: '2.0', id, result }),
+          fail: (code, text, data) => {
+            const error = data === undefined ? { code, message: text } : { code, message: text, data }
+            resolve({ jsonrpc: '2.0', id, error })
+          },
+          break: (error) => reject(error),
+        }
+        all.push(arrival)
+        const result = automatic(message)
+        if (result !== undefined) arrival.answer(result)
+      })
+    },
+  }
+}
+
+/** A 2026-07-28 server that is answered for by the test. */
+export interface FakeServer2026 extends Server2026, Arrivals {}
+
+/** Answers `server/discover` by itself. */
+export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject = {}): FakeServer2026 {
+  const arrivals = createArrivals(({ method }) =>
+    method === 'server/discover'
+      ? {
+          resultType: 'complete',
+          supportedVersions: [modernRevision],
+          capabilities,
+          ttlMs: 0,
+          cacheScope: 'private',
+          _meta: { [mcpMetaKey.serverInfo]: { name: 'far', version: '7' } },
+          ...rest,
+        }
+      : undefined,
+  )
+  return { ...arrivals, errorResponse }
+}
+
+/** A session with a 2025 server, answered by the test. */
+export interface FakeSession2025 extends Session2025, Arrivals {
+  readonly params: JsonObject
+  readonly notified: JsonRpcNotification[]
+  readonly answered: JsonRpcResponse[]
+  readonly isClosed: () => boolean
+  /** Sends a message on the GET stream. */
+  stand(message: JsonRpcMessage): Promise<void>
+}
+
+/** Opens sessions; `sessions` has them in order. */
+export interface FakeServer2025 extends Server2025 {
+  readonly sessions: FakeSession2025[]
+}
+
+/** `refuse` may throw to make opening fail. */
+export function createFakeServer2025(
+  capabilities: JsonObject,
+  rest: JsonObject = {},
+  refuse: () => void = () => {},
+): FakeServer2025 {
+  const sessions: FakeSession2025[] = []
+  return {
+    sessions,
+    errorResponse,
+    async open(params, onMessage) {
+      refuse()
+      const notified: JsonRpcNotification[] = []
+      const answered: JsonRpcResponse[] = []
+      let closed = false
+      const session: FakeSession2025 = {
+        ...createArrivals(({ method }) => (method === 'logging/setLevel' ? {} : undefined)),
+        params,
+        notified,
+        answered,
+        isClosed: () => closed,
+        initialized: {
+          protocolVersion: '2025-11-25',
+          capabilities,
+          serverInfo: { name: 'old', version: '3' },
+          ...rest,
+        },
+        stand: async (message) => onMessage(message),
+        async notify(message) {
+          notified.push(message)
+        },
+        async answer(message) {
+          answered.push(message)
+        },
+        async close() {
+          closed = true
+        },
+      }
+      sessions.push(session)
+      return session
+    },
+  }
+}
+
+/** What the adapters tell about a failure in tests. */
+export function describeFailure(error: unknown): { code: number; message: string } {
+  return { code: -32_603, message: error instanceof Error ? error.message : String(error) }
+}
