@@ -372,6 +372,7 @@ describe('social sign-in', () => {
     await begin('a')
     const [pending] = await store.listSocialSignIns(hashSecret(binding), start)
     if (!pending) throw new Error('Nothing is pending.')
+    await store.removeSocialSignIn(pending.id)
     await store.addSocialSignIn({ ...pending, bindingHash: hashSecret(otherBinding) }, 5)
     expect(await returnWith({ code: 'code for 1' }, otherBinding)).toEqual({ kind: 'expired' })
     expect(tried).toEqual([])
