@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createGotrueProvider } from '../../providers/supabase/supabase.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
@@ -71,7 +71,7 @@ describe('the provider has rotated and nobody knows', () => {
   ])('a crash before the new session was stored: a restart heals it %s', async (_when, seconds) => {
     const dying = fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } })
     void dying.keep(await fx.stored())
-    await expect.poll(() => fx.provider.rotations()).toBe(1)
+    await vi.waitFor(() => expect(fx.provider.rotations()).toBe(1))
     expect(await fx.storedRefreshToken()).toBe('refresh 1')
     fx.runtime.advance(seconds)
     expect(await fx.keep(fx.keeper('restarted'))).toMatchObject(version(2))
@@ -261,10 +261,10 @@ describe('the store cannot take what the provider has issued', () => {
     fx.provider.play({ after: () => new Promise((resolve) => (answer = resolve)) })
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     const keeping = fx.keep(keeper)
-    await expect.poll(() => fx.provider.presented).toHaveLength(1)
+    await turnsOfTheLoop()
     let isSettled = false
     const settling = keeper.settle().then(() => (isSettled = true))
-    for (let turn = 0; turn < 5; turn += 1) await fx.runtime.sleep(0)
+    await turnsOfTheLoop()
     expect(isSettled).toBe(false)
     answer()
     await Promise.all([keeping, settling])
@@ -278,7 +278,7 @@ describe('the store cannot take what the provider has issued', () => {
     fx.runtime.advance(hour)
     fx.provider.play({ before: never })
     void fx.keep(keeper, 'grant b')
-    await fx.runtime.sleep(0)
+    await turnsOfTheLoop()
     const before = fx.runtime.now()
     await keeper.settle()
     expect(fx.runtime.now() - before).toBeLessThanOrEqual(16)
@@ -385,7 +385,7 @@ describe('a provider with one-time refresh tokens', () => {
 
   it('and a crash before the new session was stored: the next one reports the loss', async () => {
     void fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } }).keep(await fx.stored())
-    await expect.poll(() => fx.provider.rotations()).toBe(1)
+    await vi.waitFor(() => expect(fx.provider.rotations()).toBe(1))
     fx.runtime.advance(15)
     expect(await fx.keep(fx.keeper('restarted'))).toEqual({ kind: 'ended' })
     expect(fx.reports).toEqual(['provider_refresh_lost'])
@@ -615,3 +615,8 @@ describe('what the provider answers to a refresh', () => {
     expect(fx.reports).toEqual(['provider_refresh_lost'])
   })
 })
+
+/** Enough turns of the event loop for the writes of the store before the provider is asked. */
+async function turnsOfTheLoop(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
