@@ -39,6 +39,7 @@ export interface Session2025 {
   close(): Promise<void>
 }
 
+/** A 2025 server: opens sessions. */
 export interface Server2025 extends ErrorResponses {
   /**
    * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` gets what comes
