@@ -1,9 +1,5 @@
-import {
-  type ResealCounts,
-  resealOwnerPrefix,
-  type ResealPorts,
-  resealSessions,
-} from '../core/session/reseal.ts'
+import { resealOwnerPrefix } from '../core/session/session-seal.ts'
+import { type ResealCounts, type ResealPorts, resealSessions } from '../core/session/reseal.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createSealer, type KeyRing } from '../core/seal.ts'

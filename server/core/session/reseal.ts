@@ -3,9 +3,6 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 
-/** Prefix of the lease owner of a re-sealing command: a server that starts meanwhile leaves its leases alone. */
-export const resealOwnerPrefix = 'keys-rotate-'
-
 /** What re-sealing under a new key needs to know about the sealed sessions of a store. */
 export interface SealedSessionStore {
   /** The `kid` of every key that something stored is sealed with, in order. Cheap: called by readiness probes. */

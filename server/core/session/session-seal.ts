@@ -2,6 +2,9 @@ import type { StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import type { ProviderSession } from './session-provider.ts'
 
+/** Prefix of the lease owner of a re-sealing command: a server that starts meanwhile leaves its leases alone. */
+export const resealOwnerPrefix = 'keys-rotate-'
+
 /** A session with the issuer of the provider it is of; undefined when it was sealed before that was written down. */
 export interface IssuedSession extends ProviderSession {
   issuer: string | undefined

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { resealOwnerPrefix } from '../../core/session/reseal.ts'
+import { resealOwnerPrefix } from '../../core/session/session-seal.ts'
 import type { Store } from '../../core/store.ts'
 import { createPrivateFile, makeDataFolder } from '../data-file.ts'
 import { createSqliteClients } from './clients.ts'
