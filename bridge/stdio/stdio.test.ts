@@ -228,7 +228,8 @@ describe('createStdio', () => {
     const { stdio } = start(new PassThrough(), output)
     void stdio.write(message)
     await stdio.close()
-    expect((output.read() as Buffer).toString()).toBe(`${message.text}\n`)
+    output.end()
+    expect(await output.toArray().then((chunks) => chunks.join(''))).toBe(`${message.text}\n`)
   })
 
   it('is closed soon although nobody reads', async () => {
