@@ -8,7 +8,7 @@ export interface Tally {
   accusations(): readonly string[]
 }
 
-const mostOfAKind = 5
+const maxOfAKind = 5
 
 /** Everything at zero. */
 export function createTally(): Tally {
@@ -19,7 +19,7 @@ export function createTally(): Tally {
     get: (name) => counts.get(name) ?? 0,
     accuse(name, detail) {
       tally.add(name)
-      if (tally.get(name) <= mostOfAKind) accusations.push(`${new Date().toISOString()} ${name}: ${detail}`)
+      if (tally.get(name) <= maxOfAKind) accusations.push(`${new Date().toISOString()} ${name}: ${detail}`)
     },
     accusations: () => accusations,
   }

@@ -14,7 +14,7 @@ const bare = 'bare'
 const rounds = 3
 const idleMs = 2000
 const calls = 500
-const mostMegabytes = 60
+const maxMegabytes = 60
 
 interface Measured {
   node: NodeVersion
@@ -85,7 +85,7 @@ function figuresOf({ node, idle, used }: Measured, { open, guarded }: Scene): Ba
   ]
   return [
     reported({ area, name: `memory, ${bare}, ${on}`, ...idle.of(bare), unit: 'MB' }),
-    atMost(mostMegabytes, { area, name, value, ...range, unit: 'MB' }),
+    atMost(maxMegabytes, { area, name, value, ...range, unit: 'MB' }),
     // What of it is not ours to save: newer Nodes take more for node:http than older ones.
     reported({
       area,

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import { createHttpClient } from '../http/undici-client.ts'
-import { createRelay } from '../proxy/relay.ts'
+import { createMcpProxy } from '../proxy/proxy.ts'
 import { type ProtocolStreams, say } from './terminal/output.ts'
 import { version } from '../config/version.ts'
 import { createConnectionLogin, isOpenedByItself, linkOf, promptText } from './connection-login.ts'
@@ -41,7 +41,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
       if (isOpenedByItself(prompt)) void openBrowser(config, linkOf(prompt), ports, tell)
     },
   })
-  const relay = createRelay(config.relay, {
+  const proxy = createMcpProxy(config.proxy, {
     ...ports.streams,
     http,
     runtime: ports.runtime,
@@ -55,12 +55,12 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     say: tell,
     note,
   })
-  const end = watchProcessEnd((reason) => relay.stop(reason))
+  const end = watchProcessEnd((reason) => proxy.stop(reason))
   const faults = surviveFaults(note, tell)
   tell(firstLine(config, login.summary, log))
   if (isTyped(ports.streams)) tell(typedText(serverUrl))
   try {
-    return await relay.run()
+    return await proxy.run()
   } finally {
     await login.settle()
     http.close()

@@ -8,8 +8,8 @@ import type { DebugLog } from './debug-log.ts'
 export async function openConnectionLog(config: BridgeConfig): Promise<DebugLog | undefined> {
   if (!config.output.debug) return undefined
   const { createDebugLog } = await import('./debug-log.ts')
-  const { oauth, relay, token, credentials } = config
-  const secrets = [token, oauth.staticClient?.clientSecret, ...Object.values(relay.headers)]
+  const { oauth, proxy, token, credentials } = config
+  const secrets = [token, oauth.staticClient?.clientSecret, ...Object.values(proxy.headers)]
   const log = createDebugLog(
     join(credentials.home, 'logs', `${loginIdOf(config).slice(0, 16)}.log`),
     secrets.filter((secret) => secret !== undefined),

@@ -9,7 +9,7 @@ export interface DebugLog {
   note(text: string): void
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 // What could be a credential, whoever put it into a line. The texts of the bridge hold none: this is the second lock.
 const suspicious: readonly (readonly [RegExp, string])[] = [
@@ -48,7 +48,7 @@ export function createDebugLog(path: string, secrets: readonly string[]): DebugL
 
 function append(path: string, line: string): void {
   try {
-    if (statSync(path).size + line.length > mostBytes) renameSync(path, `${path}.1`)
+    if (statSync(path).size + line.length > maxBytes) renameSync(path, `${path}.1`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

@@ -125,7 +125,7 @@ async function* examine(config: BridgeConfig, input: CommandInput): Findings {
 
 async function ask(config: BridgeConfig, http: HttpClient): Promise<FirstAnswer | Finding> {
   try {
-    return await askFirst(http, config.serverUrl, withoutLogin(config.relay.headers))
+    return await askFirst(http, config.serverUrl, withoutLogin(config.proxy.headers))
   } catch (error) {
     return failureFinding('endpoint', error, failureContextOf(config))
   }
@@ -159,7 +159,7 @@ async function session(
 ): Promise<Finding> {
   const { checkSession } = await import('./doctor/session-check.ts')
   const remembered = memoryOf(config, () => {}).read()
-  return await checkSession(config.relay, {
+  return await checkSession(config.proxy, {
     http,
     runtime,
     token,

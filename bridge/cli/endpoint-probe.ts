@@ -21,7 +21,7 @@ export interface EndpointAnswer {
   sessionId: string | undefined
 }
 
-const mostBytes = 4_000_000
+const maxBytes = 4_000_000
 const timeoutMs = 20_000
 
 /** Sends one JSON-RPC request to an MCP endpoint. Rejects with `NetworkError`; any status is an answer. */
@@ -45,7 +45,7 @@ export async function askEndpoint(
   const isStream = (headerOf(response, 'content-type') ?? '').startsWith('text/event-stream')
   const text = isStream
     ? await firstEvent(response)
-    : (await readBody(response, mostBytes).catch(() => Buffer.alloc(0))).toString('utf8')
+    : (await readBody(response, maxBytes).catch(() => Buffer.alloc(0))).toString('utf8')
   return { ...answerOf(response), message: parseJsonObject(text) }
 }
 
@@ -147,7 +147,7 @@ async function firstEvent(response: HttpResponse): Promise<string> {
         const message = parseJsonObject(payload)
         if (message !== undefined && ('result' in message || 'error' in message)) return payload
       }
-      if (text.length > mostBytes) return ''
+      if (text.length > maxBytes) return ''
     }
     return ''
   } catch {

@@ -123,10 +123,10 @@ async function signInUnlessDone(
  */
 async function askServer(
   own: Login,
-  { serverUrl, relay }: BridgeConfig,
+  { serverUrl, proxy }: BridgeConfig,
   http: HttpClient,
 ): Promise<'person' | 'none' | 'done'> {
-  const { status, challenges, message, isSse } = await askFirst(http, serverUrl, relay.headers)
+  const { status, challenges, message, isSse } = await askFirst(http, serverUrl, proxy.headers)
   if (status === 401 || status === 403) {
     const outcome = await own.refused({ status, used: undefined, challenges })
     return outcome.kind === 'retry' ? 'done' : 'person'

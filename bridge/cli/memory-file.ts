@@ -17,7 +17,7 @@ export interface MemoryFile {
 }
 
 const version = 1
-const mostBytes = 8_000_000
+const maxBytes = 8_000_000
 
 /** The memory of the server that this configuration connects to. */
 export function memoryOf(config: BridgeConfig, note: (text: string) => void): MemoryFile {
@@ -36,7 +36,7 @@ export function createMemoryFile(path: string, note: (text: string) => void): Me
     },
     write(memory) {
       const text = JSON.stringify({ version, ...memory })
-      if (Buffer.byteLength(text) > mostBytes) return
+      if (Buffer.byteLength(text) > maxBytes) return
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
         replaceFile(path, text)

@@ -28,7 +28,7 @@ describe('what a connection loads before its first message', () => {
   const { files, packages } = loadedBy('main.ts')
 
   it('is found at all', () => {
-    expect(files).toContain('proxy/relay.ts')
+    expect(files).toContain('proxy/proxy.ts')
     expect(files).toContain('cli/connect.ts')
     expect(files).toContain('http/undici-client.ts')
   })

@@ -9,7 +9,7 @@ import { CommandFailure } from './command-failure.ts'
 import { loginIdOf } from './connection-login.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 
-const mostBytes = 64 * 1024
+const maxBytes = 64 * 1024
 const lockMs = 20_000
 
 /**
@@ -80,7 +80,7 @@ async function readToken({ terminal }: CommandInput): Promise<string> {
   let text = ''
   for await (const chunk of terminal.input) {
     text += String(chunk)
-    if (text.length > mostBytes) throw new CommandFailure('That is too long for a token.', nextStep)
+    if (text.length > maxBytes) throw new CommandFailure('That is too long for a token.', nextStep)
   }
   try {
     // People copy it as it stands in a header.

@@ -2,7 +2,7 @@ import { parseProxy, type ValueSource } from './config-value.ts'
 import type { CredentialsConfig } from '../credentials/credentials-config.ts'
 import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
-import type { RelayConfig } from '../proxy/relay-config.ts'
+import type { McpProxyConfig } from '../proxy/proxy-config.ts'
 import type { HeaderEntry, SettingValues } from './setting.ts'
 import { version } from './version.ts'
 
@@ -112,11 +112,11 @@ export function credentialsConfig(values: SettingValues, home: string): Credenti
 }
 
 /** How messages are carried. */
-export function relayConfig(
+export function proxyConfig(
   serverUrl: string,
   values: SettingValues,
   headers: readonly HeaderEntry[],
-): RelayConfig {
+): McpProxyConfig {
   const pings = values.pingInterval ?? (values.keepAlive === true ? 30_000 : 0)
   return {
     serverUrl,

@@ -62,7 +62,7 @@ describe('the configuration', () => {
         prefersDevice: true,
       },
       credentials: { home: '/home/me/.drawbridge', backend: undefined, keychainTimeoutMs: 2500 },
-      relay: {
+      proxy: {
         transport: 'http-first',
         protocol: 'auto',
         headers: {},
@@ -98,7 +98,7 @@ describe('the configuration', () => {
       }),
     }
     const config = read([url, '--scope', 'flag'], { files, environment: { DRAWBRIDGE_PROFILE: 'variable' } })
-    expect(config.relay).toMatchObject({
+    expect(config.proxy).toMatchObject({
       retryMs: 1000,
       watchdogMs: 3000,
       pingMs: 30_000,
@@ -211,7 +211,7 @@ describe('the configuration', () => {
     const config = read([url], { files: { [configFile]: JSON.stringify(content) }, environment: { S: 'x' } })
     expect(config.oauth.staticClient).toEqual({ clientId: 'a', clientSecret: 'x' })
     expect(config.output.debug).toBe(true)
-    expect(config.relay.tools.deny).toEqual(['a*', 'b'])
+    expect(config.proxy.tools.deny).toEqual(['a*', 'b'])
   })
 
   it('warns of variables that nobody knows, but not of those of the server', () => {
@@ -232,15 +232,15 @@ describe('the configuration', () => {
       environment: { T: 'abc' },
     })
     expect(config).toMatchObject({ token: 'abc', fixedBy: 'header' })
-    expect(config.relay.headers).toEqual({ X: '1' })
+    expect(config.proxy.headers).toEqual({ X: '1' })
     const basic = read([url, '--header', 'Authorization: Basic abc'])
     expect(basic).toMatchObject({ token: undefined, fixedBy: 'other_header' })
-    expect(basic.relay.headers).toEqual({ Authorization: 'Basic abc' })
+    expect(basic.proxy.headers).toEqual({ Authorization: 'Basic abc' })
     const both = read([url, '--header', 'Authorization: Bearer x'], {
       environment: { DRAWBRIDGE_TOKEN: 'env' },
     })
     expect(both).toMatchObject({ token: 'env', fixedBy: 'environment' })
-    expect(both.relay.headers).toEqual({})
+    expect(both.proxy.headers).toEqual({})
   })
 
   it('takes a key from a variable alone, and not beside a file', () => {
@@ -258,9 +258,9 @@ describe('the configuration', () => {
 
   it('splits repeated variables', () => {
     const environment = { DRAWBRIDGE_HEADER: 'A: 1\nB: 2, 3', DRAWBRIDGE_IGNORE_TOOL: 'a, b*' }
-    const { relay } = read([url], { environment })
-    expect(relay.headers).toEqual({ A: '1', B: '2, 3' })
-    expect(relay.tools.deny).toEqual(['a', 'b*'])
+    const { proxy } = read([url], { environment })
+    expect(proxy.headers).toEqual({ A: '1', B: '2, 3' })
+    expect(proxy.tools.deny).toEqual(['a', 'b*'])
   })
 
   it('has the redirect URI of mcp-remote when a port is given', () => {
@@ -281,8 +281,8 @@ describe('the configuration', () => {
   it('lets --debug be switched off again', () => {
     const environment = { DRAWBRIDGE_DEBUG: '1', DRAWBRIDGE_KEEP_ALIVE: 'on' }
     expect(read([url, '--debug=off'], { environment }).output.debug).toBe(false)
-    expect(read([url], { environment }).relay.pingMs).toBe(30_000)
-    expect(read([url, '--ping-interval', '5'], { environment: {} }).relay.pingMs).toBe(5000)
+    expect(read([url], { environment }).proxy.pingMs).toBe(30_000)
+    expect(read([url, '--ping-interval', '5'], { environment: {} }).proxy.pingMs).toBe(5000)
   })
 })
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, relayConfig } from './config-part.ts'
+import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, proxyConfig } from './config-part.ts'
 import { conflicts, serverUrlProblem } from './config-rule.ts'
 import { parsePort } from './config-value-http.ts'
 import { parseAbsolutePath, type ValueSource } from './config-value.ts'
@@ -82,7 +82,7 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
     network,
     oauth: oauthConfig(serverUrl, values, port, surroundings),
     credentials: credentialsConfig(values, home),
-    relay: relayConfig(serverUrl, values, fixed.headers),
+    proxy: proxyConfig(serverUrl, values, fixed.headers),
     token: fixed.token,
     fixedBy: fixed.by,
     openBrowser: opensBrowser(values, surroundings),

@@ -1,7 +1,7 @@
 import type { CredentialsConfig } from '../credentials/credentials-config.ts'
 import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
-import type { RelayConfig } from '../proxy/relay-config.ts'
+import type { McpProxyConfig } from '../proxy/proxy-config.ts'
 
 /** What the bridge runs with, complete and checked. */
 export interface BridgeConfig {
@@ -9,7 +9,7 @@ export interface BridgeConfig {
   network: NetworkConfig
   oauth: OAuthConfig
   credentials: CredentialsConfig
-  relay: RelayConfig
+  proxy: McpProxyConfig
   /** A token of the environment or of a header: there is no login then, and nothing is stored. */
   token: string | undefined
   /** Where {@link BridgeConfig.token} came from; `other_header` is an `Authorization` header that is no bearer token. */

@@ -1,7 +1,7 @@
 import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { KeyBackend } from '../credentials/credential-store.ts'
 import type { StaticClient } from '../oauth/oauth-config.ts'
-import type { RelayConfig } from '../proxy/relay-config.ts'
+import type { McpProxyConfig } from '../proxy/proxy-config.ts'
 import type { ValueParser } from './config-value.ts'
 
 /** Prefix of every environment variable of the bridge. The server has the same one. */
@@ -9,8 +9,8 @@ export const variablePrefix = 'DRAWBRIDGE_'
 
 /** What may be set, as it was understood. Left out: not set anywhere. Durations are milliseconds. */
 export interface SettingValues {
-  transport?: RelayConfig['transport']
-  protocol?: RelayConfig['protocol']
+  transport?: McpProxyConfig['transport']
+  protocol?: McpProxyConfig['protocol']
   headers?: readonly HeaderEntry[]
   headerFile?: readonly HeaderEntry[]
   allowTool?: readonly string[]

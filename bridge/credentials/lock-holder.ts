@@ -4,7 +4,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { noFollow, nonBlocking } from './private-file-read.ts'
 import { ownProcessMark, type ProcessState, stateOfProcess } from './process-mark.ts'
 
-const mostBytes = 1000
+const maxBytes = 1000
 
 /**
  * Writes down beside a lock which process has it, for {@link stateOfHolder}. `lease` names the lock as it was taken. Never
@@ -42,7 +42,7 @@ async function readSmall(path: string): Promise<string | undefined> {
   try {
     const file = await open(path, constants.O_RDONLY | noFollow | nonBlocking)
     try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(mostBytes), 0, mostBytes, 0)
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0)
       return buffer.toString('utf8', 0, bytesRead)
     } finally {
       await file.close()

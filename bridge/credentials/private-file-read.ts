@@ -15,7 +15,7 @@ import { hasCode, isMissing, notReadable, reason, refused } from './private-file
 // to load.
 
 /** More than any file of ours is; a file beyond it is not read into memory. */
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 /** Elsewhere files have no modes. */
 export const ownerOnly: boolean = process.platform !== 'win32'
 
@@ -59,7 +59,7 @@ export function readPrivateFile(path: string, warn: (line: string) => void): str
   }
   try {
     const found = fstatSync(file)
-    if (!found.isFile() || found.size > mostBytes) throw refused(path, 'is no file of Drawbridge')
+    if (!found.isFile() || found.size > maxBytes) throw refused(path, 'is no file of Drawbridge')
     if (isForeign(found.uid)) throw refused(path, 'belongs to another user')
     if (ownerOnly && (found.mode & 0o077) !== 0) {
       tighten(path, found.mode, warn, () => fchmodSync(file, 0o600))

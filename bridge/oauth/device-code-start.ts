@@ -23,7 +23,7 @@ export interface StartedDevice {
 /** What servers mean that say nothing: long enough for a person. */
 const defaultTtlSeconds = 600
 const defaultIntervalSeconds = 5
-const mostIntervalSeconds = 60
+const maxIntervalSeconds = 60
 
 /** Starts a device (RFC 8628 section 3.1). Rejects with {@link OAuthFailure} or `NetworkError`. */
 export async function startDevice(
@@ -74,7 +74,7 @@ function readDevice({ status, json }: ServerAnswer, at: number): StartedDevice |
     url: hrefOf(url),
     completeUrl: typeof completeUrl === 'string' ? hrefOf(completeUrl) : undefined,
     expiresAt: at + positive(ttl, defaultTtlSeconds),
-    intervalSeconds: Math.min(positive(interval, defaultIntervalSeconds), mostIntervalSeconds),
+    intervalSeconds: Math.min(positive(interval, defaultIntervalSeconds), maxIntervalSeconds),
   }
 }
 

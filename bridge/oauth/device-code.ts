@@ -15,7 +15,7 @@ import { isClientRefused } from './token-endpoint-failure.ts'
 import { requestTokens } from './token-endpoint-request.ts'
 
 const slowDownSeconds = 5
-const mostIntervalSeconds = 60
+const maxIntervalSeconds = 60
 
 /**
  * Signs in on another device (RFC 8628): announces the code, and asks for the tokens at the pace of the server until they
@@ -113,5 +113,5 @@ async function poll(
 
 /** RFC 8628 section 3.5: five seconds more, after each `slow_down` and after what did not arrive. */
 function slower(intervalSeconds: number): number {
-  return Math.min(intervalSeconds + slowDownSeconds, mostIntervalSeconds)
+  return Math.min(intervalSeconds + slowDownSeconds, maxIntervalSeconds)
 }

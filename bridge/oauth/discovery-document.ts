@@ -3,7 +3,7 @@ import { isSafeUrl } from './discovery-url.ts'
 import { OAuthFailure } from './login-port.ts'
 import { exchangeJson, type OAuthPorts, type ServerAnswer } from './server-exchange.ts'
 
-const mostRedirects = 3
+const maxRedirects = 3
 
 /** A document, what is wrong with one that is there, or why it could not be had. */
 export type DocumentAttempt =
@@ -39,7 +39,7 @@ async function fetchDocument(
   { http, runtime }: OAuthPorts,
 ): Promise<{ document: unknown } | { fault: string } | undefined> {
   let place = url
-  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const headers = { accept: 'application/json' }
     const answer = await exchangeJson({ method: 'GET', url: place, headers }, http, options.signal)
     if (answer.status === 429 || answer.status >= 500) {

@@ -14,7 +14,7 @@ import { quoteServerText } from './server-text.ts'
 import type { SignInRequest } from './sign-in-request.ts'
 
 /** More than anybody names in earnest; each may be asked at several places. */
-const mostServers = 5
+const maxServers = 5
 
 /** Where to sign in, and what for. */
 export interface DiscoveredServer {
@@ -72,7 +72,7 @@ async function firstUsable(
   signal: AbortSignal,
 ): Promise<ChosenServer> {
   let first: unknown
-  for (const issuer of [...new Set(issuers)].slice(0, mostServers)) {
+  for (const issuer of [...new Set(issuers)].slice(0, maxServers)) {
     try {
       return { metadata: await usable(issuer, config, ports, signal), isAssumed: false }
     } catch (error) {

@@ -8,7 +8,7 @@ export interface LoopbackSockets {
   close(): Promise<void>
 }
 
-const mostTries = 10
+const maxTries = 10
 
 /**
  * Listens on `host`: for `localhost` on 127.0.0.1 and, where this machine has it, on ::1 too. A browser chooses either,
@@ -29,7 +29,7 @@ export async function listenOnLoopback(
         'End the program that listens there, or choose another port with --callback.',
     )
   }
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const sockets = await tryListen(addresses, tries === 0 ? (preferred ?? 0) : 0, answer)
     if (sockets !== undefined) return sockets
   }

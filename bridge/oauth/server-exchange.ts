@@ -17,7 +17,7 @@ export interface ServerAnswer {
 }
 
 /** Documents and token answers are a few kB; the largest signing keys and scope lists stay far below. */
-const mostBytes = 256 * 1024
+const maxBytes = 256 * 1024
 const limitMs = 15_000
 
 /**
@@ -58,7 +58,7 @@ export async function exchangeJson(
 
 async function readBodyAsJson(response: HttpResponse): Promise<unknown> {
   try {
-    return await readJson(response, mostBytes)
+    return await readJson(response, maxBytes)
   } catch (error) {
     if (error instanceof BodyError) return undefined
     throw error

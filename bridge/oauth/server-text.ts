@@ -1,11 +1,11 @@
-const mostCharacters = 300
+const maxCharacters = 300
 
 /**
  * Text of a server as it may stand in a message: a JSON string of printable ASCII, cut when it is long. So that no server
  * writes escape sequences to a terminal, or sentences that look like ours.
  */
 export function quoteServerText(text: string): string {
-  const cut = text.length > mostCharacters ? `${text.slice(0, mostCharacters)}...` : text
+  const cut = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}...` : text
   return JSON.stringify(cut).replaceAll(
     /[^\x20-\x7E]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

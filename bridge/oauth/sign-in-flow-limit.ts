@@ -1,7 +1,7 @@
 import { OAuthFailure } from './login-port.ts'
 
 /** The longest that a timer can run. */
-const mostMs = 2 ** 31 - 1
+const maxMs = 2 ** 31 - 1
 
 /**
  * What `work` resolves with. Rejects with {@link OAuthFailure} `timeout` after `limitMs`, `cancelled` when `signal` is
@@ -16,7 +16,7 @@ export async function beforeTimeout<T>(work: Promise<T>, limitMs: number, signal
     signal.addEventListener('abort', abort, { once: true })
     timer = setTimeout(
       () => reject(new OAuthFailure('timeout', 'Nobody finished the sign-in in time.')),
-      Math.min(limitMs, mostMs),
+      Math.min(limitMs, maxMs),
     )
   })
   try {

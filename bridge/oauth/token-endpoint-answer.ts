@@ -9,7 +9,7 @@ import type { TokenAnswer } from './token-answer.ts'
 const errorCode = /^[\x20\x21\x23-\x5B\x5D-\x7E]{1,200}$/
 
 /** More than 300 years: what is longer is a mistake, or means for ever. */
-const mostSeconds = 10_000_000_000
+const maxSeconds = 10_000_000_000
 
 /**
  * What an answer of a token endpoint means (RFC 6749 sections 5.1 and 5.2). Issued is only what has an access token that
@@ -92,7 +92,7 @@ function lifetime(json: JsonObject, idToken: string | undefined): number | undef
 
 /** Not zero: some servers say so of tokens that do not end. */
 function wholeSeconds(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 1 && value < mostSeconds ? Math.floor(value) : undefined
+  return typeof value === 'number' && value >= 1 && value < maxSeconds ? Math.floor(value) : undefined
 }
 
 function scopeOf(json: JsonObject): string | undefined {

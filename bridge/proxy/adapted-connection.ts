@@ -4,15 +4,15 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { eraByModernAnswer, eraByModernFailure, mayBeModern } from '../transport/revision-detection.ts'
-import type { InFlight } from './in-flight.ts'
+import type { PendingRequests } from './pending-requests.ts'
 import { createAdapterFrom2025To2026 } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
-import type { LocalClient } from './local-client.ts'
-import type { LocalEnd } from './local-end.ts'
+import type { ClientState } from './client-state.ts'
+import type { ClientConnection } from './client-connection.ts'
 import { createAdapterFrom2026To2025 } from '@drawbridge/shared/mcp/adapter/2026-to-2025/adapter.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { Transport } from '../transport/transport.ts'
-import type { RemoteLegs } from './remote-legs.ts'
+import type { ServerTransports } from './server-transports.ts'
 import { createServer2026, errorResponse, openSession2025 } from './adapted-server.ts'
 import type { DescribeFailure, Server2025, LocalPeer, Adapter } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
@@ -37,10 +37,10 @@ export interface EraDoubt {
 
 /** What a adapted is between. */
 export interface AdaptedConnectionPorts {
-  legs: RemoteLegs
-  local: LocalEnd
-  inFlight: InFlight
-  client: LocalClient
+  transports: ServerTransports
+  local: ClientConnection
+  pendingRequests: PendingRequests
+  client: ClientState
   remembered: RememberedServer
   doubt: EraDoubt
   runtime: Runtime
@@ -51,7 +51,8 @@ export interface AdaptedConnectionPorts {
 
 /** An adapter to a server of that revision. Its answers and failures are evidence of the server's revision. */
 export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPorts): AdaptedConnection {
-  const { legs, local, inFlight, client, remembered, doubt, runtime, describeFailure, warn } = ports
+  const { transports, local, pendingRequests, client, remembered, doubt, runtime, describeFailure, warn } =
+    ports
   const shared = { local: { send } satisfies LocalPeer, runtime, describeFailure }
   const adapted: AdaptedConnection = {
     adapter: to === 'modern' ? from2025To2026() : from2026To2025(),
@@ -62,10 +63,10 @@ export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPort
   /** A client that has initialized before does not do so again: replay its `initialize`. */
   function from2025To2026(): Adapter {
     const discovered = remembered.known()?.discoverResult
-    const server = createServer2026(observed2026(legs.modern().leg))
+    const server = createServer2026(observed2026(transports.modern().transport))
     const adapter = createAdapterFrom2025To2026({ ...shared, server, ...(discovered && { discovered }) })
     const { initialize, initialized } = client
-    if (initialize === undefined || inFlight.get(initialize.id) !== undefined) return adapter
+    if (initialize === undefined || pendingRequests.get(initialize.id) !== undefined) return adapter
     void adapter.take(parseWireMessage(initialize.message))
     if (initialized !== undefined) void adapter.take(parseWireMessage(initialized))
     return adapter
@@ -84,8 +85,8 @@ export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPort
     const wire = toWireMessage(message)
     const { envelope } = wire
     if (envelope.kind !== 'response') return local.unsolicited(wire)
-    const call = inFlight.get(envelope.id)
-    if (call?.carrier === adapted) await local.forCall(call, wire)
+    const call = pendingRequests.get(envelope.id)
+    if (call?.handler === adapted) await local.forCall(call, wire)
   }
 
   function seen(era: McpEra | undefined): void {
@@ -144,7 +145,9 @@ export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPort
   async function open(
     ...[params, onMessage]: Parameters<Server2025['open']>
   ): ReturnType<Server2025['open']> {
-    const transport = observed2025(legs.legacySession((message) => takeUnsolicited(message, onMessage)).leg)
+    const transport = observed2025(
+      transports.legacySession((message) => takeUnsolicited(message, onMessage)).transport,
+    )
     const initialize = { jsonrpc: '2.0' as const, id: ports.randomId(), method: 'initialize', params }
     try {
       return await openSession2025(transport, initialize)

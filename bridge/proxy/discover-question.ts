@@ -1,9 +1,9 @@
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { eraByDiscoverAnswer, eraByModernFailure } from '../transport/revision-detection.ts'
-import type { CallInFlight } from './in-flight.ts'
-import { claimsOf } from './local-client.ts'
-import type { LocalClient } from './local-client.ts'
+import type { PendingRequest } from './pending-requests.ts'
+import { claimsOf } from './client-state.ts'
+import type { ClientState } from './client-state.ts'
 import type { Transport } from '../transport/transport.ts'
 import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
@@ -14,11 +14,11 @@ import type { SignIns } from '../sign-in/sign-in-attempt.ts'
  * answers wait for one.
  */
 export async function askDiscover(
-  about: Pick<CallInFlight, 'era' | 'wire' | 'abort'> | undefined,
+  about: Pick<PendingRequest, 'era' | 'wire' | 'abort'> | undefined,
   mayWait: boolean,
-  ports: { leg: Transport; client: LocalClient; signIns: SignIns; randomId(): string },
+  ports: { transport: Transport; client: ClientState; signIns: SignIns; randomId(): string },
 ): Promise<McpEra | undefined> {
-  const { leg, client, signIns } = ports
+  const { transport, client, signIns } = ports
   const signal = about?.abort.signal
   const question = toWireMessage({
     jsonrpc: '2.0',
@@ -29,7 +29,7 @@ export async function askDiscover(
   let found: McpEra | undefined
   for (;;) {
     try {
-      await leg.send(question, {
+      await transport.send(question, {
         ...(signal && { signal }),
         deliver(answer) {
           if (answer.envelope.kind === 'response') found = eraByDiscoverAnswer(answer)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createInFlight } from './in-flight.ts'
-import type { CallInFlight } from './in-flight.ts'
+import { createPendingRequests } from './pending-requests.ts'
+import type { PendingRequest } from './pending-requests.ts'
 import { createLiveness } from './liveness.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 
@@ -10,7 +10,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
   let uptime = 5_000_000
   let wall = 1_700_000_000_000
   const clock = { nowMs: 0, heardMs: 0 }
-  const inFlight = createInFlight(clock)
+  const pendingRequests = createPendingRequests(clock)
   const failed: string[] = []
   const pings: { answer(): void; signal: AbortSignal }[] = []
   const repeated: string[] = []
@@ -20,7 +20,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
   const liveness = createLiveness(
     { watchdogMs: 12_000, pingMs: 0, pingWaitMs: 5000, origin: 'https://x.example', ...config },
     {
-      inFlight,
+      pendingRequests,
       clock,
       clocks: { monotonicMs: () => monotonic, uptimeMs: () => uptime, wallMs: () => wall },
       ping: (signal, asked) => {
@@ -32,13 +32,13 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
       },
       isConnected: () => true,
       fail(call, error) {
-        inFlight.settle(call)
+        pendingRequests.settle(call)
         failed.push(`${String(call.id)}: ${(error as Error).message}`)
       },
       repeat(call) {
         if (call.method !== 'tools/list') return false
         repeated.push(String(call.id))
-        return inFlight.settle(call)
+        return pendingRequests.settle(call)
       },
       reopen: (answered) => void reopened.push(answered),
       dropConnections: () => (drops += 1),
@@ -50,13 +50,13 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
     pings,
     drops: () => drops,
     withoutToken: () => (isTokenThere = false),
-    call(id: string, method = 'tools/call'): CallInFlight {
+    call(id: string, method = 'tools/call'): PendingRequest {
       const wire = toWireMessage({ jsonrpc: '2.0', id, method })
-      return inFlight.open(id, method, 'legacy', wire) as CallInFlight
+      return pendingRequests.open(id, method, 'legacy', wire) as PendingRequest
     },
     repeated,
     reopened,
-    hear: (call: CallInFlight) => liveness.heard(call),
+    hear: (call: PendingRequest) => liveness.heard(call),
     /** The computer sleeps; which clocks go on then is a matter of its system. */
     sleep(seconds: number, system: 'linux' | 'macos' | 'virtual') {
       wall += seconds * 1000

@@ -1,5 +1,5 @@
 import { NetworkError } from '../http/http-client.ts'
-import type { CallInFlight, InFlight } from './in-flight.ts'
+import type { PendingRequest, PendingRequests } from './pending-requests.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { createSleepWatch } from './sleep-watch.ts'
 import type { Clocks } from './sleep-watch.ts'
@@ -18,7 +18,7 @@ export interface LivenessConfig {
 
 /** What liveness looks at, and what it does. */
 export interface LivenessPorts {
-  inFlight: InFlight
+  pendingRequests: PendingRequests
   /** `nowMs` is set at each tick: what asks for the time of a call reads it from here, instead of from the system. */
   clock: { nowMs: number; heardMs: number }
   clocks: Clocks
@@ -26,9 +26,9 @@ export interface LivenessPorts {
   ping(signal: AbortSignal, asked: () => void): Promise<void>
   /** Whether there is anything to ask: a server, and a client that was told of it. */
   isConnected(): boolean
-  fail(call: CallInFlight, error: unknown): void
+  fail(call: PendingRequest, error: unknown): void
   /** Sees to it that a call is answered whose connection is gone; false if nothing can be done. */
-  repeat(call: CallInFlight): boolean
+  repeat(call: PendingRequest): boolean
   /** Opens the streams again that this side keeps open. `answered`: the server has just answered a ping. */
   reopen(answered: boolean): void
   /** Gives up all connections. */
@@ -43,7 +43,7 @@ export interface Liveness {
   /** What the timer does each time. */
   tick(): void
   /** A call begins, or the server has said something for it. */
-  heard(call: CallInFlight): void
+  heard(call: PendingRequest): void
 }
 
 interface Ping {
@@ -52,12 +52,12 @@ interface Ping {
   askedMs: number | undefined
   abort: AbortController
   /** Calls that were silent when it was sent. */
-  silent: readonly CallInFlight[]
+  silent: readonly PendingRequest[]
 }
 
 /** Calls are watched to about the length of a tick: a second at most. */
 export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Liveness {
-  const { inFlight, clock, clocks } = ports
+  const { pendingRequests, clock, clocks } = ports
   const shortest = Math.min(...[1000, config.watchdogMs / 4, config.pingMs / 4].filter((ms) => ms > 0))
   const watch = createSleepWatch(clocks)
   let timer: ReturnType<typeof setInterval> | undefined
@@ -70,7 +70,7 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
   function tick(): void {
     const now = clocks.monotonicMs()
     clock.nowMs = now
-    for (const call of inFlight.calls()) clock.heardMs = Math.max(clock.heardMs, call.heardAt)
+    for (const call of pendingRequests.calls()) clock.heardMs = Math.max(clock.heardMs, call.heardAt)
     const sleep = watch.look()
     if (sleep !== 'none') return woke(sleep === 'slept', now)
     if (pinging === undefined) {
@@ -93,16 +93,16 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
     if (!ports.isConnected()) return false
     if (config.pingMs > 0 && now - clock.heardMs >= config.pingMs) return true
     if (config.watchdogMs === 0) return false
-    for (const call of inFlight.calls()) if (isSilent(call, now)) return true
+    for (const call of pendingRequests.calls()) if (isSilent(call, now)) return true
     return false
   }
 
-  function isSilent(call: CallInFlight, now: number): boolean {
+  function isSilent(call: PendingRequest, now: number): boolean {
     return now - call.heardAt >= config.watchdogMs && !isSubscription(call)
   }
 
   function ping(now: number): void {
-    const silent = [...inFlight.calls()].filter((call) => config.watchdogMs > 0 && isSilent(call, now))
+    const silent = [...pendingRequests.calls()].filter((call) => config.watchdogMs > 0 && isSilent(call, now))
     const current: Ping = { at: now, askedMs: undefined, abort: new AbortController(), silent }
     pinging = current
     clock.heardMs = now
@@ -123,7 +123,7 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
   }
 
   /** The server works on: the calls have another while. */
-  function alive(silent: readonly CallInFlight[]): void {
+  function alive(silent: readonly PendingRequest[]): void {
     for (const call of silent) call.heardAt = Math.max(call.heardAt, clock.nowMs)
   }
 
@@ -143,8 +143,8 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
 
   /** What was asked before the sleep and is silent still went over a connection that nobody else remembers. */
   function endOld(since: number, answered: boolean): void {
-    const calls = [...inFlight.calls()]
-    const isOld = ({ heardAt }: CallInFlight): boolean => heardAt < since
+    const calls = [...pendingRequests.calls()]
+    const isOld = ({ heardAt }: PendingRequest): boolean => heardAt < since
     // Those that wait for the next request may be dead as well: none was of use to the ping.
     if (!answered && calls.every(isOld)) ports.dropConnections()
     for (const call of calls.filter(isOld))
@@ -152,7 +152,7 @@ export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Li
         giveUp(call, 'reset', `the computer slept while ${config.origin} worked, and the connection is gone`)
   }
 
-  function giveUp(call: CallInFlight, fault: 'reset' | 'body_timeout', message: string): void {
+  function giveUp(call: PendingRequest, fault: 'reset' | 'body_timeout', message: string): void {
     ports.fail(call, new NetworkError(fault, config.origin, message, { sent: true }))
     call.abort.abort()
   }

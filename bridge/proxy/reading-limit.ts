@@ -1,4 +1,4 @@
-import type { InFlight } from './in-flight.ts'
+import type { PendingRequests } from './pending-requests.ts'
 
 /**
  * Stops reading from a client that asks or tells faster than the server takes it, or that does not read what it is answered, so
@@ -14,13 +14,13 @@ export interface ReadingLimit {
   replied(): void
 }
 
-const mostCalls = 1024
-const mostBytes = 64 * 1024 * 1024
-const mostUnwrittenBytes = 16 * 1024 * 1024
+const maxCalls = 1024
+const maxBytes = 64 * 1024 * 1024
+const maxUnwrittenBytes = 16 * 1024 * 1024
 
 /** Reading goes on when half of it is done. */
 export function createReadingLimit(
-  inFlight: InFlight,
+  pendingRequests: PendingRequests,
   input: { pause(): void; resume(): void },
   output: { readonly writableLength: number },
 ): ReadingLimit {
@@ -31,9 +31,9 @@ export function createReadingLimit(
   function check(): void {
     const share = isPaused ? 0.5 : 1
     const isMuch =
-      inFlight.count + passing.count > mostCalls * share ||
-      inFlight.bytes + passing.bytes > mostBytes * share ||
-      output.writableLength > mostUnwrittenBytes * share
+      pendingRequests.count + passing.count > maxCalls * share ||
+      pendingRequests.bytes + passing.bytes > maxBytes * share ||
+      output.writableLength > maxUnwrittenBytes * share
     const shouldPause = isMuch && questions === 0
     if (shouldPause === isPaused) return
     isPaused = shouldPause

@@ -4,7 +4,7 @@ import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
-import { inEra } from './sign-in-message.ts'
+import { inEra } from './authorization-prompt.ts'
 
 /**
  * What a client is told about the server before the server was reached: what the last connection saw, in either era, else

@@ -17,7 +17,7 @@ export type SignInPlace = { unconfirmed?: { page: string; namedBy: string } } & 
     }
 )
 
-/** A sign-in as the relay is given it. */
+/** A sign-in as the proxy is given it. */
 export interface PendingSignIn {
   prompt: Promise<SignInPlace>
   done: Promise<void>
@@ -191,7 +191,7 @@ export function unconfirmedText({ unconfirmed }: Pick<SignInPlace, 'unconfirmed'
   return `${namedBy} sends you to ${page} to sign in. Nothing at ${page} confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. `
 }
 
-/** Whether the only way on is a person. Errors of the token source look like those of the legs. */
+/** Whether the only way on is a person. Errors of the token source look like those of the transports. */
 export function isSignInNeeded(error: unknown): boolean {
   return error instanceof Error && 'fault' in error && error.fault === 'sign_in_needed'
 }

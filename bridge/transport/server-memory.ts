@@ -43,7 +43,7 @@ export function createRememberedServer(ports: {
     return held.memory
   }
 
-  /** The relay works without a memory as well: only slower. */
+  /** The proxy works without a memory as well: only slower. */
   function read(): ServerMemory | undefined {
     try {
       return ports.read()

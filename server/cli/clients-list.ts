@@ -7,7 +7,7 @@ import { withStore } from './key-store.ts'
 import { textTable } from './table.ts'
 
 /** Whoever looks at more than this looks at nothing. */
-const mostListed = 10_000
+const maxListed = 10_000
 
 /**
  * Prints the clients that are known: of the file that CLIENTS names, and of the store. Registrations that nobody has signed in with are
@@ -17,12 +17,12 @@ export async function listClients(input: CommandInput, options: { all: boolean }
   const config = readConfig(input, ['store', 'clients'])
   const now = input.runtime.now()
   const stored = await withStore(config, async (store) =>
-    store ? listStoredClients(store, mostListed + 1) : [],
+    store ? listStoredClients(store, maxListed + 1) : [],
   )
   const alive = stored.filter((client) => !isExpired(client, now))
   const known = alive.filter((client) => options.all || isInUse(client))
   const unused = alive.filter((client) => !isInUse(client)).length
-  const rows = [...readConfiguredClients(config, now).values(), ...known].slice(0, mostListed).map(rowOf)
+  const rows = [...readConfiguredClients(config, now).values(), ...known].slice(0, maxListed).map(rowOf)
   const { terminal } = input
   if (input.json) terminal.print(JSON.stringify({ ok: true, clients: rows, unused }))
   else terminal.print(rows.length === 0 ? 'No clients.' : clientTable(rows))

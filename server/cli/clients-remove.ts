@@ -7,7 +7,7 @@ import { listStoredClients, nearest } from './clients-choice.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { withStore } from './key-store.ts'
 
-const mostCompared = 5000
+const maxCompared = 5000
 
 /**
  * Removes a client from the store and ends everything that people allowed to it. Running servers refuse it from the next
@@ -48,7 +48,7 @@ async function unknownClient(
   store: Pick<ClientStore, 'listClients'> | undefined,
   config: Pick<ServerConfig, 'store'>,
 ): Promise<CommandFailure> {
-  const ids = store ? (await listStoredClients(store, mostCompared)).map(({ id }) => id) : []
+  const ids = store ? (await listStoredClients(store, maxCompared)).map(({ id }) => id) : []
   const meant = nearest(clientId, ids)
   const question = meant === undefined ? '' : ` Did you mean ${meant}?`
   const place = config.store.kind === 'memory' ? 'in memory' : 'in the store'

@@ -6,7 +6,7 @@ import { withStore } from './key-store.ts'
 import { textTable } from './table.ts'
 
 /** Whoever looks at more than this looks at nothing. */
-const mostListed = 10_000
+const maxListed = 10_000
 
 /** Which grants to list. Both `user` and `client`: those of that person with that client. */
 export interface GrantsListOptions {
@@ -33,8 +33,8 @@ export async function listGrants(
     (all || isLive(record, now)) && (client === undefined || record.grant.clientId === client)
   const { rows, isCut } = await withStore(config, async (store) => {
     if (!store) return { rows: [], isCut: false }
-    const waiting = await store.listUnredeemedCodes(of, { now, limit: mostListed })
-    const found = await collectGrants(store, of, { keep, most: mostListed })
+    const waiting = await store.listUnredeemedCodes(of, { now, limit: maxListed })
+    const found = await collectGrants(store, of, { keep, most: maxListed })
     const ofClient = waiting.filter(({ grant }) => client === undefined || grant.clientId === client)
     const rows = await describe([...ofClient.map(waitingRecord), ...found.records], now, store)
     return { rows, isCut: found.isCut }
@@ -42,7 +42,7 @@ export async function listGrants(
   const { terminal } = input
   if (input.json) terminal.print(JSON.stringify({ ok: true, grants: rows, truncated: isCut }))
   else terminal.print(rows.length === 0 ? 'No grants.' : grantTable(rows))
-  if (isCut) terminal.note(`There are more than ${mostListed}. Choose with --user or --client.`)
+  if (isCut) terminal.note(`There are more than ${maxListed}. Choose with --user or --client.`)
   return exitCode.ok
 }
 

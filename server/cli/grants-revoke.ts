@@ -6,9 +6,9 @@ import { withStore } from './key-store.ts'
 const reason = 'revoked_by_operator'
 const batchSize = 100
 /** How far is counted before anybody has said yes. */
-const mostCounted = 1000
+const maxCounted = 1000
 /** Far more than people allow within two minutes. */
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 
 /** What to revoke: exactly one of the three. */
 export interface GrantsRevokeOptions {
@@ -60,7 +60,7 @@ async function revokeOne(grantId: string, store: GrantStore | undefined, now: nu
 }
 
 async function revokeWaiting(grantId: string, store: GrantStore | undefined, now: number): Promise<boolean> {
-  const waiting = (await store?.listUnredeemedCodes(undefined, { now, limit: mostWaiting })) ?? []
+  const waiting = (await store?.listUnredeemedCodes(undefined, { now, limit: maxWaiting })) ?? []
   const code = waiting.find(({ grant }) => grant.id === grantId)
   return code !== undefined && store !== undefined && (await store.expireCode(code.codeHash, now))
 }
@@ -84,12 +84,12 @@ async function refuseSeveral(
   now: number,
 ): Promise<void> {
   const keep = (record: Parameters<typeof isLive>[0]): boolean => isLive(record, now)
-  const { records, isCut } = await collectGrants(store, of, { keep, most: mostCounted })
-  const waiting = await store.listUnredeemedCodes(of, { now, limit: mostCounted })
+  const { records, isCut } = await collectGrants(store, of, { keep, most: maxCounted })
+  const waiting = await store.listUnredeemedCodes(of, { now, limit: maxCounted })
   const count = records.length + waiting.length
   if (count < 2) return
   throw new CommandFailure(
-    `This ends ${isCut ? `more than ${mostCounted}` : count} grants: those people have to sign in again.`,
+    `This ends ${isCut ? `more than ${maxCounted}` : count} grants: those people have to sign in again.`,
     'To go on, give --yes. To see them first: drawbridge-server grants list with the same choice.',
     { code: exitCode.usage },
   )

@@ -5,7 +5,7 @@ import { textTable } from './table.ts'
 
 const pageSize = 200
 /** Counting further would read the whole store. */
-const mostCounted = 1000
+const maxCounted = 1000
 
 /** What a key is there for: the first of the ring seals, the others open; one that is needed and not there is missing. */
 export type KeyRole = 'seals' | 'opens' | 'missing'
@@ -36,13 +36,13 @@ export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | unde
 
 async function countSessions(kid: string, store: SealedSessionStore): Promise<number> {
   let count = 0
-  for (let after = ''; count < mostCounted;) {
+  for (let after = ''; count < maxCounted;) {
     const page = await store.listSessionsSealedWith(kid, { after, limit: pageSize })
     count += page.length
     after = page.at(-1)?.grantId ?? after
     if (page.length < pageSize) break
   }
-  return Math.min(count, mostCounted)
+  return Math.min(count, maxCounted)
 }
 
 /** The table of keys for people. */
@@ -59,7 +59,7 @@ export function keyTable(uses: readonly KeyUse[], terminal: Pick<Terminal, 'colo
 }
 
 function countText({ sessions }: KeyUse): string {
-  return sessions === mostCounted ? `${mostCounted} or more` : String(sessions)
+  return sessions === maxCounted ? `${maxCounted} or more` : String(sessions)
 }
 
 function noteOf({ role, sessions, in_use: inUse }: KeyUse): string {

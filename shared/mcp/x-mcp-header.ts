@@ -39,7 +39,7 @@ const mapKeywords: ReadonlySet<string> = new Set([
 ])
 const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 /** A schema may be somebody else's: copying longer and longer paths must not become work for minutes. */
-const mostDepth = 100
+const maxDepth = 100
 
 /**
  * The header parameters of a tool's input schema, or what is wrong with their declarations. They are allowed on properties
@@ -100,7 +100,7 @@ function* placesBelow(node: JsonObject, { path, reachable }: Place): Generator<P
   for (const [keyword, value] of Object.entries(node)) {
     if (dataKeywords.has(keyword) || typeof value !== 'object') continue
     if (!mapKeywords.has(keyword) || !isJsonObject(value)) yield { node: value, path, reachable: false }
-    else if (keyword !== 'properties' || path.length >= mostDepth) {
+    else if (keyword !== 'properties' || path.length >= maxDepth) {
       for (const each of Object.values(value)) yield { node: each, path, reachable: false }
     } else {
       for (const [name, each] of Object.entries(value)) yield { node: each, path: [...path, name], reachable }

@@ -33,9 +33,9 @@ async function warm(scene: AuthScene, clocks: readonly Record<string, string>[])
   return bridges
 }
 
-function expectNobodySignedIn({ remote, links }: AuthScene, mostRefreshes: number): void {
+function expectNobodySignedIn({ remote, links }: AuthScene, maxRefreshes: number): void {
   expect(remote.counters).toMatchObject({ refreshesReused: 0, refreshesRefused: 0, tabs: 0 })
-  expect(remote.counters.refreshesOk).toBeLessThanOrEqual(mostRefreshes)
+  expect(remote.counters.refreshesOk).toBeLessThanOrEqual(maxRefreshes)
   expect(links()).toBe(0)
 }
 

@@ -23,12 +23,12 @@ async function keepCalling(
 }
 
 describe('tokens that do not live long', { concurrent: true, timeout }, () => {
-  it.each<[what: string, options: RemoteOptions, mostPerLifetime: number]>([
+  it.each<[what: string, options: RemoteOptions, maxPerLifetime: number]>([
     ['5 s, no grace', { tokenTtlSeconds: 5, graceSeconds: 0 }, 2],
     ['5 s, a slow token endpoint', { tokenTtlSeconds: 5, tokenDelayMs: 1000 }, 2],
     ['5 s, whose end nobody tells', { tokenTtlSeconds: 5, expiresIn: false }, 1],
     ['3 s', { tokenTtlSeconds: 3 }, 2],
-  ])('of %s: every call succeeds, nobody signs in', (_what, options, mostPerLifetime) =>
+  ])('of %s: every call succeeds, nobody signs in', (_what, options, maxPerLifetime) =>
     inAuthScene(options, async (scene) => {
       const { calls, failed } = await keepCalling(scene, { bridges: 3, everyMs: 200, forMs: durationMs })
       expect(failed).toEqual([])
@@ -36,7 +36,7 @@ describe('tokens that do not live long', { concurrent: true, timeout }, () => {
       const lifetimes = durationMs / 1000 / (options.tokenTtlSeconds ?? 1)
       const { refreshesOk } = scene.remote.counters
       expect(refreshesOk).toBeGreaterThan(lifetimes / 2)
-      expect(refreshesOk).toBeLessThanOrEqual(mostPerLifetime * lifetimes + 2)
+      expect(refreshesOk).toBeLessThanOrEqual(maxPerLifetime * lifetimes + 2)
       expect(scene.remote.counters).toMatchObject({ refreshesReused: 0, refreshesRefused: 0, tabs: 0 })
       expect(scene.links()).toBe(0)
     }),

@@ -8,7 +8,7 @@ const parserRuns = 100_000
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 // A hundred times of what the slowest parser takes for its longest case: only what backtracks takes more.
-const mostCpuMs = 1000
+const maxCpuMs = 1000
 
 /** What is tried: `make` makes a case, `work` throws when it is handled wrongly. */
 export interface Fuzzing<Case> {
@@ -29,7 +29,7 @@ export async function fuzz<Case>({ name, make, work, runs = parserRuns }: Fuzzin
   const attempt = async (given: Case): Promise<void> => {
     const cpuMs = await cpuMsOf(given, work)
     // Once may have been a collection of garbage.
-    if (cpuMs > mostCpuMs && (await cpuMsOf(given, work)) > mostCpuMs) {
+    if (cpuMs > maxCpuMs && (await cpuMsOf(given, work)) > maxCpuMs) {
       throw new Error(`This case takes ${Math.round(cpuMs)} ms.`)
     }
   }

@@ -51,7 +51,7 @@ const repeatable = [
   '.a',
   ' ,',
 ] as const
-const mostRepeats = 3000
+const maxRepeats = 3000
 
 /** Text of `fragments` that a parser knows, mixed with what it does not expect, and now and then very long. */
 export function hostileText(chance: Chance, fragments: readonly string[] = []): string {
@@ -59,7 +59,7 @@ export function hostileText(chance: Chance, fragments: readonly string[] = []): 
   const pieces = chance.below(9)
   for (let index = 0; index < pieces; index += 1) text += piece(chance, fragments)
   return chance.once(40)
-    ? text + chance.pick(repeatable).repeat(chance.below(mostRepeats)) + piece(chance, fragments)
+    ? text + chance.pick(repeatable).repeat(chance.below(maxRepeats)) + piece(chance, fragments)
     : text
 }
 

@@ -3,7 +3,7 @@ import { type ContractFailure, failureOf } from './driver.ts'
 import { skipFor, type Stage } from './stage.ts'
 
 /** The burst that GoTrue allows is 30. */
-const mostTries = 40
+const maxTries = 40
 const solved = 'the captcha token of the contract'
 
 /** What stands in the way of too many, and of machines. */
@@ -22,7 +22,7 @@ export function limitCases(stage: () => Stage): void {
     try {
       const nobody = { email: 'nobody@example.com', password: 'not the password of anybody' }
       let failure: ContractFailure | 'none' = 'none'
-      for (let tries = 0; tries < mostTries && failure !== 'rate_limited'; tries += 1) {
+      for (let tries = 0; tries < maxTries && failure !== 'rate_limited'; tries += 1) {
         failure = failureOf(await driver.signIn(nobody))
       }
       if (failure !== 'rate_limited') skipFor(context, 'this server limits nothing: GOTRUE_RATE_LIMIT_HEADER')

@@ -1,6 +1,6 @@
 import type { CaseFetch } from './wire.ts'
 
-const mostSteps = 12
+const maxSteps = 12
 
 /** Where a walk through a social sign-in ended. */
 export type SocialWalk = { kind: 'returned'; params: URLSearchParams } | { kind: 'stuck'; reason: string }
@@ -16,7 +16,7 @@ export async function walkSocialSignIn(
 ): Promise<SocialWalk> {
   const cookies = new Map<string, string>()
   let request = new Request(start, { redirect: 'manual' })
-  for (let step = 0; step < mostSteps; step += 1) {
+  for (let step = 0; step < maxSteps; step += 1) {
     const here = new URL(request.url)
     request.headers.set('cookie', [...cookies.values()].join('; '))
     const response = await send(request).catch(() => undefined)

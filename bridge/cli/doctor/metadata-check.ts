@@ -17,7 +17,7 @@ import { checkSignInPage } from '../../oauth/sign-in-page.ts'
 import { describeError } from '../failure-text.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 const timeoutMs = 10_000
 
 /** The documents that say where and how to sign in. `issuer` is undefined when nothing usable was found. */
@@ -193,7 +193,7 @@ async function readDocument<Document>(
       response.body.destroy()
       return { metadata: undefined, reason: response.status === 404 ? '' : `${response.status} at ${url}` }
     }
-    const parsed = parse(await readJson(response, mostBytes))
+    const parsed = parse(await readJson(response, maxBytes))
     return parsed.kind === 'parsed'
       ? { metadata: parsed.metadata, reason: '' }
       : { metadata: undefined, reason: parsed.reason }

@@ -7,8 +7,8 @@ import {
   modernRevision,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { RelayConfig } from '../../proxy/relay-config.ts'
-import { createRelay, type RelayPorts } from '../../proxy/relay.ts'
+import type { McpProxyConfig } from '../../proxy/proxy-config.ts'
+import { createMcpProxy, type McpProxyPorts } from '../../proxy/proxy.ts'
 import { TransportError } from '../../transport/transport.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { version } from '../../config/version.ts'
@@ -19,7 +19,7 @@ import { type Finding, fail, ok } from './finding.ts'
 
 /** What a session is opened with. */
 export interface SessionCheckPorts {
-  http: RelayPorts['http']
+  http: McpProxyPorts['http']
   runtime: Runtime
   /** The login; undefined where the headers of the configuration are enough. */
   token: string | undefined
@@ -45,7 +45,7 @@ const revisions: Record<McpEra, string> = { legacy: legacyRevisions[0], modern: 
  * Lists the tools as clients do, through the bridge itself: once as a client of 2025-11-25, and once as one of 2026-07-28. Fails
  * if either gets none of a server that has tools. Looks at the first page, renews no login and remembers nothing.
  */
-export async function checkSession(config: RelayConfig, ports: SessionCheckPorts): Promise<Finding> {
+export async function checkSession(config: McpProxyConfig, ports: SessionCheckPorts): Promise<Finding> {
   const listings: Listing[] = []
   for (const client of ['legacy', 'modern'] as const) {
     const found = await listAs(client, config, ports)
@@ -62,13 +62,13 @@ export async function checkSession(config: RelayConfig, ports: SessionCheckPorts
 /** One connection from its opening to its end. */
 async function listAs(
   client: McpEra,
-  config: RelayConfig,
+  config: McpProxyConfig,
   { http, runtime, token, remembered, context }: SessionCheckPorts,
 ): Promise<Listing | Finding> {
   let failure: unknown
   let memory = remembered
   const peer = createPeer()
-  const relay = createRelay(
+  const proxy = createMcpProxy(
     { ...config, retryMs: 0 },
     {
       input: peer.input,
@@ -89,18 +89,18 @@ async function listAs(
       note() {},
     },
   )
-  const ended = relay.run()
+  const ended = proxy.run()
   try {
     const opened = await peer.ask(...openings[client])
     if (client === 'legacy') peer.tell('notifications/initialized')
     const listed =
       'result' in opened && hasTools(opened.result) ? await peer.ask('tools/list', metas[client]) : opened
     if (!('result' in listed)) return refused(listed, { client, failure, context })
-    relay.stop('the tools are listed')
+    proxy.stop('the tools are listed')
     await ended
     return listingOf(opened, listed, client, memory)
   } finally {
-    relay.stop('nothing more is asked')
+    proxy.stop('nothing more is asked')
     await ended
   }
 }
@@ -169,7 +169,7 @@ function refused(
 /** A response, or nothing in time. */
 type Answered = { result: JsonObject } | { error: unknown } | { isMissing: true }
 
-/** The client at the other end of a relay. */
+/** The client at the other end of a proxy. */
 interface Peer {
   readonly input: PassThrough
   readonly output: PassThrough

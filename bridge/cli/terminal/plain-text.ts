@@ -1,11 +1,11 @@
-const mostCharacters = 1000
+const maxCharacters = 1000
 
 /**
  * Text of others as it may stand on a terminal: what is not seen - control characters, with which escape sequences begin,
  * line ends, and what turns the direction of writing - is written as in JSON. Cut when it is long.
  */
 export function plainText(text: string): string {
-  const cut = text.length > mostCharacters ? `${text.slice(0, mostCharacters)}...` : text
+  const cut = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}...` : text
   return cut.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
     Array.from({ length: character.length }, (_, index) => escaped(character.charCodeAt(index))).join(''),
   )

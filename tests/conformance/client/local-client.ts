@@ -35,7 +35,7 @@ const clientInfo = { name: 'conformance-driver', version: '1.0.0' }
 const capabilities = { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } }
 const answerTimeoutMs = 25_000
 const endGraceMs = 3000
-const mostRounds = 10
+const maxRounds = 10
 
 /** Starts a bridge and talks to it; `onStderr` gets what it says to people. */
 export function startLocalClient(
@@ -90,7 +90,7 @@ export function startLocalClient(
     strayLines,
     async request(method, params = {}) {
       let answer = await ask(method, params)
-      for (let round = 0; round < mostRounds && asksForInput(answer); round += 1) {
+      for (let round = 0; round < maxRounds && asksForInput(answer); round += 1) {
         answer = await ask(method, { ...params, ...inputFor(answer.result) })
       }
       return answer

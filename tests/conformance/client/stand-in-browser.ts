@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-const mostAttempts = 40
+const maxAttempts = 40
 const pauseMs = 100
 
 /** Visits every authorization URL that is written into the stream of text it is given, once each. */
@@ -22,7 +22,7 @@ async function visit(url: string): Promise<void> {
   const response = await fetch(url, { redirect: 'manual' }).catch(() => undefined)
   const location = response?.headers.get('location')
   if (!location) return
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     if (await fetch(location, { redirect: 'manual' }).catch(() => undefined)) return
     await delay(pauseMs)
   }

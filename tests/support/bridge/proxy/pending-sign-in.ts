@@ -1,8 +1,8 @@
-import type { RelayPorts } from '../../../../bridge/proxy/relay.ts'
+import type { McpProxyPorts } from '../../../../bridge/proxy/proxy.ts'
 
 /** A sign-in whose end a test decides. */
 export function pendingSignIn(): {
-  signIn: NonNullable<RelayPorts['signIn']>
+  signIn: NonNullable<McpProxyPorts['signIn']>
   begun(): number
   succeed(): void
   fail(error: Error): void

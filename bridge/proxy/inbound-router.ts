@@ -6,22 +6,22 @@ import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { notJsonReason, parseWireMessage, splitBatch } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { CallInFlight, InFlight } from './in-flight.ts'
-import { noteInitialize } from './local-client.ts'
-import type { LocalClient } from './local-client.ts'
-import type { LocalEnd } from './local-end.ts'
-import type { RemoteConnection } from './remote-connection.ts'
+import type { PendingRequest, PendingRequests } from './pending-requests.ts'
+import { recordInitialize } from './client-state.ts'
+import type { ClientState } from './client-state.ts'
+import type { ClientConnection } from './client-connection.ts'
+import type { ServerConnection } from './server-connection.ts'
 import type { ToolFilter } from './tool-filter.ts'
 
 /** What a message of the local client is checked against, and who gets it. */
-export interface IntakePorts {
-  inFlight: InFlight
-  local: LocalEnd
-  client: LocalClient
-  connection: Pick<RemoteConnection, 'request' | 'pass' | 'cancel'>
+export interface InboundRouterPorts {
+  pendingRequests: PendingRequests
+  local: ClientConnection
+  client: ClientState
+  connection: Pick<ServerConnection, 'request' | 'pass' | 'cancel'>
   filter: ToolFilter
   /** A call was taken in: there may be too many now. */
-  opened(call: CallInFlight): void
+  opened(call: PendingRequest): void
   /** The client has answered a request of the server. */
   replied(): void
 }
@@ -36,8 +36,8 @@ const metaMark = 'io.modelcontextprotocol'
  * Takes each message of the local client, decides what it is and in which era, and gives it on. What is no message is
  * answered with an error; the next one is welcome. Whether parameters make sense is for the server to say.
  */
-export function createIntake(ports: IntakePorts): (message: WireMessage) => void {
-  const { inFlight, local, client, connection, filter } = ports
+export function createInboundRouter(ports: InboundRouterPorts): (message: WireMessage) => void {
+  const { pendingRequests, local, client, connection, filter } = ports
   let hasModernClient = false
 
   function take(message: WireMessage): void {
@@ -77,10 +77,10 @@ export function createIntake(ports: IntakePorts): (message: WireMessage) => void
     if (era === 'modern') hasModernClient = true
     const reason = filter.hasRules && method === 'tools/call' ? reasonAgainst(message) : undefined
     if (reason !== undefined) return local.refuse(id, jsonRpcCode.invalidParams, reason)
-    const call = inFlight.open(id, method, era, message)
+    const call = pendingRequests.open(id, method, era, message)
     if (call === undefined)
       return local.refuse(id, jsonRpcCode.invalidRequest, 'A request with this id has no answer yet.')
-    if (method === 'initialize' && era === 'legacy') noteInitialize(client, message)
+    if (method === 'initialize' && era === 'legacy') recordInitialize(client, message)
     connection.request(call)
     ports.opened(call)
   }
@@ -102,8 +102,8 @@ export function createIntake(ports: IntakePorts): (message: WireMessage) => void
   function cancel(message: WireMessage): void {
     const parsed = parseWireMessage(message)
     const id = 'method' in parsed ? parsed.params?.['requestId'] : undefined
-    const call = typeof id === 'string' || typeof id === 'number' ? inFlight.get(id) : undefined
-    if (call === undefined || !inFlight.settle(call)) return
+    const call = typeof id === 'string' || typeof id === 'number' ? pendingRequests.get(id) : undefined
+    if (call === undefined || !pendingRequests.settle(call)) return
     connection.cancel(call, message)
   }
 

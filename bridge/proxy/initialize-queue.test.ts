@@ -1,33 +1,33 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { type CallInFlight, createInFlight, type InFlight } from './in-flight.ts'
-import { createOpeningQueue, type OpeningQueue } from './opening-queue.ts'
+import { type PendingRequest, createPendingRequests, type PendingRequests } from './pending-requests.ts'
+import { createInitializeQueue, type InitializeQueue } from './initialize-queue.ts'
 
-let inFlight: InFlight
-let queue: OpeningQueue
+let pendingRequests: PendingRequests
+let queue: InitializeQueue
 let seen: string[]
 beforeEach(() => {
   seen = []
-  inFlight = createInFlight({ nowMs: 0 })
-  queue = createOpeningQueue(
+  pendingRequests = createPendingRequests({ nowMs: 0 })
+  queue = createInitializeQueue(
     {
       request: ({ method, id }) => void seen.push(`${method} ${id}`),
       pass: ({ envelope }) => void seen.push('method' in envelope ? envelope.method : 'response'),
       cancel: ({ id }) => void seen.push(`cancel ${id}`),
     },
-    inFlight,
+    pendingRequests,
   )
 })
 
-function ask(id: number, method: string): CallInFlight {
-  const call = inFlight.open(id, method, 'legacy', toWireMessage({ jsonrpc: '2.0', id, method }))
+function ask(id: number, method: string): PendingRequest {
+  const call = pendingRequests.open(id, method, 'legacy', toWireMessage({ jsonrpc: '2.0', id, method }))
   if (call === undefined) throw new Error('The id is taken.')
   queue.request(call)
   return call
 }
 
-function answer(call: CallInFlight): void {
-  inFlight.settle(call)
+function answer(call: PendingRequest): void {
+  pendingRequests.settle(call)
   queue.answered(call)
 }
 
@@ -54,7 +54,7 @@ describe('behind initialize', () => {
   it('what was cancelled meanwhile is never sent', () => {
     const opening = ask(0, 'initialize')
     const call = ask(1, 'tools/list')
-    inFlight.settle(call)
+    pendingRequests.settle(call)
     queue.cancel(call, call.wire)
     answer(opening)
     expect(seen).toEqual(['initialize 0', 'cancel 1'])
@@ -63,7 +63,7 @@ describe('behind initialize', () => {
   it('nothing waits for ever when it is cancelled itself', () => {
     const opening = ask(0, 'initialize')
     ask(1, 'tools/list')
-    inFlight.settle(opening)
+    pendingRequests.settle(opening)
     queue.cancel(opening, opening.wire)
     expect(seen).toEqual(['initialize 0', 'cancel 0', 'tools/list 1'])
   })

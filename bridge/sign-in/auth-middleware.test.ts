@@ -2,17 +2,17 @@ import { expect, it } from 'vitest'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { Transport } from '../transport/transport.ts'
-import { createSignInBeside } from './sign-in-beside.ts'
+import { createAuthMiddleware } from './auth-middleware.ts'
 import { createSignIns } from './sign-in-attempt.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
 import type { Json } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
-/** A leg of the 2025 era whose server refuses some methods until somebody signs in. */
+/** A transport of the 2025 era whose server refuses some methods until somebody signs in. */
 function create(refused: (method: string) => boolean, times: { toolWaitMs?: number } = {}) {
   let isOpen = false
   const sent: string[] = []
   const pending = pendingSignIn()
-  const leg: Transport = {
+  const transport: Transport = {
     async send(message, options) {
       const { envelope } = message
       const method = 'method' in envelope ? envelope.method : envelope.kind
@@ -34,8 +34,8 @@ function create(refused: (method: string) => boolean, times: { toolWaitMs?: numb
     randomId: () => 'r',
     now: () => 1000,
   })
-  const beside = createSignInBeside(
-    leg,
+  const beside = createAuthMiddleware(
+    transport,
     { era: 'legacy', waitMs: 20, toolWaitMs: 60, ...times },
     {
       signIns,
@@ -114,7 +114,7 @@ it('answers a ping itself, a list that was not announced empty, and the rest wit
 
 it('tells the client when sign-ins do not help', async () => {
   let begun = 0
-  const leg: Transport = {
+  const transport: Transport = {
     send: () => Promise.reject(new TransportError('sign_in_needed', 'x', { status: 403 })),
     close: () => Promise.resolve(),
   }
@@ -131,8 +131,8 @@ it('tells the client when sign-ins do not help', async () => {
     now: () => 1000,
   })
   const times = { waitMs: 50, toolWaitMs: 50 }
-  const beside = createSignInBeside(
-    leg,
+  const beside = createAuthMiddleware(
+    transport,
     { era: 'legacy', ...times },
     {
       signIns,

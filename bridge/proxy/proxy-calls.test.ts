@@ -1,8 +1,8 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
-import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import {
   legacyServer,
   modernServer,
@@ -22,8 +22,8 @@ async function server(handle: Parameters<typeof startServer>[0]): Promise<TestSe
   return started
 }
 
-function relay(to: TestServer, options?: RigOptions): Rig {
-  const rig = startRelay(to.url, options)
+function proxy(to: TestServer, options?: RigOptions): Rig {
+  const rig = startProxy(to.url, options)
   cleanups.push(rig.stop)
   return rig
 }
@@ -69,7 +69,7 @@ describe('bad input', () => {
     ['params that are no object', '{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}', -32_600, 'a'],
     ['null as id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32_600, null],
   ])('%s is answered with an error, and the next message is served', async (_, line, code, id) => {
-    const rig = relay(await server(legacyServer()))
+    const rig = proxy(await server(legacyServer()))
     rig.write(line)
     const answered = await rig.find(({ error }) => error !== undefined)
     expect(answered).toMatchObject({ id, error: { code } })
@@ -77,7 +77,7 @@ describe('bad input', () => {
   })
 
   it('a line of more than 64 MB is answered with an error', async () => {
-    const rig = relay(await server(legacyServer()))
+    const rig = proxy(await server(legacyServer()))
     const chunk = Buffer.alloc(1024 * 1024, 'a')
     for (let i = 0; i < 66; i++) rig.input.write(chunk)
     rig.write('')
@@ -90,7 +90,7 @@ describe('bad input', () => {
 
   it('refuses an id that is waiting, and answers the first', async () => {
     const { handle, calls } = heldCalls(legacyServer)
-    const rig = relay(await server(handle))
+    const rig = proxy(await server(handle))
     await initialize(rig)
     const call = { jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name: 'a' } }
     rig.write(call)
@@ -103,7 +103,7 @@ describe('bad input', () => {
   })
 
   it('takes batches of 2025-03-26 only', async () => {
-    const rig = relay(await server(legacyServer()))
+    const rig = proxy(await server(legacyServer()))
     const batch = JSON.stringify([
       { jsonrpc: '2.0', id: 'b1', method: 'tools/list' },
       { jsonrpc: '2.0', id: 'b2', method: 'ping' },
@@ -134,7 +134,7 @@ describe('bytes', () => {
         },
       }),
     )
-    const rig = relay(to)
+    const rig = proxy(to)
     await initialize(rig)
     let raw = ''
     rig.output.on('data', (chunk: Buffer) => (raw += chunk.toString('utf8')))
@@ -162,7 +162,7 @@ describe('bytes', () => {
         },
       }),
     )
-    const rig = relay(to)
+    const rig = proxy(to)
     await initialize(rig, { sampling: {} })
     const call = rig.ask('tools/call', { name: 'ask' })
     await rig.find(({ method }) => method === 'sampling/createMessage')
@@ -176,7 +176,7 @@ describe.each(eras)('cancelling in the %s era', (era, make, params) => {
   it('reaches the server, and ends the exchange without an answer', async () => {
     const { handle, calls } = heldCalls(make)
     const to = await server(handle)
-    const rig = relay(to)
+    const rig = proxy(to)
     await open(rig, era)
     let isAborted = false
     rig.write({ jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { ...params, name: 'slow' } })
@@ -203,7 +203,7 @@ describe('a lost answer', () => {
         },
       }),
     )
-    const rig = relay(to)
+    const rig = proxy(to)
     await open(rig, era)
     expect((await rig.ask('tools/call', { ...params, name: 'x' }))['error'].data.fault).toBe('lost')
   })
@@ -222,7 +222,7 @@ describe('a lost answer', () => {
         },
       }),
     )
-    const rig = relay(to)
+    const rig = proxy(to)
     await initialize(rig)
     expect((await rig.ask('tools/call', { name: 'x' }))['error']).toEqual({
       code: -32_001,
@@ -237,7 +237,7 @@ describe('tools', () => {
 
   it.each(eras)('are hidden and refused as the filter says, %s era', async (era, make, params) => {
     const to = await server(make({ tools }))
-    const rig = relay(to, { tools: { allow: ['read_*'], deny: ['*_b'] } })
+    const rig = proxy(to, { tools: { allow: ['read_*'], deny: ['*_b'] } })
     await open(rig, era)
     const listed = await rig.ask('tools/list', params)
     expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['read_a'])
@@ -263,7 +263,7 @@ describe('tools', () => {
       { name: 'bad', inputSchema: region('no good') },
     ]
     const to = await server(modernServer({ tools: declared }))
-    const rig = relay(to)
+    const rig = proxy(to)
     await open(rig, 'modern')
     const listed = await rig.ask('tools/list', claims())
     expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['good'])
@@ -300,7 +300,7 @@ describe('tools', () => {
 
     it('are called once more, after one look at all pages of the list', async () => {
       const to = await strictServer()
-      const rig = relay(to)
+      const rig = proxy(to)
       await open(rig, era)
       const called = await rig.ask('tools/call', call('eu'))
       expect(called['result'].content).toHaveLength(1)
@@ -310,7 +310,7 @@ describe('tools', () => {
 
     it('and still do not suit the server are refused, with no further look', async () => {
       const to = await strictServer()
-      const rig = relay(to)
+      const rig = proxy(to)
       await open(rig, era)
       expect((await rig.ask('tools/call', call('us')))['error'].code).toBe(code)
       const calls = to.methods().filter((method) => method.startsWith('tools'))
@@ -319,7 +319,7 @@ describe('tools', () => {
 
     it('share that look when there are several', async () => {
       const to = await strictServer()
-      const rig = relay(to)
+      const rig = proxy(to)
       await open(rig, era)
       const meta = { _meta: { ...call('eu')['_meta'], progressToken: 'p' } }
       const calls = [1, 2, 3].map(() => rig.ask('tools/call', { ...call('eu'), ...meta }))
@@ -341,7 +341,7 @@ describe('tools', () => {
           },
         }),
       )
-      const rig = relay(to)
+      const rig = proxy(to)
       await open(rig, era)
       expect((await rig.ask('tools/call', call('eu')))['error'].code).toBe(code)
     })
@@ -361,7 +361,7 @@ describe.each(eras)('each request of a client of the %s era', (era, make, params
     await assert(
       asyncProperty(array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         calls.length = 0
-        const rig = startRelay(to.url)
+        const rig = startProxy(to.url)
         await open(rig, era)
         const cancelled = new Set<number>()
         for (const [id] of steps.entries())
@@ -405,7 +405,7 @@ describe.each([
 ] as const)('each request of a %s client that is translated', (era, make, params) => {
   it('is answered exactly once', async () => {
     const { handle, calls } = heldCalls(make)
-    const rig = relay(await server(handle))
+    const rig = proxy(await server(handle))
     await open(rig, era)
     for (let id = 100; id < 120; id++)
       rig.write({ jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, name: 'x' } })

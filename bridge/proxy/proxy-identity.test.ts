@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import { legacyServer, modernServer, startServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 import type { Json, Received, TestServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
@@ -33,7 +33,7 @@ async function connect(
   }
   const to = await startServer(make({ handle }))
   cleanups.push(to.close)
-  const rig = startRelay(to.url, options)
+  const rig = startProxy(to.url, options)
   cleanups.push(rig.stop)
   const own = client === 'modern' ? claims() : {}
   if (client === 'modern') await rig.ask('server/discover', own, 'open')
@@ -176,7 +176,7 @@ it('makes a call once when the server falls silent, whatever the two speak', asy
       else if (request.body['method'] !== 'tools/call') request.response.destroy()
     })
     cleanups.push(to.close)
-    const rig = startRelay(to.url, { watchdogMs: 50, retryMs: 5000 })
+    const rig = startProxy(to.url, { watchdogMs: 50, retryMs: 5000 })
     cleanups.push(rig.stop)
     const own = client === 'modern' ? claims() : {}
     if (client === 'modern') await rig.ask('server/discover', own, 'open')

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import {
   legacyServer,
   modernServer,
@@ -26,8 +26,8 @@ async function server(handle: Parameters<typeof startServer>[0]): Promise<TestSe
   return started
 }
 
-function relay(to: TestServer, options?: RigOptions): Rig {
-  const rig = startRelay(to.url, options)
+function proxy(to: TestServer, options?: RigOptions): Rig {
+  const rig = startProxy(to.url, options)
   cleanups.push(rig.stop)
   return rig
 }
@@ -52,7 +52,7 @@ const legacyMemory: ServerMemory = { era: 'legacy', transport: 'http', at: now }
 describe('the four pairs', () => {
   it('makes the own initialize of a legacy client the first request to a legacy server', async () => {
     const to = await server(legacyServer())
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await initialize(rig))['result'].serverInfo.name).toBe('legacy')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     const called = await rig.ask('tools/call', { name: 'echo', arguments: { a: 1 } })
@@ -63,7 +63,7 @@ describe('the four pairs', () => {
 
   it('makes server/discover of a modern client the first request to a modern server', async () => {
     const to = await server(modernServer())
-    const rig = relay(to)
+    const rig = proxy(to)
     const found = await rig.ask('server/discover', claims())
     expect(found['result'].supportedVersions).toEqual(['2026-07-28'])
     expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
@@ -76,7 +76,7 @@ describe('the four pairs', () => {
 
   it('translates for a legacy client when initialize is refused by a modern server', async () => {
     const to = await server(modernServer())
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await initialize(rig))['result'].serverInfo.name).toBe('modern')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect(to.methods().slice(0, 2)).toEqual(['initialize', 'server/discover'])
@@ -85,7 +85,7 @@ describe('the four pairs', () => {
 
   it('translates for a modern client when server/discover is refused by a legacy server', async () => {
     const to = await server(legacyServer())
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
     expect((await rig.ask('tools/list', claims()))['result']).toMatchObject({ resultType: 'complete' })
     expect(to.methods()[0]).toBe('server/discover')
@@ -94,7 +94,7 @@ describe('the four pairs', () => {
 
   it('passes each message on in its own era to a server that has both', async () => {
     const to = await server(dualServer())
-    const rig = relay(to)
+    const rig = proxy(to)
     await rig.ask('server/discover', claims())
     expect((await initialize(rig))['result'].protocolVersion).toBe('2025-11-25')
     expect((await rig.ask('tools/list'))['result'].resultType).toBeUndefined()
@@ -105,7 +105,7 @@ describe('the four pairs', () => {
 describe('the memory', () => {
   it('sends a legacy client straight to the methods of a modern server', async () => {
     const to = await server(modernServer())
-    const rig = relay(to, { memory: modernMemory })
+    const rig = proxy(to, { memory: modernMemory })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
     await rig.ask('tools/list')
     expect(to.methods().filter((method) => method !== 'subscriptions/listen')).toEqual(['tools/list'])
@@ -113,7 +113,7 @@ describe('the memory', () => {
 
   it('is given up when the server is of the 2025 era now, behind the back of the client', async () => {
     const to = await server(legacyServer())
-    const rig = relay(to, { memory: modernMemory })
+    const rig = proxy(to, { memory: modernMemory })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect((await rig.ask('tools/call', { name: 'echo', arguments: 1 }))['result'].content).toHaveLength(1)
@@ -122,9 +122,9 @@ describe('the memory', () => {
 
   it('is given up when the server is of 2026-07-28 now', async () => {
     const to = await server(modernServer())
-    const legacy = relay(to, { memory: legacyMemory })
+    const legacy = proxy(to, { memory: legacyMemory })
     expect((await initialize(legacy))['result'].serverInfo.name).toBe('modern')
-    const modern = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
+    const modern = proxy(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
     await modern.ask('server/discover', claims())
     expect((await modern.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
     expect(modern.memory()?.era).toBe('modern')
@@ -132,7 +132,7 @@ describe('the memory', () => {
 
   it('of legacy clients does not keep a modern one from a server that has both', async () => {
     const to = await server(dualServer())
-    const rig = relay(to, { memory: legacyMemory })
+    const rig = proxy(to, { memory: legacyMemory })
     await rig.ask('server/discover', claims())
     expect(to.received[0]?.headers['mcp-protocol-version']).toBe('2026-07-28')
     expect(rig.memory()?.era).toBe('modern')
@@ -140,11 +140,11 @@ describe('the memory', () => {
 
   it('that a server lacks the newer era saves the question for a day', async () => {
     const to = await server(legacyServer())
-    const fresh = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
+    const fresh = proxy(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
     await fresh.ask('tools/list', claims())
     expect(to.methods()[0]).toBe('initialize')
     to.received.length = 0
-    const stale = relay(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now - 100_000 } } })
+    const stale = proxy(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now - 100_000 } } })
     await stale.ask('server/discover', claims())
     expect(to.methods()[0]).toBe('server/discover')
   })
@@ -163,7 +163,7 @@ describe('evidence', () => {
       if (isIll) return void request.response.writeHead(status).end()
       modernServer()(request)
     })
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await rig.ask('server/discover', claims()))['error']).toBeDefined()
     expect(to.methods()).toEqual(['server/discover'])
     isIll = false
@@ -185,7 +185,7 @@ describe('evidence', () => {
         const error = { code: -32_600, message: 'Unsupported protocol version' }
         reply(response, { jsonrpc: '2.0', id: isNamed ? body['id'] : null, error }, 400)
       })
-      const rig = relay(to, { memory: modernMemory })
+      const rig = proxy(to, { memory: modernMemory })
       if (client === 'legacy') await initialize(rig)
       const own = client === 'modern' ? claims() : {}
       expect((await rig.ask('tools/list', own))['result'].tools).toHaveLength(1)
@@ -207,7 +207,7 @@ describe('evidence', () => {
     )
     for (const own of [claims(), {}]) {
       to.received.length = 0
-      const rig = relay(to, { memory: modernMemory })
+      const rig = proxy(to, { memory: modernMemory })
       if (!('_meta' in own)) await initialize(rig)
       const called = await rig.ask('tools/call', { ...own, name: 'echo', arguments: {} })
       expect(called['error'].message).toBe('broken')
@@ -227,7 +227,7 @@ describe('evidence', () => {
           },
         }),
       )
-      const rig = relay(to, { memory: modernMemory })
+      const rig = proxy(to, { memory: modernMemory })
       if (client === 'legacy') await initialize(rig)
       const own = client === 'modern' ? claims() : {}
       const called = await rig.ask('tools/call', { ...own, name: 'echo', arguments: {} })
@@ -244,7 +244,7 @@ describe('evidence', () => {
       const data = { supported: ['2025-11-25', '2025-06-18'], requested: '2026-07-28' }
       reply(response, { jsonrpc: '2.0', id: body['id'], error: { code: -32_022, message: 'no', data } }, 400)
     })
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
     expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
     expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
@@ -258,7 +258,7 @@ describe('evidence', () => {
       legacy(request)
     })
     const memory = { ...legacyMemory, lacks: { era: 'modern' as const, at: now } }
-    const rig = relay(to, { memory })
+    const rig = proxy(to, { memory })
     expect(await rig.ask('tools/list', claims())).toHaveProperty('error')
     isIll = false
     expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
@@ -274,7 +274,7 @@ describe('evidence', () => {
         },
       }),
     )
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
   })
 
@@ -294,7 +294,7 @@ describe('evidence', () => {
         },
       }),
     )
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await rig.ask('server/discover', claims()))['error'].code).toBe(-32_602)
     expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
     expect(to.methods()).not.toContain('initialize')
@@ -316,7 +316,7 @@ describe('evidence', () => {
         },
       }),
     )
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toHaveLength(1)
     expect(to.methods()).toEqual(['server/discover', 'server/discover'])
   })
@@ -327,7 +327,7 @@ describe('evidence', () => {
       if (isThere) return legacyServer()(request)
       request.response.writeHead(404).end('no')
     })
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await initialize(rig))['error'].data.fault).toBe('not_found')
     isThere = true
     expect((await initialize(rig))['result'].serverInfo.name).toBe('legacy')
@@ -335,17 +335,17 @@ describe('evidence', () => {
 
   it('asks first for a modern client that opens with another method', async () => {
     const to = await server(legacyServer())
-    const rig = relay(to)
+    const rig = proxy(to)
     expect((await rig.ask('tools/list', claims()))['result'].resultType).toBe('complete')
     expect(to.methods()[0]).toBe('server/discover')
   })
 
   it('is not looked for when the era is pinned', async () => {
     const to = await server(legacyServer())
-    const rig = relay(to, { protocol: 'modern' })
+    const rig = proxy(to, { protocol: 'modern' })
     expect((await rig.ask('server/discover', claims()))['error'].code).toBe(-32_000)
     expect(to.methods()).toEqual(['server/discover'])
-    const pinned = relay(to, { protocol: 'legacy', memory: modernMemory })
+    const pinned = proxy(to, { protocol: 'legacy', memory: modernMemory })
     expect((await initialize(pinned))['result'].serverInfo.name).toBe('legacy')
   })
 })
@@ -378,26 +378,26 @@ describe('HTTP+SSE', () => {
     ['legacy', 'sse-first'],
     ['legacy', 'sse-only'],
   ] as const)('serves a %s client with %s', async (_, transport) => {
-    const rig = relay(await server(sseServer()), { transport })
+    const rig = proxy(await server(sseServer()), { transport })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('sse')
     expect((await rig.ask('tools/list'))['result'].tools).toEqual([])
     expect(rig.memory()).toMatchObject({ era: 'legacy', transport: 'sse' })
   })
 
   it('serves a modern client', async () => {
-    const rig = relay(await server(sseServer()))
+    const rig = proxy(await server(sseServer()))
     expect((await rig.ask('tools/list', claims()))['result']).toMatchObject({ tools: [] })
   })
 
   it('is not tried with http-only', async () => {
     const to = await server(sseServer())
-    const rig = relay(to, { transport: 'http-only' })
+    const rig = proxy(to, { transport: 'http-only' })
     expect((await initialize(rig))['error'].data.fault).toBe('not_found')
     expect(to.received.every(({ method }) => method === 'POST')).toBe(true)
   })
 
   it('gives way to Streamable HTTP with sse-first', async () => {
-    const rig = relay(await server(legacyServer()), { transport: 'sse-first' })
+    const rig = proxy(await server(legacyServer()), { transport: 'sse-first' })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('legacy')
   })
 })
@@ -405,7 +405,7 @@ describe('HTTP+SSE', () => {
 it('tells a dead server as an error, and goes on', async () => {
   const to = await startServer(() => {})
   await to.close()
-  const rig = startRelay(to.url)
+  const rig = startProxy(to.url)
   const opened: Json = await initialize(rig)
   expect(opened['error'].data.fault).toBe('refused')
   expect((await initialize(rig))['error'].data.fault).toBe('refused')

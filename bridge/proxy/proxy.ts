@@ -5,20 +5,20 @@ import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { withCookies } from '../http/cookie-jar.ts'
 import type { HttpClient } from '../http/http-client.ts'
-import { createInFlight } from './in-flight.ts'
-import { createIntake } from './intake.ts'
-import { createLastAnswers } from './last-answers.ts'
+import { createPendingRequests } from './pending-requests.ts'
+import { createInboundRouter } from './inbound-router.ts'
+import { createLastResponses } from './last-responses.ts'
 import { createLiveness } from './liveness.ts'
 import type { Liveness } from './liveness.ts'
-import type { LocalClient } from './local-client.ts'
-import { createLocalEnd } from './local-end.ts'
-import { createOpeningQueue } from './opening-queue.ts'
+import type { ClientState } from './client-state.ts'
+import { createClientConnection } from './client-connection.ts'
+import { createInitializeQueue } from './initialize-queue.ts'
 import { createReadingLimit } from './reading-limit.ts'
-import type { RelayConfig } from './relay-config.ts'
-import { createRemoteConnection } from './remote-connection.ts'
-import type { RemoteConnection } from './remote-connection.ts'
+import type { McpProxyConfig } from './proxy-config.ts'
+import { createServerConnection } from './server-connection.ts'
+import type { ServerConnection } from './server-connection.ts'
 import type { TransportPorts } from '../transport/transport.ts'
-import { createRemoteLegs } from './remote-legs.ts'
+import { createServerTransports } from './server-transports.ts'
 import { createRememberedServer } from '../transport/server-memory.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { settledWithin } from '../transport/settled-within.ts'
@@ -31,8 +31,8 @@ import { toolsChangedNotices } from './tools-changed.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
-/** What a relay needs from outside. */
-export interface RelayPorts {
+/** What a proxy needs from outside. */
+export interface McpProxyPorts {
   input: Readable
   output: Writable
   http: HttpClient
@@ -50,8 +50,8 @@ export interface RelayPorts {
 }
 
 /** Carries one local client to one server. */
-export interface Relay {
-  /** Resolves with the exit code when stdin ended or {@link Relay.stop} was called, and everything is closed. */
+export interface McpProxy {
+  /** Resolves with the exit code when stdin ended or {@link McpProxy.stop} was called, and everything is closed. */
   run(): Promise<number>
   stop(reason: string): void
 }
@@ -67,24 +67,22 @@ const graceMs = 500
 const pingWaitMs = 5000
 
 /**
- *   stdin -> stdio -> intake -> connection -+-> leg for its era, bytes untouched -----------+-> HTTP
- *            lines    ids,      era of the  +-> translator -> leg for the other era --------+
- *            to       filter,   server
- *            messages in-flight,            each leg: sign-in beside > observed > corrected > HTTP leg
- *                     nothing before
- *                     initialize
+ *   stdin -> stdio -> inbound router -> server connection -+-> transport of its revision -> HTTP
+ *            lines    ids, filter,      the server's       +-> adapter -> transport of the other revision
+ *                     pending requests  revision
  *
- *   stdout <- stdio <- local end <--- answers and messages of the server, of legs and translators
- *                      one answer for each call in flight, filter
+ *   stdout <- stdio <- client connection <- responses and messages of the server
+ *                      one response for each pending request, filter
  *
- *   beside it: liveness (silence, sleep), sign-ins (one at a time), remembered server, reading limit
+ * Each transport has an auth middleware around it. Beside them: liveness (silence, sleep), sign-ins (one at a time), the memory
+ * of the server, the limit of what is read ahead of responses.
  */
-export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
+export function createMcpProxy(config: McpProxyConfig, ports: McpProxyPorts): McpProxy {
   const { runtime, describeFailure, note, say } = ports
   const http = config.cookies ? withCookies(ports.http) : ports.http
   const clock = { nowMs: 0, heardMs: 0 }
-  const client: LocalClient = { initialize: undefined, initialized: undefined }
-  const inFlight = createInFlight(clock)
+  const client: ClientState = { initialize: undefined, initialized: undefined }
+  const pendingRequests = createPendingRequests(clock)
   const filter = createToolFilter(config.tools)
   const remembered = createRememberedServer({
     read: () => ports.memory.read(),
@@ -92,14 +90,18 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
     now: () => runtime.now(),
     note,
   })
-  const lastAnswers = createLastAnswers(inFlight, () => parts?.stdio.isKeeping === true, lastAnswersMs)
+  const lastResponses = createLastResponses(
+    pendingRequests,
+    () => parts?.stdio.isKeeping === true,
+    lastAnswersMs,
+  )
   const { promise: finished, finish } = createExit()
-  let parts: { stdio: Stdio; connection: RemoteConnection; signIns: SignIns; liveness: Liveness } | undefined
+  let parts: { stdio: Stdio; connection: ServerConnection; signIns: SignIns; liveness: Liveness } | undefined
   let isEnding = false
 
   function start(): void {
-    const local = createLocalEnd({
-      inFlight,
+    const local = createClientConnection({
+      pendingRequests,
       filter,
       describeFailure,
       note,
@@ -108,7 +110,7 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       answered(call) {
         limit.check()
         queue.answered(call)
-        lastAnswers.answered()
+        lastResponses.answered()
       },
     })
     const signIns = createSignIns({
@@ -116,11 +118,11 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       signIn: ports.signIn,
       openBrowser: (url) => ports.openBrowser(url),
       say,
-      succeeded: () => toolsChangedNotices(client, inFlight).forEach((notice) => void write(notice)),
+      succeeded: () => toolsChangedNotices(client, pendingRequests).forEach((notice) => void write(notice)),
       randomId,
       now: () => runtime.now(),
     })
-    const legs = createRemoteLegs(config, {
+    const transports = createServerTransports(config, {
       http,
       runtime,
       tokens: ports.tokens,
@@ -136,10 +138,10 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       note,
       randomId,
     })
-    const connection = createRemoteConnection(config.protocol, {
-      legs,
+    const connection = createServerConnection(config.protocol, {
+      transports,
       local,
-      inFlight,
+      pendingRequests,
       client,
       remembered,
       signIns,
@@ -150,9 +152,9 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       note,
       randomId,
     })
-    const queue = createOpeningQueue(connection, inFlight)
-    const intake = createIntake({
-      inFlight,
+    const queue = createInitializeQueue(connection, pendingRequests)
+    const inboundRouter = createInboundRouter({
+      pendingRequests,
       local,
       client,
       connection: {
@@ -174,7 +176,7 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
         origin: new URL(config.serverUrl).origin,
       },
       {
-        inFlight,
+        pendingRequests,
         clock,
         clocks: {
           monotonicMs: () => performance.now(),
@@ -191,11 +193,11 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
       },
     )
     const stdio = createStdio(ports.input, ports.output, {
-      message: intake,
+      message: inboundRouter,
       end: () => void endOfInput(),
       fault: (reason) => local.refuse(null, jsonRpcCode.invalidRequest, reason),
     })
-    const limit = createReadingLimit(inFlight, stdio, ports.output)
+    const limit = createReadingLimit(pendingRequests, stdio, ports.output)
     ports.output.on('drain', () => limit.check())
     liveness.start()
     parts = { stdio, connection, signIns, liveness }
@@ -212,14 +214,14 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
   async function endOfInput(): Promise<void> {
     const now = performance.now()
     parts?.signIns.close()
-    const since = ports.output.writable ? await lastAnswers.all() : now
+    const since = ports.output.writable ? await lastResponses.all() : now
     end('stdin has ended', since + endMs)
   }
 
   function end(reason: string, endBy = performance.now() + endMs): void {
     if (isEnding) return
     isEnding = true
-    lastAnswers.giveUp()
+    lastResponses.giveUp()
     note(`ending: ${reason}`)
     void close(endBy - performance.now()).then(() => finish(0))
   }
@@ -231,8 +233,8 @@ export function createRelay(config: RelayConfig, ports: RelayPorts): Relay {
     signIns.close()
     const written = stdio.close().then(() => flushed(ports.output))
     const closing = Promise.all([written, connection.close(Math.min(graceMs, leftMs))])
-    for (const call of inFlight.calls()) {
-      inFlight.settle(call)
+    for (const call of pendingRequests.calls()) {
+      pendingRequests.settle(call)
       call.abort.abort()
     }
     // Whoever reads no more, or too slowly, does not hold the end: what is left for it is lost.

@@ -1,13 +1,13 @@
-import type { InFlight } from './in-flight.ts'
+import type { PendingRequests } from './pending-requests.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 
 /**
  * The time that calls have left when the client has said its last word: a script that writes its requests and closes its end
  * still reads the answers.
  */
-export interface LastAnswers {
+export interface LastResponses {
   /**
-   * Resolves when every call has its answer, when that took too long, or with {@link LastAnswers.giveUp}; with the time since
+   * Resolves when every call has its answer, when that took too long, or with {@link LastResponses.giveUp}; with the time since
    * when the last word counts, of the monotonic clock.
    */
   all(): Promise<number>
@@ -20,13 +20,17 @@ export interface LastAnswers {
  * Subscriptions are not waited for. While calls are kept back for which there is no room yet, each answer makes room, and the
  * time begins anew: a script may have more to ask than is under way at once. A server that does not answer ends that.
  */
-export function createLastAnswers(inFlight: InFlight, isKeeping: () => boolean, mostMs: number): LastAnswers {
+export function createLastResponses(
+  pendingRequests: PendingRequests,
+  isKeeping: () => boolean,
+  maxMs: number,
+): LastResponses {
   let finish: (() => void) | undefined
   let begin = (): void => {}
 
   function isComplete(): boolean {
     if (isKeeping()) return false
-    for (const call of inFlight.calls()) if (!isSubscription(call)) return false
+    for (const call of pendingRequests.calls()) if (!isSubscription(call)) return false
     return true
   }
 
@@ -35,7 +39,7 @@ export function createLastAnswers(inFlight: InFlight, isKeeping: () => boolean, 
       let since = performance.now()
       if (isComplete()) return Promise.resolve(since)
       return new Promise((resolve) => {
-        const timer = setTimeout(() => resolve(since), mostMs)
+        const timer = setTimeout(() => resolve(since), maxMs)
         begin = () => {
           since = performance.now()
           timer.refresh()

@@ -1,5 +1,5 @@
 /** How messages are carried. Times in milliseconds. */
-export interface RelayConfig {
+export interface McpProxyConfig {
   serverUrl: string
   transport: 'http-first' | 'sse-first' | 'http-only' | 'sse-only'
   /** `auto` finds out; the others say what the server speaks. */

@@ -1,10 +1,10 @@
-import type { CallInFlight, InFlight } from './in-flight.ts'
-import type { RemoteConnection } from './remote-connection.ts'
+import type { PendingRequest, PendingRequests } from './pending-requests.ts'
+import type { ServerConnection } from './server-connection.ts'
 
-/** What an intake gives its messages to. */
-export interface OpeningQueue extends Pick<RemoteConnection, 'request' | 'pass' | 'cancel'> {
+/** What an inboundRouter gives its messages to. */
+export interface InitializeQueue extends Pick<ServerConnection, 'request' | 'pass' | 'cancel'> {
   /** To be called for each call that has its answer. */
-  answered(call: CallInFlight): void
+  answered(call: PendingRequest): void
 }
 
 /**
@@ -12,11 +12,11 @@ export interface OpeningQueue extends Pick<RemoteConnection, 'request' | 'pass' 
  * session is there; clients that wait for their answer, as they should, do not notice. A ping may come at any time (MCP
  * 2025-11-25 lifecycle), and so may an answer.
  */
-export function createOpeningQueue(
-  connection: Pick<RemoteConnection, 'request' | 'pass' | 'cancel'>,
-  inFlight: InFlight,
-): OpeningQueue {
-  let opening: CallInFlight | undefined
+export function createInitializeQueue(
+  connection: Pick<ServerConnection, 'request' | 'pass' | 'cancel'>,
+  pendingRequests: PendingRequests,
+): InitializeQueue {
+  let opening: PendingRequest | undefined
   let waiting: (() => void)[] = []
 
   function inTurn(work: () => void): void {
@@ -24,7 +24,7 @@ export function createOpeningQueue(
     else waiting.push(work)
   }
 
-  function over(call: CallInFlight): void {
+  function over(call: PendingRequest): void {
     if (call !== opening) return
     opening = undefined
     const works = waiting
@@ -32,8 +32,8 @@ export function createOpeningQueue(
     for (const work of works) inTurn(work)
   }
 
-  function start(call: CallInFlight): void {
-    if (!inFlight.isOpen(call)) return
+  function start(call: PendingRequest): void {
+    if (!pendingRequests.isOpen(call)) return
     if (call.method === 'initialize') opening = call
     connection.request(call)
   }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
-import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import { legacyServer, modernServer, startServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 import type { Json, Received, TestServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
@@ -22,7 +22,7 @@ async function guarded(
   cleanups.push(to.close)
   const signIn = pendingSignIn()
   const { ports, ...rest } = options
-  const rig = startRelay(to.url, {
+  const rig = startProxy(to.url, {
     ...rest,
     ports: {
       signIn: signIn.signIn,
@@ -190,7 +190,7 @@ describe('sign-in', () => {
     )
     cleanups.push(to.close)
     const signIn = pendingSignIn()
-    const rig = startRelay(to.url, { ports: { signIn: signIn.signIn }, signInWaitMs: 20_000 })
+    const rig = startProxy(to.url, { ports: { signIn: signIn.signIn }, signInWaitMs: 20_000 })
     cleanups.push(rig.stop)
     await initialize(rig)
     const held = rig.ask('tools/call', { name: 'admin', arguments: {} })
@@ -205,7 +205,7 @@ describe('sign-in', () => {
   it('leaves a refusal as it is where nobody can sign in', async () => {
     const to = await startServer(legacyServer({ isAllowed: () => false }))
     cleanups.push(to.close)
-    const rig = startRelay(to.url)
+    const rig = startProxy(to.url)
     cleanups.push(rig.stop)
     expect((await initialize(rig))['error'].data.fault).toBe('sign_in_needed')
   })
@@ -228,7 +228,7 @@ describe('sign-in', () => {
       serverInfo: { name: 'old', version: '1' },
       instructions: 'Be kind.',
     }
-    const rig = startRelay(to.url, {
+    const rig = startProxy(to.url, {
       memory: { era: 'legacy', transport: 'http', at: 1, initializeResult },
     })
     cleanups.push(rig.stop)

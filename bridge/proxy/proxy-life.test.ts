@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
-import { claims, initialize, startRelay } from '../../tests/support/bridge/proxy/relay-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/relay-rig.ts'
+import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import {
   legacyServer,
   modernServer,
@@ -25,8 +25,8 @@ async function server(handle: Parameters<typeof startServer>[0]): Promise<TestSe
   return started
 }
 
-function relay(url: string, options?: RigOptions): Rig {
-  const rig = startRelay(url, options)
+function proxy(url: string, options?: RigOptions): Rig {
+  const rig = startProxy(url, options)
   cleanups.push(rig.stop)
   return rig
 }
@@ -71,11 +71,11 @@ function busyServer(): { handle: (request: Received) => void; held: Received[] }
 type Phase = () => Promise<Rig>
 
 const phases: [string, Phase][] = [
-  ['before anything', async () => relay((await server(legacyServer())).url)],
+  ['before anything', async () => proxy((await server(legacyServer())).url)],
   [
     'while it connects',
     async () => {
-      const rig = relay(await muteServer())
+      const rig = proxy(await muteServer())
       rig.write(opening)
       await new Promise((resolve) => void setTimeout(resolve, 20))
       return rig
@@ -84,7 +84,7 @@ const phases: [string, Phase][] = [
   [
     'while it tries again',
     async () => {
-      const rig = relay('http://127.0.0.1:9/mcp', { retryMs: 60_000 })
+      const rig = proxy('http://127.0.0.1:9/mcp', { retryMs: 60_000 })
       rig.write(opening)
       await new Promise((resolve) => void setTimeout(resolve, 20))
       return rig
@@ -97,7 +97,7 @@ const phases: [string, Phase][] = [
         authorization: () => new Promise<never>(() => {}),
         refused: () => new Promise<never>(() => {}),
       }
-      const rig = relay((await server(legacyServer())).url, { ports: { tokens } })
+      const rig = proxy((await server(legacyServer())).url, { ports: { tokens } })
       rig.write(opening)
       await new Promise((resolve) => void setTimeout(resolve, 20))
       return rig
@@ -107,7 +107,7 @@ const phases: [string, Phase][] = [
     'while a person signs in',
     async () => {
       const { signIn } = pendingSignIn()
-      const rig = relay((await server(legacyServer({ isAllowed: () => false }))).url, { ports: { signIn } })
+      const rig = proxy((await server(legacyServer({ isAllowed: () => false }))).url, { ports: { signIn } })
       await initialize(rig, { elicitation: { url: {} } })
       rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
       await rig.find(({ method }) => method === 'elicitation/create')
@@ -118,7 +118,7 @@ const phases: [string, Phase][] = [
     'with calls and streams open',
     async () => {
       const { handle, held } = busyServer()
-      const rig = relay((await server(handle)).url)
+      const rig = proxy((await server(handle)).url)
       await initialize(rig)
       rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
       await until(() => held.length === 1)
@@ -129,7 +129,7 @@ const phases: [string, Phase][] = [
     'with a translated call open',
     async () => {
       const { handle, held } = busyServer()
-      const rig = relay((await server(handle)).url)
+      const rig = proxy((await server(handle)).url)
       await rig.ask('server/discover', claims())
       rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { ...claims(), name: 'x' } })
       await until(() => held.length === 1)
@@ -141,7 +141,7 @@ const phases: [string, Phase][] = [
 describe.each(phases)('%s', (_, reach) => {
   it.each([
     ['stdin ends', (rig: Rig) => void rig.input.end()],
-    ['it is stopped', (rig: Rig) => rig.relay.stop('SIGTERM')],
+    ['it is stopped', (rig: Rig) => rig.proxy.stop('SIGTERM')],
     ['stdout is closed', (rig: Rig) => void rig.output.destroy(new Error('EPIPE'))],
   ])('it is over soon when %s', async (_, end) => {
     const rig = await reach()
@@ -156,7 +156,7 @@ it('ends each session at the server once', async () => {
   const { handle } = busyServer()
   const to = await server(handle)
   for (const open of [initialize, (rig: Rig) => rig.ask('tools/list', claims())]) {
-    const rig = relay(to.url)
+    const rig = proxy(to.url)
     await open(rig)
     if (open === initialize) await rig.ask('tools/list')
     to.received.length = 0
@@ -168,7 +168,7 @@ it('ends each session at the server once', async () => {
 
 it('is over soon though the server does not answer the DELETE', async () => {
   const to = await server(legacyServer({ handle: ({ method }) => method === 'DELETE' }))
-  const rig = relay(to.url)
+  const rig = proxy(to.url)
   await initialize(rig)
   await rig.ask('tools/list')
   const start = performance.now()
@@ -180,7 +180,7 @@ it('is over soon though the server does not answer the DELETE', async () => {
 it('cancels a pending sign-in at the end', async () => {
   const pending = pendingSignIn()
   const to = await server(legacyServer({ isAllowed: () => false }))
-  const rig = relay(to.url, { ports: { signIn: pending.signIn } })
+  const rig = proxy(to.url, { ports: { signIn: pending.signIn } })
   await initialize(rig)
   rig.input.end()
   await rig.over
@@ -200,7 +200,7 @@ describe('silence', () => {
         },
       }),
     )
-    const rig = relay(to.url, { watchdogMs: 100 })
+    const rig = proxy(to.url, { watchdogMs: 100 })
     await initialize(rig)
     const called = await rig.ask('tools/call', { name: 'x' })
     expect(called['error'].data.fault).toBe('body_timeout')
@@ -221,7 +221,7 @@ describe('silence', () => {
         },
       }),
     )
-    const rig = relay(to.url, { watchdogMs: 60 })
+    const rig = proxy(to.url, { watchdogMs: 60 })
     if (era === 'legacy') await initialize(rig)
     const called = rig.ask('tools/call', { ...params, name: 'x' })
     const question = era === 'legacy' ? 'ping' : 'server/discover'
@@ -233,7 +233,7 @@ describe('silence', () => {
 
   it('of the whole connection is broken by pings, if they are asked for', async () => {
     const to = await server(legacyServer())
-    const rig = relay(to.url, { pingMs: 50 })
+    const rig = proxy(to.url, { pingMs: 50 })
     await initialize(rig)
     await until(() => to.methods().includes('ping'))
     expect(rig.messages).toHaveLength(1)
@@ -243,7 +243,7 @@ describe('silence', () => {
 describe('pressure', () => {
   it('of requests lets no more of them through, and answers do again', async () => {
     const { handle, held } = busyServer()
-    const rig = relay((await server(handle)).url)
+    const rig = proxy((await server(handle)).url)
     await initialize(rig)
     for (let id = 0; id < 1500; id++) {
       rig.write({ jsonrpc: '2.0', id: `c${id}`, method: 'tools/call', params: { name: 'x' } })
@@ -284,7 +284,7 @@ describe('pressure', () => {
         },
       }),
     )
-    const rig = relay(to.url)
+    const rig = proxy(to.url)
     await initialize(rig)
     rig.output.pause()
     rig.write({ jsonrpc: '2.0', id: 'big', method: 'tools/call', params: { name: 'x' } })

@@ -3,45 +3,45 @@ import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { CallInFlight, InFlight } from './in-flight.ts'
+import type { PendingRequest, PendingRequests } from './pending-requests.ts'
 import { TransportError } from '../transport/transport.ts'
 import { isSignInNeeded } from '../sign-in/sign-in-attempt.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The way back to the local client. Lets one answer through for each call, and none for a call that is over. */
-export interface LocalEnd {
+export interface ClientConnection {
   /** A message of the server that came for this call. Resolves when there is room for the next one. */
-  forCall(call: CallInFlight, message: WireMessage): Promise<void>
+  forCall(call: PendingRequest, message: WireMessage): Promise<void>
   /** A message that comes for no call in particular, or whose call only its id tells. */
   unsolicited(message: WireMessage): Promise<void>
   /** Answers a call with what went wrong: the server's own words if it had any. */
-  fail(call: CallInFlight, error: unknown): void
+  fail(call: PendingRequest, error: unknown): void
   /** Answers something that never became a call. */
   refuse(id: JsonRpcId | null, code: number, reason: string): void
 }
 
 /** What goes out, and by which rules. */
-export interface LocalEndPorts {
-  inFlight: InFlight
+export interface ClientConnectionPorts {
+  pendingRequests: PendingRequests
   filter: ToolFilter
   describeFailure: DescribeFailure
   write(message: WireMessage): Promise<void>
   /** The server has said something for this call. */
-  heard(call: CallInFlight): void
+  heard(call: PendingRequest): void
   /** A call has been answered: there may be room for more. */
-  answered(call: CallInFlight): void
+  answered(call: PendingRequest): void
   note(text: string): void
 }
 
 const done = Promise.resolve()
 
 /** Knows nothing of eras: answers look alike in both. */
-export function createLocalEnd(ports: LocalEndPorts): LocalEnd {
-  const { inFlight, filter } = ports
+export function createClientConnection(ports: ClientConnectionPorts): ClientConnection {
+  const { pendingRequests, filter } = ports
 
-  function answer(call: CallInFlight, message: WireMessage): Promise<void> {
-    if (!inFlight.settle(call)) return done
+  function answer(call: PendingRequest, message: WireMessage): Promise<void> {
+    if (!pendingRequests.settle(call)) return done
     const isFiltered = filter.hasRules && call.method === 'tools/list'
     const written = ports.write(isFiltered ? filtered(call.id, message) : message)
     ports.answered(call)
@@ -77,11 +77,11 @@ export function createLocalEnd(ports: LocalEndPorts): LocalEnd {
     unsolicited(message) {
       const { envelope } = message
       if (envelope.kind === 'request' || envelope.kind === 'notification') return ports.write(message)
-      const call = envelope.kind === 'response' ? inFlight.get(envelope.id) : undefined
+      const call = envelope.kind === 'response' ? pendingRequests.get(envelope.id) : undefined
       return call === undefined ? done : answer(call, message)
     },
     fail(call, error) {
-      if (!inFlight.isOpen(call)) return
+      if (!pendingRequests.isOpen(call)) return
       const theirs = error instanceof TransportError && !isSignInNeeded(error) ? error.response : undefined
       void answer(
         call,

@@ -14,24 +14,24 @@ import {
   eraByModernFailure,
   mayBeModern,
 } from '../transport/revision-detection.ts'
-import type { CallInFlight, InFlight } from './in-flight.ts'
+import type { PendingRequest, PendingRequests } from './pending-requests.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import { claimsOf } from './local-client.ts'
-import type { LocalClient } from './local-client.ts'
-import type { LocalEnd } from './local-end.ts'
+import { claimsOf } from './client-state.ts'
+import type { ClientState } from './client-state.ts'
+import type { ClientConnection } from './client-connection.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import { isRepeatable } from '../transport/retry.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { TransportPorts } from '../transport/transport.ts'
-import type { RemoteLegs } from './remote-legs.ts'
+import type { ServerTransports } from './server-transports.ts'
 import type { SignIns } from '../sign-in/sign-in-attempt.ts'
-import { withoutSignInState } from '../sign-in/sign-in-message.ts'
+import { withoutSignInState } from '../sign-in/authorization-prompt.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The server, whatever era it speaks. */
-export interface RemoteConnection {
+export interface ServerConnection {
   /** Sees to it that the call is answered. Never throws. */
-  request(call: CallInFlight): void
+  request(call: PendingRequest): void
   /**
    * Passes a notification or a response of the client on, if the server has a use for it. `over` is called when the server has
    * it, or never will.
@@ -41,11 +41,11 @@ export interface RemoteConnection {
    * Sees to it that a call is answered whose connection is gone: asks the same again if it may reach the server twice. False
    * if nothing can be done.
    */
-  repeat(call: CallInFlight): boolean
+  repeat(call: PendingRequest): boolean
   /** Opens the streams again that this side keeps open. `answered`: the server has just answered a ping. */
   reopen(answered: boolean): void
   /** The client does not want the answer of this call any more; it is out of the in-flight calls already. */
-  cancel(call: CallInFlight, message: WireMessage): void
+  cancel(call: PendingRequest, message: WireMessage): void
   /**
    * Resolves when the server answers anything at all, rejects when it does not. `asked` is called when the question goes
    * out: to wait for a token says nothing about the server.
@@ -59,11 +59,11 @@ export interface RemoteConnection {
 }
 
 /** What the connection is between. */
-export interface RemoteConnectionPorts {
-  legs: RemoteLegs
-  local: LocalEnd
-  inFlight: InFlight
-  client: LocalClient
+export interface ServerConnectionPorts {
+  transports: ServerTransports
+  local: ClientConnection
+  pendingRequests: PendingRequests
+  client: ClientState
   remembered: RememberedServer
   signIns: SignIns
   authorization: TransportPorts['authorization']
@@ -78,8 +78,8 @@ export interface RemoteConnectionPorts {
  * Assumes an era for the server (see {@link assumedEra}) and holds on to it until the first answer proves or refutes it.
  * Refuted, it carries the calls in the other era; that happens once, and what then fails too is told to the client.
  */
-export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnectionPorts): RemoteConnection {
-  const { legs, local, inFlight, client, remembered, note } = ports
+export function createServerConnection(pin: 'auto' | McpEra, ports: ServerConnectionPorts): ServerConnection {
+  const { transports, local, pendingRequests, client, remembered, note } = ports
   const direct = { modern: {}, legacy: {} }
   let era: McpEra | undefined
   let isProven = pin !== 'auto'
@@ -93,22 +93,22 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   /** Pending while a session is opened in the name of a client that believes it has one. */
   let replaying: Promise<void> | undefined
 
-  function legFor(to: McpEra): ReturnType<RemoteLegs['modern']> {
-    return to === 'modern' ? legs.modern() : legs.legacy()
+  function transportFor(to: McpEra): ReturnType<ServerTransports['modern']> {
+    return to === 'modern' ? transports.modern() : transports.legacy()
   }
 
-  function request(call: CallInFlight): void {
+  function request(call: PendingRequest): void {
     const to = (era ??= assumedEra(call.era, pin, remembered.known(), ports.runtime.now()))
     if (to !== call.era) return cross(call, to)
-    call.carrier = direct[to]
+    call.handler = direct[to]
     if (!isProven) requestUnproven(call, to).catch((error: unknown) => local.fail(call, error))
     else if (replaying === undefined) send(call, to)
     else void replaying.then(() => send(call, to))
   }
 
-  function send(call: CallInFlight, to: McpEra): void {
-    legFor(to)
-      .leg.send(call.wire, {
+  function send(call: PendingRequest, to: McpEra): void {
+    transportFor(to)
+      .transport.send(call.wire, {
         signal: call.abort.signal,
         deliver: (message) => local.forCall(call, message),
       })
@@ -118,13 +118,13 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       )
   }
 
-  function unanswered(call: CallInFlight): void {
-    if (inFlight.isOpen(call))
+  function unanswered(call: PendingRequest): void {
+    if (pendingRequests.isOpen(call))
       local.fail(call, new TransportError('lost', 'The server ended without an answer.'))
   }
 
   /** Like {@link send}, but holds an error back until it is clear that it is not about the era. */
-  async function requestUnproven(call: CallInFlight, to: McpEra): Promise<void> {
+  async function requestUnproven(call: PendingRequest, to: McpEra): Promise<void> {
     await replaying
     const isFirst = !hasAsked
     hasAsked = true
@@ -140,7 +140,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     let withheld: WireMessage | undefined
     let isServers = false
     try {
-      await legFor(to).leg.send(call.wire, {
+      await transportFor(to).transport.send(call.wire, {
         signal: call.abort.signal,
         deliver(message) {
           const { envelope, isStandIn } = message
@@ -165,7 +165,12 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   }
 
   /** Decides what a failure says about the era, and either carries the call in the other one or lets it fail. */
-  async function refuted(call: CallInFlight, to: McpEra, failure: unknown, fail: () => void): Promise<void> {
+  async function refuted(
+    call: PendingRequest,
+    to: McpEra,
+    failure: unknown,
+    fail: () => void,
+  ): Promise<void> {
     const found = await eraBy(call, to, failure)
     if (found === to) isProven = true
     else if (found !== undefined && (era === found || turnTo(found))) return request(call)
@@ -173,7 +178,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     if (!isProven) forget()
   }
 
-  async function eraBy(call: CallInFlight, to: McpEra, failure: unknown): Promise<McpEra | undefined> {
+  async function eraBy(call: PendingRequest, to: McpEra, failure: unknown): Promise<McpEra | undefined> {
     if (to === 'legacy') {
       if (!mayBeModern(failure)) return undefined
       return (await ask(call, true)) === 'modern' ? 'modern' : undefined
@@ -185,8 +190,8 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     return eraByDiscoverAnswer(answer) === 'modern' ? 'modern' : ask(call, true)
   }
 
-  function ask(call: CallInFlight | undefined, mayWait: boolean): Promise<McpEra | undefined> {
-    return askDiscover(call, mayWait, { ...ports, leg: legs.modern().bare })
+  function ask(call: PendingRequest | undefined, mayWait: boolean): Promise<McpEra | undefined> {
+    return askDiscover(call, mayWait, { ...ports, transport: transports.modern().bare })
   }
 
   /** False if the other era was tried already. */
@@ -204,7 +209,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     if (left === undefined) return true
     left.isVoid = true
     void left.adapter.close()
-    for (const call of inFlight.calls()) if (call.carrier === left) request(call)
+    for (const call of pendingRequests.calls()) if (call.handler === left) request(call)
     return true
   }
 
@@ -218,7 +223,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   }
 
   function isCarrying(left: AdaptedConnection): boolean {
-    return [...inFlight.calls()].some((call) => call.carrier === left)
+    return [...pendingRequests.calls()].some((call) => call.handler === left)
   }
 
   function drop(left: AdaptedConnection): void {
@@ -229,17 +234,17 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   /** Opens a session for a client that was told long ago that it has one. */
   function replay(): void {
     const { initialize, initialized } = client
-    if (initialize === undefined || inFlight.get(initialize.id) !== undefined) return
-    const { leg } = legs.legacy()
-    const opened = leg
+    if (initialize === undefined || pendingRequests.get(initialize.id) !== undefined) return
+    const { transport } = transports.legacy()
+    const opened = transport
       .send(initialize.message, { deliver() {} })
-      .then(() => (initialized === undefined ? undefined : leg.send(initialized, { deliver() {} })))
+      .then(() => (initialized === undefined ? undefined : transport.send(initialized, { deliver() {} })))
       .catch(() => note('a session could not be opened silently'))
       .finally(() => (replaying = undefined))
     replaying = opened
   }
 
-  function cross(call: CallInFlight, to: McpEra): void {
+  function cross(call: PendingRequest, to: McpEra): void {
     adapted ??= createAdaptedConnection(to, {
       ...ports,
       doubt: {
@@ -250,20 +255,20 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
         forget,
       },
     })
-    call.carrier = adapted
+    call.handler = adapted
     void adapted.adapter.take(withoutSignInState(parseWireMessage(call.wire)))
   }
 
   /** A subscription of a client is kept by the adapter, or it ends: the client has to know that it may have missed something. */
-  function repeat(call: CallInFlight): boolean {
-    const { carrier } = call
+  function repeat(call: PendingRequest): boolean {
+    const { handler } = call
     // What still waits for its turn has no connection.
-    if (carrier === undefined) return true
-    const isAdapted = carrier === adapted
+    if (handler === undefined) return true
+    const isAdapted = handler === adapted
     if (isSubscription(call)) return isAdapted
     if (openings.has(call.method) || !isRepeatable(call.wire.envelope)) return false
-    inFlight.settle(call)
-    const again = inFlight.open(call.id, call.method, call.era, call.wire)
+    pendingRequests.settle(call)
+    const again = pendingRequests.open(call.id, call.method, call.era, call.wire)
     if (again === undefined) return false
     if (isAdapted) void adapted?.adapter.take(cancelledNotice(call.id))
     call.abort.abort()
@@ -280,31 +285,31 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
   return {
     request,
     pass(message, from, over = () => {}) {
-      // Without an era there was a failure; a leg that opens its session later keeps what belongs before that.
+      // Without an era there was a failure; a transport that opens its session later keeps what belongs before that.
       const to = era ?? from
       if (to !== from) {
         void adapted?.adapter.take(parseWireMessage(message))
         over()
       } else
-        legFor(to)
-          .leg.send(message, { deliver() {} })
+        transportFor(to)
+          .transport.send(message, { deliver() {} })
           .catch(() => note('the server did not take a message'))
           .finally(over)
     },
     repeat,
     reopen(answered) {
-      legs.reopen(answered)
+      transports.reopen(answered)
       adapted?.adapter.reopen()
     },
     cancel(call, message) {
-      if (call.carrier === direct.legacy) {
-        legs
+      if (call.handler === direct.legacy) {
+        transports
           .legacy()
-          .leg.send(message, { deliver() {} })
+          .transport.send(message, { deliver() {} })
           .catch(() => {})
           .finally(() => call.abort.abort())
-      } else if (call.carrier === direct.modern) call.abort.abort()
-      else if (call.carrier === adapted) void adapted?.adapter.take(parseWireMessage(message))
+      } else if (call.handler === direct.modern) call.abort.abort()
+      else if (call.handler === adapted) void adapted?.adapter.take(parseWireMessage(message))
     },
     async ping(signal, asked) {
       await ports.authorization(signal).catch(() => {})
@@ -313,7 +318,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
       const question = isModern
         ? { method: 'server/discover', params: { _meta: claimsOf(client, undefined) } }
         : { method: 'ping' }
-      const { bare } = isModern ? legs.modern() : legs.latestLegacy()
+      const { bare } = isModern ? transports.modern() : transports.latestLegacy()
       const message = toWireMessage({ jsonrpc: '2.0', id: ports.randomId(), ...question })
       await bare.send(message, { signal, deliver() {} }).catch((error: unknown) => {
         if (error instanceof NetworkError) throw error
@@ -324,7 +329,7 @@ export function createRemoteConnection(pin: 'auto' | McpEra, ports: RemoteConnec
     async close(graceMs) {
       if (adapted !== undefined) abandoned.add(adapted)
       const closing = [...abandoned].map(({ adapter }) => adapter.close())
-      await Promise.all([...closing, legs.close(graceMs)])
+      await Promise.all([...closing, transports.close(graceMs)])
     },
   }
 }

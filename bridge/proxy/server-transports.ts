@@ -4,36 +4,36 @@ import { SessionTransport } from '../transport/session-transport.ts'
 import { FallbackTransport } from '../transport/transport-fallback.ts'
 import { StatelessTransport } from '../transport/stateless-transport.ts'
 import { observeServer } from '../transport/server-memory.ts'
-import type { RelayConfig } from './relay-config.ts'
+import type { McpProxyConfig } from './proxy-config.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import type { Transport, TransportPorts, StreamingTransport } from '../transport/transport.ts'
-import { createSignInBeside } from '../sign-in/sign-in-beside.ts'
-import type { SignInBesidePorts } from '../sign-in/sign-in-beside.ts'
+import { createAuthMiddleware } from '../sign-in/auth-middleware.ts'
+import type { AuthMiddlewarePorts } from '../sign-in/auth-middleware.ts'
 import { SseTransport } from '../transport/sse.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
-/** A leg as calls use it, and what is below its sign-in, for requests of our own. */
-export interface FullLeg {
-  leg: Transport
+/** A transport with its auth middleware, and the bare one below, for requests of the bridge itself. */
+export interface ServerTransport {
+  transport: Transport
   bare: Transport
 }
 
-/** The legs of a connection, each made when it is first used. */
-export interface RemoteLegs {
-  modern(): FullLeg
+/** The transports of a connection, each made when it is first used. */
+export interface ServerTransports {
+  modern(): ServerTransport
   /** The one whose messages pass through. */
-  legacy(): FullLeg
+  legacy(): ServerTransport
   /** One more session of the 2025 era, for a translator. */
-  legacySession(onMessage: (message: WireMessage) => void | Promise<void>): FullLeg
-  /** The leg of the 2025 era that was made last. */
-  latestLegacy(): FullLeg
-  /** Opens the streams again that legs keep open. */
+  legacySession(onMessage: (message: WireMessage) => void | Promise<void>): ServerTransport
+  /** The newest transport up to 2025-11-25. */
+  latestLegacy(): ServerTransport
+  /** Opens the streams again that transports keep open. */
   reopen(answered: boolean): void
   close(graceMs: number): Promise<void>
 }
 
-/** What legs are made of. */
-export interface RemoteLegsPorts extends SignInBesidePorts {
+/** What transports are made of. */
+export interface ServerTransportsPorts extends AuthMiddlewarePorts {
   http: HttpClient
   runtime: Runtime
   tokens: Pick<TransportPorts, 'authorization' | 'refused'>
@@ -48,16 +48,19 @@ export interface RemoteLegsPorts extends SignInBesidePorts {
 /** Host limits for a call are 60 s and more. */
 const toolWaitMs = 20_000
 
-/** Each leg, from the inside: HTTP; for the newer era headers of tools; what is remembered; the sign-in beside. */
-export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): RemoteLegs {
-  const legConfig = { serverUrl: config.serverUrl, headers: config.headers, retryMs: config.retryMs }
+/** Each transport, from the inside: HTTP, the memory of the server, the auth middleware. */
+export function createServerTransports(
+  config: McpProxyConfig,
+  ports: ServerTransportsPorts,
+): ServerTransports {
+  const transportConfig = { serverUrl: config.serverUrl, headers: config.headers, retryMs: config.retryMs }
   const made = new Set<Transport>()
   const streaming = new Set<StreamingTransport>()
-  let modern: FullLeg | undefined
-  let legacy: FullLeg | undefined
-  let latest: FullLeg | undefined
+  let modern: ServerTransport | undefined
+  let legacy: ServerTransport | undefined
+  let latest: ServerTransport | undefined
 
-  function legPorts(unsolicited: TransportPorts['unsolicited']): TransportPorts {
+  function transportPorts(unsolicited: TransportPorts['unsolicited']): TransportPorts {
     const { http, runtime, tokens, note } = ports
     return {
       http,
@@ -70,36 +73,36 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
   }
 
   function complete(
-    leg: Transport,
+    inner: Transport,
     era: 'modern' | 'legacy',
     transport: () => 'http' | 'sse',
     closed: () => void = () => {},
-  ): FullLeg {
+  ): ServerTransport {
     const { remembered, proved } = ports
-    const bare = observeServer(leg, { era, transport, remembered, proved })
-    const full = createSignInBeside(bare, { era, waitMs: config.signInWaitMs, toolWaitMs }, ports)
+    const bare = observeServer(inner, { era, transport, remembered, proved })
+    const full = createAuthMiddleware(bare, { era, waitMs: config.signInWaitMs, toolWaitMs }, ports)
     let closing: Promise<void> | undefined
     const once: Transport = {
       send: full.send,
-      // Translators close their sessions, and so does the end of the relay: one DELETE is enough.
+      // Translators close their sessions, and so does the end of the proxy: one DELETE is enough.
       close(graceMs) {
         closed()
         return (closing ??= full.close(graceMs).finally(() => made.delete(once)))
       },
     }
     made.add(once)
-    return { leg: once, bare }
+    return { transport: once, bare }
   }
 
-  function makeLegacy(unsolicited: TransportPorts['unsolicited']): FullLeg {
+  function makeLegacy(unsolicited: TransportPorts['unsolicited']): ServerTransport {
     const { transport } = config
     const memory = ports.remembered.known()
     const remembered = memory?.era === 'legacy' ? memory.transport : undefined
     const way = new FallbackTransport(
       { transport, remembered },
       {
-        http: () => new SessionTransport(legConfig, legPorts(unsolicited)),
-        sse: () => new SseTransport(legConfig, legPorts(unsolicited)),
+        http: () => new SessionTransport(transportConfig, transportPorts(unsolicited)),
+        sse: () => new SseTransport(transportConfig, transportPorts(unsolicited)),
       },
     )
     streaming.add(way)
@@ -117,8 +120,8 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
       if (modern !== undefined) return modern
       const { warn, randomId } = ports
       const knownTools = () => ports.remembered.known()?.tools ?? []
-      const own = { ...legPorts(ports.unsolicited), knownTools, warn, randomId }
-      modern = complete(new StatelessTransport(legConfig, own), 'modern', () => 'http')
+      const own = { ...transportPorts(ports.unsolicited), knownTools, warn, randomId }
+      modern = complete(new StatelessTransport(transportConfig, own), 'modern', () => 'http')
       return modern
     },
     legacy() {
@@ -130,10 +133,10 @@ export function createRemoteLegs(config: RelayConfig, ports: RemoteLegsPorts): R
       return latest ?? this.legacy()
     },
     reopen(answered) {
-      for (const leg of streaming) leg.reopen(answered)
+      for (const transport of streaming) transport.reopen(answered)
     },
     async close(graceMs) {
-      await Promise.all([...made].map((leg) => leg.close(graceMs)))
+      await Promise.all([...made].map((transport) => transport.close(graceMs)))
     },
   }
 }

@@ -24,14 +24,14 @@ import {
   toolsWithSignIn,
   toolText,
   withoutSignInState,
-} from './sign-in-message.ts'
-import { createSilentOpening } from './silent-opening.ts'
+} from './authorization-prompt.ts'
+import { createDeferredInitialize } from './deferred-initialize.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isAccepted, offersUrlElicitation } from './url-elicitation.ts'
 
 /** Times in milliseconds. */
-export interface SignInBesideConfig {
-  /** The era that this leg speaks. */
+export interface AuthMiddlewareConfig {
+  /** The era that this transport speaks. */
   era: McpEra
   /** How long a silent server that is known may take for the first answer. */
   waitMs: number
@@ -39,8 +39,8 @@ export interface SignInBesideConfig {
   toolWaitMs: number
 }
 
-/** What the sign-in is made of. One {@link SignIns} for all legs. */
-export interface SignInBesidePorts {
+/** What the sign-in is made of. One {@link SignIns} for all transports. */
+export interface AuthMiddlewarePorts {
   signIns: SignIns
   /** Whether there is a way to sign in at all; without one refusals go through as they are. */
   canSignIn: boolean
@@ -54,21 +54,21 @@ export interface SignInBesidePorts {
 const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** So many sign-ins in a row may not have satisfied the server; then the client is told. */
-const mostRounds = 2
+const maxRounds = 2
 
 /** The link is known after discovery and registration: worth that wait to calls that hand it to a person. */
 const placeWaitMs = 10_000
 
 /**
- * A leg that does not fail when the server wants a sign-in. As a server itself might, it asks the client to open the link
+ * A transport that does not fail when the server wants a sign-in. As a server itself might, it asks the client to open the link
  * (URL elicitation), or else answers with the link; requests go on when somebody has signed in. No request is held longer than
  * {@link SignInAttempt.settled} says, except a call for which the client has asked the person to open the link. The opening
  * request is answered in time from memory, and is made up for afterwards without the client.
  */
-export function createSignInBeside(
-  leg: Transport,
-  config: SignInBesideConfig,
-  ports: SignInBesidePorts,
+export function createAuthMiddleware(
+  transport: Transport,
+  config: AuthMiddlewareConfig,
+  ports: AuthMiddlewarePorts,
 ): Transport {
   const { era } = config
   const { signIns } = ports
@@ -76,7 +76,7 @@ export function createSignInBeside(
   const states = new Map<string, SignInAttempt>()
   let ownTool: string | undefined
   let isUrlCapable = false
-  const opening = createSilentOpening(leg, config, {
+  const opening = createDeferredInitialize(transport, config, {
     signIns,
     canSignIn: ports.canSignIn,
     hasMemory: () => knownOpening(ports.memory()) !== undefined,
@@ -92,9 +92,9 @@ export function createSignInBeside(
         if (pending !== undefined) return await meet(message, options, round)
         await opening.made()
       }
-      return await leg.send(message, options)
+      return await transport.send(message, options)
     } catch (error) {
-      if (!isSignInNeeded(error) || round >= mostRounds || !ports.canSignIn) throw error
+      if (!isSignInNeeded(error) || round >= maxRounds || !ports.canSignIn) throw error
       return meet(message, options, round)
     }
   }
@@ -175,7 +175,7 @@ export function createSignInBeside(
     signIns.begin(false)
     await deliver(options, toWireMessage(subscriptionAcknowledged(request)))
     if ((await settledWithin(success, Infinity, { signal: options.signal })) !== 'done') return
-    await leg.send(message, {
+    await transport.send(message, {
       ...options,
       deliver: (sent) => (isAcknowledgement(sent) ? undefined : options.deliver(sent)),
     })
@@ -279,7 +279,7 @@ export function createSignInBeside(
     if (states.size > 0 && message.text.includes(signInStatePrefix)) return resume(message, options)
     if (opening.isMissing()) return pass(message, options, 0)
     // Without a state machine in between: this is where all calls of a signed-in client go.
-    return leg.send(message, options).catch((error: unknown) => {
+    return transport.send(message, options).catch((error: unknown) => {
       if (!isSignInNeeded(error) || !ports.canSignIn) throw error
       return meet(message, options, 0)
     })
@@ -288,18 +288,18 @@ export function createSignInBeside(
   /** Not every server lets notifications through that lets `initialize` through, and it waits for them later. */
   async function notify(message: WireMessage, options: SendOptions): Promise<void> {
     try {
-      await leg.send(message, options)
+      await transport.send(message, options)
     } catch (error) {
       const attempt = isSignInNeeded(error) ? signIns.begin(false) : undefined
       if (attempt === undefined) throw error
       await attempt.done
-      await leg.send(message, options)
+      await transport.send(message, options)
     }
   }
 
   function response(message: WireMessage, id: unknown, options: SendOptions): Promise<void> {
     const attempt = typeof id === 'string' ? elicitations.get(id) : undefined
-    if (attempt === undefined) return leg.send(message, options)
+    if (attempt === undefined) return transport.send(message, options)
     elicitations.delete(String(id))
     const answer = parseJsonObject(message.text)
     if (!isAccepted(answer?.['result'])) attempt.decline()
@@ -313,14 +313,16 @@ export function createSignInBeside(
         case 'request':
           return request(message, envelope.method, options)
         case 'response':
-          return elicitations.size > 0 ? response(message, envelope.id, options) : leg.send(message, options)
+          return elicitations.size > 0
+            ? response(message, envelope.id, options)
+            : transport.send(message, options)
         default:
           return opening.isMissing() ? opening.later(message) : notify(message, options)
       }
     },
     close(graceMs) {
       opening.close()
-      return leg.close(graceMs)
+      return transport.close(graceMs)
     },
   }
 }

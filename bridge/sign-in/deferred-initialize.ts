@@ -6,7 +6,7 @@ import type { SignInAttempt, SignIns } from './sign-in-attempt.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** The first request of a client, `initialize` or `server/discover`, and what makes up for it when it was answered from memory. */
-export interface SilentOpening {
+export interface DeferredInitialize {
   /**
    * Sends it. When the server wants a sign-in, or is silent and known from before, the client gets a stand-in in time; the
    * exchange is over when the server itself has answered.
@@ -22,7 +22,7 @@ export interface SilentOpening {
 }
 
 /** What is known about waiting. */
-export interface SilentOpeningPorts {
+export interface DeferredInitializePorts {
   signIns: SignIns
   canSignIn: boolean
   hasMemory(): boolean
@@ -30,20 +30,20 @@ export interface SilentOpeningPorts {
 }
 
 /** After a sign-in the server may ask for one more; then the client is told. */
-const mostRounds = 2
+const maxRounds = 2
 
 /** Nobody has a reason to say more before the session is there. */
-const mostKept = 1000
+const maxKept = 1000
 
 /** A server that was there the last time, and says nothing for so long, is answered for. */
 const silentWaitMs = 2000
 
 /** `waitMs` is how long the client waits for its first answer. */
-export function createSilentOpening(
-  leg: Transport,
+export function createDeferredInitialize(
+  transport: Transport,
   config: { era: 'modern' | 'legacy'; waitMs: number },
-  ports: SilentOpeningPorts,
-): SilentOpening {
+  ports: DeferredInitializePorts,
+): DeferredInitialize {
   const closed = new AbortController()
   let message: WireMessage | undefined
   let making: Promise<void> | undefined
@@ -70,11 +70,11 @@ export function createSilentOpening(
     }
     for (let round = 0; ; round++) {
       try {
-        await leg.send(first, watched)
+        await transport.send(first, watched)
         if (refusal === undefined) await opened()
         return
       } catch (error) {
-        if (!isSignInNeeded(error) || round >= mostRounds) throw error
+        if (!isSignInNeeded(error) || round >= maxRounds) throw error
         const attempt = ports.signIns.begin(false)
         if (attempt === undefined) throw error
         began(attempt)
@@ -90,7 +90,7 @@ export function createSilentOpening(
   async function opened(): Promise<void> {
     const waiting = kept
     kept = []
-    for (const notification of waiting) await leg.send(notification, { deliver() {} })
+    for (const notification of waiting) await transport.send(notification, { deliver() {} })
     isMissing = false
   }
 
@@ -154,7 +154,7 @@ export function createSilentOpening(
       const { envelope } = notification
       // What it cancels never got there.
       const isCancel = envelope.kind === 'notification' && envelope.method === 'notifications/cancelled'
-      if (!isCancel && kept.length < mostKept) kept.push(notification)
+      if (!isCancel && kept.length < maxKept) kept.push(notification)
       return Promise.resolve()
     },
     close() {

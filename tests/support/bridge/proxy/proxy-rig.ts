@@ -1,14 +1,14 @@
 import { PassThrough } from 'node:stream'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
-import { createRelay } from '../../../../bridge/proxy/relay.ts'
-import type { Relay, RelayPorts } from '../../../../bridge/proxy/relay.ts'
-import type { RelayConfig } from '../../../../bridge/proxy/relay-config.ts'
+import { createMcpProxy } from '../../../../bridge/proxy/proxy.ts'
+import type { McpProxy, McpProxyPorts } from '../../../../bridge/proxy/proxy.ts'
+import type { McpProxyConfig } from '../../../../bridge/proxy/proxy-config.ts'
 import type { ServerMemory } from '../../../../bridge/transport/server-memory.ts'
 import type { Json } from './scripted-server.ts'
 
-/** A relay between two streams, and the client at their other ends. */
+/** A proxy between two streams, and the client at their other ends. */
 export interface Rig {
-  relay: Relay
+  proxy: McpProxy
   /** Resolves with the exit code. */
   over: Promise<number>
   input: PassThrough
@@ -28,14 +28,14 @@ export interface Rig {
   stop(): Promise<void>
 }
 
-/** What differs from a plain relay. */
-export type RigOptions = Partial<Omit<RelayConfig, 'serverUrl'>> & {
-  ports?: Partial<RelayPorts>
+/** What differs from a plain proxy. */
+export type RigOptions = Partial<Omit<McpProxyConfig, 'serverUrl'>> & {
+  ports?: Partial<McpProxyPorts>
   memory?: ServerMemory
 }
 
 /** Without a login, and with short times. */
-export function startRelay(serverUrl: string, options: RigOptions = {}): Rig {
+export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
   const { ports, memory: before, ...config } = options
   const input = new PassThrough()
   const output = new PassThrough()
@@ -65,7 +65,7 @@ export function startRelay(serverUrl: string, options: RigOptions = {}): Rig {
     allowHttp: true,
     userAgent: 'test',
   })
-  const relay = createRelay(
+  const proxy = createMcpProxy(
     {
       serverUrl,
       transport: 'http-first',
@@ -105,9 +105,9 @@ export function startRelay(serverUrl: string, options: RigOptions = {}): Rig {
       ...ports,
     },
   )
-  const over = relay.run()
+  const over = proxy.run()
   const rig: Rig = {
-    relay,
+    proxy,
     over,
     input,
     output,
@@ -136,7 +136,7 @@ export function startRelay(serverUrl: string, options: RigOptions = {}): Rig {
       })
     },
     async stop() {
-      relay.stop('test')
+      proxy.stop('test')
       await over
       http.close()
     },
