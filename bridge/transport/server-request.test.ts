@@ -1,11 +1,9 @@
-import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { HttpClient } from '../http/http-client.ts'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { freePort } from '../../tests/support/server/free-port.ts'
 import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
 import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
 import { createHarness, exchange } from '../../tests/support/bridge/proxy/transport-harness.ts'
@@ -153,11 +151,10 @@ describe('a server that is busy', () => {
 
 describe('a server that is away', () => {
   it('is tried until it is there, also for a call', async () => {
-    const { port, release } = await refusingPort()
+    const port = await freePort()
     transport = createTransport(`http://127.0.0.1:${port}`, 20_000)
     const sending = exchange(transport, call)
     await until(() => harness.sleeps.length > 2)
-    await release()
     const late = await startPeer(accept, port)
     expect(await sending).toHaveLength(1)
     expect(late.requests).toHaveLength(1)
@@ -165,7 +162,7 @@ describe('a server that is away', () => {
   })
 
   it('is given up with its name', async () => {
-    const { port } = await refusingPort()
+    const port = await freePort()
     transport = createTransport(`http://127.0.0.1:${port}`, 300)
     await expect(exchange(transport, call)).rejects.toMatchObject({
       name: 'NetworkError',
@@ -176,7 +173,7 @@ describe('a server that is away', () => {
   })
 
   it('is not waited for once the client gave up', async () => {
-    const { port } = await refusingPort()
+    const port = await freePort()
     transport = createTransport(`http://127.0.0.1:${port}`, 60_000)
     const giveUp = new AbortController()
     const sending = exchange(transport, call, { signal: giveUp.signal })
@@ -197,22 +194,3 @@ describe('a server that is away', () => {
     expect(peer.requests).toHaveLength(3)
   })
 })
-
-/** A port that refuses every connection, and that the system gives to nobody else before it is released. */
-async function refusingPort(): Promise<{ port: number; release(): Promise<void> }> {
-  const listener = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  // The port of the near end of a connection is taken, and nobody listens on it.
-  const holder = connect((listener.address() as AddressInfo).port, '127.0.0.1')
-  await once(holder, 'connect')
-  let isReleased = false
-  async function release(): Promise<void> {
-    if (isReleased) return
-    isReleased = true
-    holder.resetAndDestroy()
-    await once(holder, 'close')
-    listener.close()
-  }
-  onTestFinished(release)
-  return { port: holder.localPort ?? 0, release }
-}
