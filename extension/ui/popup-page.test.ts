@@ -155,9 +155,9 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
   it('marks configurations: without a token as recommended, with one by the time that is left', async () => {
     await show(samples['ready'])
     expect(await textOf('#recommended')).toContain('Recommended')
-    expect(await textOf('#quick-test-time')).toBe('Quick test, dies in 47 min')
+    expect(await textOf('#quick-test-time')).toBe('Quick test, works for 47 min')
     await show(samples['ready'], 'en', now + 46 * 60)
-    expect(await textOf('#quick-test-time')).toBe('Quick test, dies in 1 min')
+    expect(await textOf('#quick-test-time')).toBe('Quick test, works for 1 min')
   })
 
   it.each([

@@ -92,12 +92,12 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(names).toEqual([
       'Edit Notes',
       'Delete Notes',
-      'Take back the permission for notes.example.com',
+      'Revoke the permission for notes.example.com',
       'Allow mcp.example.com',
       'Edit Notes (staging)',
       'Allow staging.internal:3000',
-      'Take back the permission for app.example.org',
-      'Take back the permission for localhost',
+      'Revoke the permission for app.example.org',
+      'Revoke the permission for localhost',
     ])
     for (const button of await page.$$('.card button')) if (await button.isVisible()) await button.click()
     expect(await actions()).toEqual([
@@ -144,9 +144,9 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
       }),
     )
     expect(invalid).toEqual([
-      ['appUrl', 'This is needed.'],
-      ['baseUrl', 'Tokens go by https only, unless the server is on this computer.'],
-      ['cookieName', 'No cookie can be called so.'],
+      ['appUrl', 'Fill in this field.'],
+      ['baseUrl', 'Use https, unless the server runs on this computer.'],
+      ['cookieName', 'This is not a valid cookie name.'],
     ])
   })
 
