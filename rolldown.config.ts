@@ -68,7 +68,7 @@ export default defineConfig([
         groups: [
           createGroup('start', ['bridge/main.ts']),
           // What a connection with a stored login loads.
-          createGroup('stored-login', ['bridge/credentials/sealed-store.ts', 'bridge/oauth/login.ts']),
+          createGroup('stored-login', ['bridge/credentials/sealed-store.ts', 'bridge/oauth/login/login.ts']),
         ],
       },
     },
