@@ -75,7 +75,7 @@ export default defineConfig([
   },
   {
     // By itself: with a file in common it would load that of main, and so run a second bridge.
-    input: { 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
+    input: { 'keychain-helper': 'bridge/credentials/keychain/keychain-helper.ts' },
     platform: 'node',
     plugins: [publishOutput('bridge/dist', () => false)],
     external: ['keytar'],

@@ -7,8 +7,8 @@ import {
   type RefreshNeed,
   type RefreshOutcome,
   type RefreshTurnPorts,
-  refreshInTurn,
-} from '../tokens/refresh-turn.ts'
+  refreshUnderLock,
+} from '../tokens/refresh.ts'
 
 /** How long a call waits for tokens that are renewed early: it could go on with those there are. */
 const earlyWaitMs = 2000
@@ -62,7 +62,7 @@ export function createLoginRenewal(
   async function refresh(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
     let outcome: RefreshOutcome
     try {
-      outcome = await refreshInTurn(id, credential, need, { ...ports, maySend })
+      outcome = await refreshUnderLock(id, credential, need, { ...ports, maySend })
     } catch (error) {
       pace.failed(undefined)
       throw error

@@ -1,7 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { CredentialStore } from '../../credentials/credential-store.ts'
+import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { loginId } from '../../credentials/login-id.ts'
 import type { Refusal, RefusalOutcome } from '../../http/authorization.ts'
 import type { Login, PendingSignIn, SignInFlow, WantedSignIn } from '../login-port.ts'
 import { createLoginRenewal } from './login-renewal.ts'
@@ -10,7 +9,7 @@ import { loginHeader, loginStateOf } from './login-state.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { unlessAborted, within } from '../wait.ts'
 import { hasEnded, isRefreshDue } from '../tokens/refresh-pace.ts'
-import { isUnsaved } from '../tokens/refresh-turn.ts'
+import { isUnsaved } from '../tokens/refresh.ts'
 import type { RefreshAnswer } from '../tokens/token-response.ts'
 
 const lockMs = 20_000

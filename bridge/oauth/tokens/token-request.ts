@@ -34,7 +34,7 @@ const knownCodes: ReadonlySet<string> = new Set([
  * An answer whose error texts do not repeat any of `secrets`: servers quote what they were sent, as it was or as it stood in
  * the form, and error texts end in logs. Tokens that the answer brings are as they were.
  */
-export function withoutEchoes(answer: ServerAnswer, secrets: readonly string[]): ServerAnswer {
+function withoutEchoes(answer: ServerAnswer, secrets: readonly string[]): ServerAnswer {
   const { json } = answer
   if (!isJsonObject(json)) return answer
   const forms = secrets.flatMap((secret) => [

@@ -12,12 +12,11 @@ import {
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { CredentialError, type Lease } from './credential-store.ts'
-import { removeHolder, stateOfHolder, writeHolder } from './lock-holder.ts'
-import { hasCode, isMissing } from './private-file-fault.ts'
-import type { PrivateFolder } from './private-folder.ts'
-import type { ProcessState } from './process-mark.ts'
-import { createLocalTurns, inTurn, type Taking, type Turn, type TurnOptions } from './turn.ts'
+import { CredentialError, type Lease } from '../credential-store.ts'
+import { type ProcessState, removeOwner, stateOfOwner, writeOwner } from './lock-owner.ts'
+import { hasCode, isMissing } from '../files/private-file.ts'
+import type { PrivateFolder } from '../files/private-folder.ts'
+import { type Lock, type LockAttempt, type LockOptions, createLocalLocks, withLock } from './lock.ts'
 
 /** The same in every process: a holder touches its lock every `update`, and one untouched for `stale` is given up. */
 const staleMs = 5000
@@ -30,7 +29,7 @@ const settleMs = 100
 /** Holds names alone among all processes that use one folder, and within each of them. */
 export type FileLock = <T>(
   name: string,
-  options: TurnOptions<T>,
+  options: LockOptions<T>,
   work: (lease: Lease) => Promise<T>,
 ) => Promise<T>
 
@@ -43,61 +42,61 @@ export type FileLock = <T>(
  * all who live look stale for a moment. A lock touched in the future is given up on the same proof.
  */
 export function createFileLock(folder: PrivateFolder, runtime: Runtime): FileLock {
-  const localTurns = createLocalTurns()
+  const localLocks = createLocalLocks()
   const leases = new Map<string, string>()
   return async (name, options, work) => {
     await folder.prepare()
     const file = join(folder.path, name)
-    let seen: Sighting | undefined
+    let seen: ObservedLock | undefined
 
-    async function take(): Promise<Taking> {
-      const local = localTurns(name)
-      if (!('turn' in local)) return { heldBy: leases.get(name) }
+    async function take(): Promise<LockAttempt> {
+      const local = localLocks(name)
+      if (!('lock' in local)) return { heldBy: leases.get(name) }
       const taken = await takeShared().catch(async (error: unknown) => {
-        await local.turn.release()
+        await local.lock.release()
         throw error
       })
-      if (!('turn' in taken)) {
-        await local.turn.release()
+      if (!('lock' in taken)) {
+        await local.lock.release()
         return taken
       }
-      const { turn } = taken
-      leases.set(name, turn.id)
+      const { lock } = taken
+      leases.set(name, lock.id)
       return {
-        turn: {
-          ...turn,
+        lock: {
+          ...lock,
           async release() {
             leases.delete(name)
-            await turn.release()
-            await local.turn.release()
+            await lock.release()
+            await local.lock.release()
           },
         },
       }
     }
 
-    async function takeShared(): Promise<Taking> {
+    async function takeShared(): Promise<LockAttempt> {
       seen = await look(file, seen)
       if (seen !== undefined && !isAbandoned(seen))
         return { heldBy: isLive(seen) ? seen.identity : undefined }
-      const turn = await acquire(file, seen, runtime)
-      return turn === undefined ? { heldBy: undefined } : { turn }
+      const lock = await acquire(file, seen, runtime)
+      return lock === undefined ? { heldBy: undefined } : { lock }
     }
 
-    return await inTurn(name, options, take, work, runtime)
+    return await withLock(name, options, take, work, runtime)
   }
 }
 
 /** What the lock of somebody else looks like, and since when it has not changed (in milliseconds that only go forward). */
-interface Sighting {
+interface ObservedLock {
   identity: string
   touchedAtMs: number
   since: number
-  /** Whether its holder touched it while somebody looked. */
+  /** Whether its owner touched it while somebody looked. */
   isTouched: boolean
-  holder: ProcessState
+  owner: ProcessState
 }
 
-async function look(file: string, before: Sighting | undefined): Promise<Sighting | undefined> {
+async function look(file: string, before: ObservedLock | undefined): Promise<ObservedLock | undefined> {
   const found = await lstat(lockOf(file), { bigint: true }).catch((error: unknown) => {
     if (isMissing(error)) return undefined
     throw error
@@ -105,41 +104,41 @@ async function look(file: string, before: Sighting | undefined): Promise<Sightin
   if (found === undefined) return undefined
   const identity = identify(found)
   const touchedAtMs = Number(found.mtimeMs)
-  const holder = await stateOfHolder(holderOf(file), identity)
+  const owner = await stateOfOwner(ownerFileOf(file), identity)
   const isSame = before?.identity === identity
-  if (isSame && before.touchedAtMs === touchedAtMs) return { ...before, holder }
-  return { identity, touchedAtMs, since: performance.now(), isTouched: isSame, holder }
+  if (isSame && before.touchedAtMs === touchedAtMs) return { ...before, owner }
+  return { identity, touchedAtMs, since: performance.now(), isTouched: isSame, owner }
 }
 
-function isAbandoned({ since, touchedAtMs, holder }: Sighting): boolean {
-  if (holder === 'gone') return true
+function isAbandoned({ since, touchedAtMs, owner }: ObservedLock): boolean {
+  if (owner === 'gone') return true
   const watchedMs = performance.now() - since
   const looksStale = touchedAtMs < Date.now() - staleMs
   return watchedMs > (looksStale ? watchMs : staleMs + updateMs)
 }
 
 /** Not only by its process: on some systems another one may have its number by now. */
-function isLive({ since, touchedAtMs, isTouched, holder }: Sighting): boolean {
+function isLive({ since, touchedAtMs, isTouched, owner }: ObservedLock): boolean {
   const looksFresh = Math.abs(Date.now() - touchedAtMs) < staleMs
-  return (isTouched && performance.now() - since < staleMs) || (holder === 'lives' && looksFresh)
+  return (isTouched && performance.now() - since < staleMs) || (owner === 'lives' && looksFresh)
 }
 
 /** Undefined when somebody else holds it. The lock `abandoned` is broken, if it is still that one. */
 async function acquire(
   file: string,
-  abandoned: Sighting | undefined,
+  abandoned: ObservedLock | undefined,
   runtime: Runtime,
-): Promise<Turn | undefined> {
+): Promise<Lock | undefined> {
   const path = lockOf(file)
   let isMade = false
   let identity: string | undefined
   let lost = false
   const isHeld = (): boolean => !lost && identity !== undefined && identityNow(path) === identity
-  const { lock } = await import('proper-lockfile')
+  const { lock: lockFile } = await import('proper-lockfile')
   let release: () => Promise<void>
   try {
     if (abandoned !== undefined && !breakLock(path, abandoned)) return undefined
-    release = await lock(file, {
+    release = await lockFile(file, {
       stale: staleMs,
       update: updateMs,
       realpath: false,
@@ -178,19 +177,19 @@ async function acquire(
   // Whoever was suspended while it broke that lock may remove this one instead: by then that is seen.
   if (abandoned !== undefined) await runtime.sleep(settleMs)
   const id = identity ?? ''
-  const turn = {
+  const taken = {
     id,
     isHeld,
     async release() {
-      if (isHeld()) await removeHolder(holderOf(file))
+      if (isHeld()) await removeOwner(ownerFileOf(file))
       await release().catch(() => undefined)
     },
   }
   if (isHeld()) {
-    await writeHolder(holderOf(file), id)
-    return turn
+    await writeOwner(ownerFileOf(file), id)
+    return taken
   }
-  await turn.release()
+  await taken.release()
   return undefined
 }
 
@@ -198,7 +197,7 @@ function lockOf(file: string): string {
   return `${file}.lock`
 }
 
-function holderOf(file: string): string {
+function ownerFileOf(file: string): string {
   return `${file}.holder`
 }
 
@@ -206,7 +205,7 @@ function holderOf(file: string): string {
  * Removes that lock if it is still the same. Between looking and removing it could become the lock of who broke it first, so
  * only one at a time does that: false, when another one is at it. Throws what the system says.
  */
-function breakLock(path: string, abandoned: Sighting): boolean {
+function breakLock(path: string, abandoned: ObservedLock): boolean {
   const breaking = `${path}.breaking`
   try {
     mkdirSync(breaking, { mode: 0o700 })

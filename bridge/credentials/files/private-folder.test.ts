@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CredentialError } from './credential-store.ts'
+import { CredentialError } from '../credential-store.ts'
 import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
 
 const faultOf = async (work: Promise<unknown>): Promise<string> =>

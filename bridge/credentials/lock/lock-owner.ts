@@ -1,5 +1,8 @@
-import { readFileSync, readlinkSync } from 'node:fs'
+import { constants, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { open, rm } from 'node:fs/promises'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { noFollow, nonBlocking } from '../files/private-file.ts'
 
 /** What is known of a process. `unknown`: it is on another computer or in another container, or nobody can tell. */
 export type ProcessState = 'lives' | 'gone' | 'unknown'
@@ -8,7 +11,7 @@ export type ProcessState = 'lives' | 'gone' | 'unknown'
  * Names this process for others that share a folder with it, beyond its number: that is given to the next one when it is
  * gone, and to one in every container at the same time. Undefined where it cannot be told. Not secret.
  */
-export function ownProcessMark(): string | undefined {
+export function ownProcessName(): string | undefined {
   const place = placeOfProcesses()
   const start = startOf(process.pid)
   return place === undefined || typeof start !== 'string' ? undefined : `${place} ${process.pid} ${start}`
@@ -56,4 +59,52 @@ function ticksOf(pid: number): string | null | undefined {
 function presenceOf(pid: number): string {
   process.kill(pid, 0)
   return 'there'
+}
+
+const maxBytes = 1000
+
+/**
+ * Writes down beside a lock which process has it, for {@link stateOfOwner}. `lease` names the lock as it was taken. Never
+ * rejects: without the file whoever waits has to watch the lock.
+ */
+export async function writeOwner(path: string, lease: string): Promise<void> {
+  const mark = ownProcessName()
+  if (mark === undefined) return
+  const { O_CREAT, O_TRUNC, O_WRONLY } = constants
+  try {
+    const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | noFollow, 0o600)
+    try {
+      await file.writeFile(JSON.stringify({ lease, process: mark }))
+    } finally {
+      await file.close()
+    }
+  } catch {
+    // A full disk must not keep anybody from the lock.
+  }
+}
+
+/** To be called by who has the lock. Never rejects. */
+export async function removeOwner(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined)
+}
+
+/** What became of the process that took that lock; `unknown` when it did not say, or when the file is of an earlier one. */
+export async function stateOfOwner(path: string, lease: string): Promise<ProcessState> {
+  const text = await readSmall(path)
+  const { lease: named, process: mark } = (text === undefined ? undefined : parseJsonObject(text)) ?? {}
+  return named === lease && typeof mark === 'string' ? stateOfProcess(mark) : 'unknown'
+}
+
+async function readSmall(path: string): Promise<string | undefined> {
+  try {
+    const file = await open(path, constants.O_RDONLY | noFollow | nonBlocking)
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0)
+      return buffer.toString('utf8', 0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return undefined
+  }
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
-import { refreshInTurn, type RefreshOutcome } from './refresh-turn.ts'
+import { refreshUnderLock, type RefreshOutcome } from './refresh.ts'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
 
 const id: LoginId = 'a'.repeat(64)
@@ -49,7 +49,7 @@ const store = {
 } as unknown as CredentialStore
 
 const refresh = (): Promise<RefreshOutcome> =>
-  refreshInTurn(id, used, 'ended', {
+  refreshUnderLock(id, used, 'ended', {
     store,
     runtime: systemRuntime,
     maySend: () => true,

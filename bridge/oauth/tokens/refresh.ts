@@ -39,7 +39,7 @@ export type RefreshNeed = 'early' | 'ended' | 'refused'
  *
  * Rejects with `CredentialError`, `busy` among others. Never sends without the lock.
  */
-export async function refreshInTurn(
+export async function refreshUnderLock(
   id: LoginId,
   used: Credential,
   need: RefreshNeed,

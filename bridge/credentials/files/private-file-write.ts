@@ -2,8 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasCode, isMissing, notReadable, notWritable, refused } from './private-file-fault.ts'
-import { checkFolder, ownerOnly } from './private-file-read.ts'
+import {
+  checkFolder,
+  hasCode,
+  isMissing,
+  notReadable,
+  notWritable,
+  ownerOnly,
+  refused,
+} from './private-file.ts'
 
 // Loaded when something is written or listed. A start of a client does neither.
 

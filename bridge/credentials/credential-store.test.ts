@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLoginId, loginId } from './login-id.ts'
+import { isLoginId, loginId } from './credential-store.ts'
 
 const parts = { serverUrl: 'https://a.test/mcp', resource: undefined, client: undefined, profile: 'default' }
 

@@ -1,30 +1,30 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { CredentialError, type Lease } from './credential-store.ts'
+import { CredentialError, type Lease } from '../credential-store.ts'
 
 const pollMs = { least: 50, most: 250 }
 
 /** Something held alone, until it is given back. */
-export interface Turn extends Lease {
+export interface Lock extends Lease {
   release(): Promise<void>
 }
 
-/** What came of asking for a turn: it, or the lease of who has it, if that one was seen to live. */
-export type Taking = { turn: Turn } | { heldBy: string | undefined }
+/** What came of asking for a lock: it, or the lease of who has it, if that one was seen to live. */
+export type LockAttempt = { lock: Lock } | { heldBy: string | undefined }
 
-/** How long to wait for a turn, and what makes it needless. */
-export interface TurnOptions<T> {
+/** How long to wait for a lock, and what makes it needless. */
+export interface LockOptions<T> {
   waitMs: number
   instead?: ((heldBy: string | undefined) => Promise<T | undefined>) | undefined
 }
 
 /**
- * Runs `work` once `take` answers a turn, asking it again and again. `instead` is asked before every attempt, and its answer
+ * Runs `work` once `take` answers a lock, asking it again and again. `instead` is asked before every attempt, and its answer
  * is the answer of all. Rejects with {@link CredentialError} `busy` after `waitMs`, and with what `instead` rejects with.
  */
-export async function inTurn<T>(
+export async function withLock<T>(
   name: string,
-  options: TurnOptions<T>,
-  take: () => Promise<Taking>,
+  options: LockOptions<T>,
+  take: () => Promise<LockAttempt>,
   work: (lease: Lease) => Promise<T>,
   runtime: Runtime,
 ): Promise<T> {
@@ -35,11 +35,11 @@ export async function inTurn<T>(
     const answer = await options.instead?.(heldBy)
     if (answer !== undefined) return answer
     const taken = await take()
-    if ('turn' in taken) {
+    if ('lock' in taken) {
       try {
-        return await work(taken.turn)
+        return await work(taken.lock)
       } finally {
-        await taken.turn.release()
+        await taken.lock.release()
       }
     }
     heldBy = taken.heldBy
@@ -53,7 +53,7 @@ export async function inTurn<T>(
 }
 
 /** Turns among those who share one process. */
-export function createLocalTurns(): (name: string) => Taking {
+export function createLocalLocks(): (name: string) => LockAttempt {
   const held = new Map<string, string>()
   let count = 0
   return (name) => {
@@ -63,7 +63,7 @@ export function createLocalTurns(): (name: string) => Taking {
     const id = String(count)
     held.set(name, id)
     return {
-      turn: {
+      lock: {
         id,
         isHeld: () => held.get(name) === id,
         release: async () => {

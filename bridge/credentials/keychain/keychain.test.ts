@@ -4,10 +4,13 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { missingBusAddress } from './bus-address.ts'
+import { missingBusAddress } from './keychain.ts'
 import { explainKeychain } from './keychain-fault.ts'
 import { parseKeychainAnswer, parseKeychainRequest } from './keychain-request.ts'
-import { type StoreChild, startStoreChild } from '../../tests/support/bridge/credentials/start-store-child.ts'
+import {
+  type StoreChild,
+  startStoreChild,
+} from '../../../tests/support/bridge/credentials/start-store-child.ts'
 
 let folder: string
 beforeAll(() => {

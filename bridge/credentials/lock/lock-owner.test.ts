@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ownProcessMark, stateOfProcess } from './process-mark.ts'
+import { ownProcessName, stateOfProcess } from './lock-owner.ts'
 
-const own = (): string[] => ownProcessMark()?.split(' ') ?? []
+const own = (): string[] => ownProcessName()?.split(' ') ?? []
 
 describe.skipIf(process.platform !== 'linux')('a mark of a process', () => {
   it('tells that this one lives', () => {
-    expect(stateOfProcess(ownProcessMark() ?? '')).toBe('lives')
+    expect(stateOfProcess(ownProcessName() ?? '')).toBe('lives')
   })
 
   it('tells that one is gone, also when its number belongs to another one now', () => {

@@ -1,7 +1,7 @@
-import { CredentialError, type CredentialFault } from './credential-store.ts'
+import { CredentialError, type CredentialFault } from '../credential-store.ts'
 
 /** What a keychain can be. */
-export type KeychainFault = Extract<CredentialFault, `keychain_${string}`>
+type KeychainFault = Extract<CredentialFault, `keychain_${string}`>
 
 /** All failures of the native part have one code: only their messages tell them apart. */
 const faults: readonly (readonly [RegExp, KeychainFault, string])[] = [

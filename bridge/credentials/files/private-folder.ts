@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { isMissing, notWritable } from './private-file-fault.ts'
-import { checkFolder, readPrivateFile } from './private-file-read.ts'
+import { checkFolder, isMissing, notWritable, readPrivateFile } from './private-file.ts'
 
 /** A folder that only its owner can look into, and its small text files. */
 export interface PrivateFolder {

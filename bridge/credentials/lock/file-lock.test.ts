@@ -14,12 +14,15 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { systemRuntime } from '../config/system-runtime.ts'
-import { CredentialError } from './credential-store.ts'
+import { systemRuntime } from '../../config/system-runtime.ts'
+import { CredentialError } from '../credential-store.ts'
 import { createFileLock, type FileLock } from './file-lock.ts'
-import { createPrivateFolder } from './private-folder.ts'
-import { sampleCredential } from '../../tests/support/bridge/credentials/sample-credential.ts'
-import { type StoreChild, startStoreChild } from '../../tests/support/bridge/credentials/start-store-child.ts'
+import { createPrivateFolder } from '../files/private-folder.ts'
+import { sampleCredential } from '../../../tests/support/bridge/credentials/sample-credential.ts'
+import {
+  type StoreChild,
+  startStoreChild,
+} from '../../../tests/support/bridge/credentials/start-store-child.ts'
 
 const endings: (() => void)[] = []
 afterAll(() => {
