@@ -19,10 +19,10 @@ export function quoteServerError(error: string, description: string | undefined)
 }
 
 /** From here on a text is found nowhere by chance. */
-const leastAnywhere = 8
+const minAnywhere = 8
 
 /** What is shorter is a word of many texts, or a number in them. */
-const leastWord = 4
+const minWord = 4
 
 const letter = String.raw`[\p{L}\p{N}_]`
 
@@ -42,7 +42,7 @@ export function redactSecrets(text: string, secrets: readonly string[], mark: st
   const ordered = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
   return ordered.reduce(
     (rest, secret) =>
-      secret.length >= leastAnywhere
+      secret.length >= minAnywhere
         ? rest.replaceAll(secret, () => mark)
         : rest.replaceAll(shortPattern(secret), () => mark),
     text,
@@ -50,7 +50,7 @@ export function redactSecrets(text: string, secrets: readonly string[], mark: st
 }
 
 function shortPattern(secret: string): RegExp {
-  const isWord = secret.length >= leastWord
+  const isWord = secret.length >= minWord
   // A secret that begins with a sign needs none in front of it.
   const before = isWord ? (new RegExp(`^${letter}`, 'u').test(secret) ? wordStart : '') : valueStart
   const after = new RegExp(`${letter}$`, 'u').test(secret) ? `(?!${letter})` : ''

@@ -13,7 +13,7 @@ import {
 /** How long a call waits for tokens that are renewed early: it could go on with those there are. */
 const earlyWaitMs = 2000
 /** A pause of this length is waited for; before a longer one the call fails, and says how long. */
-const longestWaitMs = 2000
+const maxWaitMs = 2000
 /** So long a call tries again: an authorization server that is started anew is back by then. */
 const patienceMs = 5000
 
@@ -95,7 +95,7 @@ export function createLoginRenewal(
 
   async function pause(issuer: string | undefined): Promise<void> {
     const pauseMs = pace.pauseMs()
-    if (pauseMs > longestWaitMs) throw unavailable(issuer)
+    if (pauseMs > maxWaitMs) throw unavailable(issuer)
     if (pauseMs > 0) await runtime.sleep(pauseMs)
   }
 

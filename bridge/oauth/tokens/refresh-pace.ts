@@ -17,7 +17,7 @@ export function isRefreshDue(tokens: IssuedTokens, now: number, jitter: number):
   return now >= tokens.expiresAt - Math.min(margin, lifetime / 2)
 }
 
-const longestPauseMs = 60_000
+const maxPauseMs = 60_000
 
 /**
  * A token of this moment may be refused for good reason, as by a server that has just been started anew. Twelve a minute is
@@ -53,7 +53,7 @@ export function createRefreshPace(chance: () => number, clock: () => number): Re
       notBefore = 0
     },
     failed(retryAfterSeconds) {
-      const pause = Math.min(1000 * 2 ** failures, longestPauseMs)
+      const pause = Math.min(1000 * 2 ** failures, maxPauseMs)
       failures += 1
       const jittered = pause * (0.5 + chance() / 2)
       notBefore = clock() + Math.max(jittered, (retryAfterSeconds ?? 0) * 1000)

@@ -1,8 +1,14 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { applyTextEdits, lineEndOf, type TextEdit } from './text-edit.ts'
-import { TextFaultError } from './text-fault.ts'
-import { parseToml, type TomlStatement, tomlStatements } from './toml-statement.ts'
-import { renderTomlLines, renderTomlTable, renderTomlValue, type TomlEntry } from './toml-value.ts'
+import { type TextEdit, TextFaultError, applyTextEdits, lineEndOf } from './text.ts'
+import {
+  type TomlEntry,
+  type TomlStatement,
+  parseToml,
+  renderTomlLines,
+  renderTomlTable,
+  renderTomlValue,
+  tomlStatements,
+} from './toml-tree.ts'
 
 /** The members of the table at `keys`, by name. Empty if it is not there. Throws {@link TextFaultError}. */
 export function readTomlEntries(text: string, keys: readonly string[]): Map<string, unknown> {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readJsonEntries, removeJsonEntry, setJsonEntry } from './jsonc-edit.ts'
 import { parseJsonc } from './jsonc-tree.ts'
-import { TextFaultError } from './text-fault.ts'
+import { TextFaultError } from './text.ts'
 
 const entry = { command: 'node', args: ['a'] }
 const set = (text: string): string => setJsonEntry(text, ['mcpServers'], 'me', entry)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { proveEntryEdit } from './entry-proof.ts'
-import { TextFaultError } from './text-fault.ts'
+import { proveEntryEdit } from './entry-edit.ts'
+import { TextFaultError } from './text.ts'
 
 const json = { format: 'json', keys: ['mcpServers'] } as const
 const toml = { format: 'toml', keys: ['mcp_servers'] } as const

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readTomlEntries, removeTomlEntry, setTomlEntry } from './toml-edit.ts'
-import { parseToml, tomlStatements } from './toml-statement.ts'
-import { TextFaultError } from './text-fault.ts'
+import { parseToml, tomlStatements } from './toml-tree.ts'
+import { TextFaultError } from './text.ts'
 
 const keys = ['mcp_servers']
 const entry = { command: '/node', args: ['launcher.cjs', 'https://a.example/mcp'] }
