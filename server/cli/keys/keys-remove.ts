@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, openRing } from './key-ring.ts'
-import { withStore } from './key-store.ts'
-import { pageSeconds, timeText } from './page-life.ts'
+import { withStore } from '../with-store.ts'
+import { pageSeconds, timeText } from './key-use.ts'
 
 /**
  * Takes keys out of the key file. Refuses the one that seals, one that something stored still needs, and, unless `now`

@@ -1,7 +1,7 @@
-import type { GrantStore } from '../core/session/grant.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
-import { collectGrants, grantsOfUser, isLive } from './grant-choice.ts'
-import { withStore } from './key-store.ts'
+import type { GrantStore } from '../../core/session/grant.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import { collectGrants, grantsOfUser, isLive } from './grants-list.ts'
+import { withStore } from '../with-store.ts'
 
 const reason = 'revoked_by_operator'
 const batchSize = 100

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { textTable } from './table.ts'
+import { textTable } from './terminal.ts'
 
 describe('a table', () => {
   it('has columns as wide as their widest cell, and no blanks at the end', () => {

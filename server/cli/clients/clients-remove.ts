@@ -1,11 +1,11 @@
-import { removeClientWithGrants } from '../core/clients/client-removal.ts'
-import { looksLikeDocumentUrl } from '../core/clients/client-id-metadata-document.ts'
-import type { ClientStore } from '../core/clients/client.ts'
-import type { ServerConfig } from '../config/setting.ts'
-import { readConfiguredClients } from '../config/client-file.ts'
-import { listStoredClients, nearest } from './clients-choice.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
-import { withStore } from './key-store.ts'
+import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
+import { looksLikeDocumentUrl } from '../../core/clients/client-id-metadata-document.ts'
+import type { ClientStore } from '../../core/clients/client.ts'
+import type { ServerConfig } from '../../config/setting.ts'
+import { readConfiguredClients } from '../../config/client-file.ts'
+import { listStoredClients, nearest } from './clients-list.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import { withStore } from '../with-store.ts'
 
 const maxCompared = 5000
 

@@ -1,10 +1,10 @@
-import { resealOwnerPrefix } from '../core/session/session-seal.ts'
-import { type ResealCounts, type ResealPorts, resealSessions } from '../core/session/reseal.ts'
+import { resealOwnerPrefix } from '../../core/session/session-seal.ts'
+import { type ResealCounts, type ResealPorts, resealSessions } from '../../core/session/reseal.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createSealer, type KeyRing } from '../core/seal.ts'
-import { StoreUnavailableError } from '../core/store-unavailable.ts'
-import type { Terminal } from './terminal.ts'
+import { type KeyRing, createSealer } from '../../core/seal.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** Servers notice another key within a second of use; what one sealed until then is found by a later round. */
 const noticeSeconds = 2

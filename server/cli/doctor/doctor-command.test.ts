@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Finding } from './doctor/finding.ts'
-import { createCommandFixture } from '../../tests/support/server/command-fixture.ts'
-import { startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
-import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { exitCode } from './command.ts'
-import { doctor } from './doctor.ts'
+import type { Finding } from './report.ts'
+import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { exitCode } from '../command.ts'
+import { doctor } from './doctor-command.ts'
 
 let folder: string
 beforeEach(() => {

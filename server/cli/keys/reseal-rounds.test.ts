@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createSealer, type KeyRing, type SealingKey } from '../core/seal.ts'
-import { sealProviderSession } from '../core/session/session-seal.ts'
-import type { Store } from '../core/store.ts'
-import { openMemoryStore } from '../store/sqlite/sqlite.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { addGrant, grantSample, start } from '../../tests/support/server/core/grant-sample.ts'
-import { sampleKey, storeIsDown } from '../../tests/support/server/core/keeper-fixture.ts'
+import { createSealer, type KeyRing, type SealingKey } from '../../core/seal.ts'
+import { sealProviderSession } from '../../core/session/session-seal.ts'
+import type { Store } from '../../core/store.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { resealInRounds, type RoundPorts, type Rotation } from './reseal-rounds.ts'
 
 const [oldKey, newKey, newerKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('newer', 3)]

@@ -1,14 +1,21 @@
-import type { KeyRing } from '../core/seal.ts'
-import type { SealedSessionStore } from '../core/session/reseal.ts'
-import type { Terminal } from './terminal.ts'
-import { textTable } from './table.ts'
+import type { KeyRing } from '../../core/seal.ts'
+import type { SealedSessionStore } from '../../core/session/reseal.ts'
+import { type Terminal, textTable } from '../terminal.ts'
+
+/** How long a sign-in page that is open may be sealed with a key that no longer seals. */
+export const pageSeconds = 3600
+
+/** A moment for people: to the minute, in UTC. */
+export function timeText(seconds: number): string {
+  return new Date(Math.ceil(seconds / 60) * 60_000).toISOString().replace(/:\d\d\.\d+Z$/, 'Z')
+}
 
 const pageSize = 200
 /** Counting further would read the whole store. */
 const maxCounted = 1000
 
 /** What a key is there for: the first of the ring seals, the others open; one that is needed and not there is missing. */
-export type KeyRole = 'seals' | 'opens' | 'missing'
+type KeyRole = 'seals' | 'opens' | 'missing'
 
 /** One key, and what in the store depends on it. */
 export interface KeyUse {

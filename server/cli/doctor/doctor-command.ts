@@ -1,12 +1,19 @@
-import { readSettings } from '../config/configuration-source.ts'
-import { examine } from './doctor/doctor.ts'
-import { type Finding, warn } from './doctor/finding.ts'
-import { fileFinding, findFileFaults } from './doctor/file-check.ts'
-import { checkConfiguration, checkNode, type SettingSource } from './doctor/own-check.ts'
-import { findingText, summary } from './doctor/report.ts'
-import { flagOf, type Setting, variablePrefix } from '../config/setting.ts'
-import { settings } from '../config/setting-table.ts'
-import { checkInput, type CommandInput, type ExitCode, exitCode } from './command.ts'
+import { text } from 'node:stream/consumers'
+import type { Terminal } from '../terminal.ts'
+import { readSettings } from '../../config/configuration-source.ts'
+import { examine } from './doctor.ts'
+import { type Finding, findingText, summary, warn } from './report.ts'
+import { fileFinding, findFileFaults } from './file-check.ts'
+import { type SettingSource, checkConfiguration, checkNode } from './own-check.ts'
+import { type Setting, flagOf, variablePrefix } from '../../config/setting.ts'
+import { settings } from '../../config/setting-table.ts'
+import { type CommandInput, type ExitCode, checkInput, exitCode } from '../command.ts'
+
+/** What comes on stdin, to its end. It is a secret: not for an argument, which every user of the machine can see. */
+export async function readToken({ note }: Pick<Terminal, 'note'>): Promise<string> {
+  if (process.stdin.isTTY) note('Paste an access token of the provider, then press Enter and Ctrl-D.')
+  return text(process.stdin)
+}
 
 /**
  * Looks at everything that serving depends on, changes nothing, and says what to do about what is not right. Fails when

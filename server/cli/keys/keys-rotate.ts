@@ -1,10 +1,9 @@
-import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, openRing } from './key-ring.ts'
-import { withStore } from './key-store.ts'
-import { keyTable, type KeyUse, listKeyUse } from './key-use.ts'
-import { createKeyEntry } from './keys-generate.ts'
-import { pageSeconds, timeText } from './page-life.ts'
-import { countOf, resealInRounds, type Rotation } from './reseal-rounds.ts'
+import { withStore } from '../with-store.ts'
+import { type KeyUse, keyTable, listKeyUse, pageSeconds, timeText } from './key-use.ts'
+import { createKeyEntry } from './keys-list.ts'
+import { type Rotation, countOf, resealInRounds } from './reseal-rounds.ts'
 
 /**
  * Puts a new key in front of the key file, unless `resealOnly`, and seals all provider sessions anew with the first key,

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseSecretKeys } from '../config/config-value.ts'
-import { createSealer, fixedKeyRing, type Sealer, sealingKeyOf } from '../core/seal.ts'
-import { openProviderSession, sealProviderSession } from '../core/session/session-seal.ts'
-import type { Store } from '../core/store.ts'
-import { openPostgresStore } from '../store/postgres/postgres.ts'
-import { createCommandFixture } from '../../tests/support/server/command-fixture.ts'
-import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { parseSecretKeys } from '../../config/config-value.ts'
+import { createSealer, fixedKeyRing, type Sealer, sealingKeyOf } from '../../core/seal.ts'
+import { openProviderSession, sealProviderSession } from '../../core/session/session-seal.ts'
+import type { Store } from '../../core/store.ts'
+import { openPostgresStore } from '../../store/postgres/postgres.ts'
+import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
   addGrant,
   dueSignOuts,
   type GrantSample,
   grantSample,
   start,
-} from '../../tests/support/server/core/grant-sample.ts'
-import { type PostgresServer, startPostgres } from '../../tests/support/server/postgres-server.ts'
-import { exitCode } from './command.ts'
+} from '../../../tests/support/server/core/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import { exitCode } from '../command.ts'
 import { rotateKeys } from './keys-rotate.ts'
 
 const entry = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`

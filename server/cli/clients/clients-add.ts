@@ -6,13 +6,13 @@ import {
   type DescribedClient,
   introspectsOnly,
   readClientMetadata,
-} from '../core/clients/client-metadata.ts'
-import { newSecret } from '../core/clients/client-registration.ts'
-import type { Client } from '../core/clients/client.ts'
-import { hashSecret } from '../core/seal.ts'
-import { clientPolicy } from '../config/client-file.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
-import { withStore } from './key-store.ts'
+} from '../../core/clients/client-metadata.ts'
+import { newSecret } from '../../core/clients/client-registration.ts'
+import type { Client } from '../../core/clients/client.ts'
+import { hashSecret } from '../../core/seal.ts'
+import { clientPolicy } from '../../config/client-file.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import { withStore } from '../with-store.ts'
 
 /** The client to add. */
 export interface ClientsAddOptions {

@@ -2,24 +2,23 @@ import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { parseSecretKeys } from '../config/config-value.ts'
-import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../core/seal.ts'
-import { openProviderSession, sealProviderSession } from '../core/session/session-seal.ts'
-import type { Store } from '../core/store.ts'
-import { openKeyFile } from '../store/secret-key-file.ts'
-import { openSqliteStore } from '../store/sqlite/sqlite.ts'
-import { type CommandFixture, createCommandFixture } from '../../tests/support/server/command-fixture.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
+import { parseSecretKeys } from '../../config/config-value.ts'
+import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../../core/seal.ts'
+import { openProviderSession, sealProviderSession } from '../../core/session/session-seal.ts'
+import type { Store } from '../../core/store.ts'
+import { openKeyFile } from '../../store/secret-key-file.ts'
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
+import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
   addGrant,
   grantSample,
   secondFactorSample,
   sessionSample,
   start,
-} from '../../tests/support/server/core/grant-sample.ts'
-import { CommandFailure, exitCode } from './command.ts'
-import { createKeyEntry, generateKey } from './keys-generate.ts'
-import { listKeys } from './keys-list.ts'
+} from '../../../tests/support/server/core/grant-sample.ts'
+import { CommandFailure, exitCode } from '../command.ts'
+import { createKeyEntry, generateKey, listKeys } from './keys-list.ts'
 import { removeKeys } from './keys-remove.ts'
 import { rotateKeys } from './keys-rotate.ts'
 
