@@ -1,7 +1,7 @@
 import { settings } from '../../config/setting-table.ts'
 import { flagOf, type Setting, type SettingGroup, variableOf } from '../../config/setting.ts'
 import { terminalColumns } from '../terminal/output.ts'
-import { definitionList, lineWidth, paragraph } from '../terminal/table.ts'
+import { definitionList, lineWidth, paragraph } from '@drawbridge/shared/terminal/table.ts'
 import { commandName, type CommandRow } from '../command.ts'
 import { commandTable } from './command-table.ts'
 import { asTyped } from '../terminal/program-name.ts'

@@ -1,5 +1,5 @@
 import type { Credential } from '../../credentials/credential.ts'
-import { plainText } from '../terminal/plain-text.ts'
+import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import type { StoredLogin } from '../../credentials/credential-store.ts'
 import type { ExitCode } from '../failure/command-failure.ts'
 import { type Failure, describeError } from '../failure/failure-text.ts'

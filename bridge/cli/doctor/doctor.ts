@@ -16,7 +16,8 @@ import { type CommandInput, credentialsOf } from '../command.ts'
 import { loginIdOf } from '../connect/connection-login.ts'
 import { checkKeychain, checkLock, checkLogin } from './credential-check.ts'
 import { checkChallenge, checkEndpoint } from './endpoint-check.ts'
-import { type Finding, exitCodeOf, factsOf, failureFinding, findingText, summary, warn } from './finding.ts'
+import { type Finding, exitCodeOf, factsOf, failureFinding, findingText, warn } from './finding.ts'
+import { findingSummary } from '@drawbridge/shared/terminal/finding.ts'
 import { checkMetadata } from './metadata-check.ts'
 import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './own-check.ts'
 import { checkReach } from './reach-check.ts'
@@ -65,7 +66,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   terminal.print(
     json
       ? JSON.stringify({ ok: code === exitCode.ok, checks: all.map(factsOf), settings })
-      : `\n${summary(all)}`,
+      : `\n${findingSummary(all)}`,
   )
   return code
 }

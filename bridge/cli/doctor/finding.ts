@@ -1,20 +1,11 @@
+import * as shared from '@drawbridge/shared/terminal/finding.ts'
 import { type ExitCode, exitCode } from '../failure/command-failure.ts'
 import { asTyped } from '../terminal/program-name.ts'
 import { type FailureContext, describeError } from '../failure/failure-text.ts'
-import type { Colour, Terminal } from '../terminal/output.ts'
-import { plainText } from '../terminal/plain-text.ts'
-import { paragraph } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/output.ts'
 
-/** What a check came to: fine, worth knowing, or broken. */
-export type FindingState = 'ok' | 'warn' | 'fail'
-
-/** One line of `doctor`. Nothing secret is in it. */
-export interface Finding {
-  name: CheckName
-  state: FindingState
-  message: string
-  /** What to do about it. */
-  fix?: string
+/** One line of `doctor`. */
+export interface Finding extends shared.Finding<CheckName> {
   /** What a failure means for the exit code of the command. Not printed. */
   exit?: ExitCode
 }
@@ -50,12 +41,12 @@ export type CheckName = keyof typeof checkNames
 
 /** All is well. */
 export function ok(name: CheckName, message: string): Finding {
-  return { name, state: 'ok', message }
+  return shared.ok(name, message)
 }
 
 /** It works, or may work, and somebody should know. */
 export function warn(name: CheckName, message: string, fix?: string): Finding {
-  return { name, state: 'warn', message, ...(fix !== undefined && { fix: asTyped(fix) }) }
+  return shared.warn(name, message, fix === undefined ? undefined : asTyped(fix))
 }
 
 /** Something does not work; every such finding says what to do. */
@@ -65,7 +56,7 @@ export function fail(
   fix: string,
   exit: ExitCode = exitCode.failed,
 ): Finding {
-  return { name, state: 'fail', message, fix: asTyped(fix), exit }
+  return { ...shared.fail(name, message, asTyped(fix)), exit }
 }
 
 /** Any error as what a check came to, with what it means for the exit code. */
@@ -79,35 +70,13 @@ function withoutDoctor(nextStep: string): string {
   return nextStep.replace(/(?<=[.;]) [^.;]*: drawbridge doctor .*$/, '')
 }
 
-const colours: Readonly<Record<FindingState, Colour>> = { ok: 'green', warn: 'yellow', fail: 'red' }
-const nameWidth = 20
-
-/** Where the message begins. */
-const column = 8 + nameWidth
-
-/**
- * A finding as lines for people: state, name and message, and below it what to do. What servers say is in both. On a
- * terminal of `columns` the texts are folded; elsewhere each is one line, so that it can be searched for.
- */
+/** A finding as lines for people. On a terminal of `columns` its texts are folded. */
 export function findingText(
-  { state, name, message, fix }: Finding,
+  finding: Finding,
   { colour }: Pick<Terminal, 'colour'>,
   columns?: number,
 ): string {
-  const width = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(30, columns - column)
-  const folded = (text: string, indent: number): string =>
-    paragraph(plainText(text), width - indent + column).replaceAll('\n', `\n${' '.repeat(indent)}`)
-  const line = `${colour(colours[state], state.padEnd(4))}  ${name.padEnd(nameWidth)}  ${folded(message, column)}`
-  return fix === undefined ? line : `${line}\n${' '.repeat(column)}-> ${folded(fix, column + 3)}`
-}
-
-/** How many there are of each kind, and what to do next. */
-export function summary(findings: readonly Finding[]): string {
-  const count = (state: FindingState): number => findings.filter((finding) => finding.state === state).length
-  const [failed, warnings] = [count('fail'), count('warn')]
-  const counted = `${count('ok')} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${failed} failed.`
-  if (failed > 0) return `${counted} Repair what failed, from the top, and run doctor again.`
-  return warnings > 0 ? `${counted} Nothing is broken; read the warnings once.` : counted
+  return shared.findingText(finding, { nameWidth: 20, colour, columns })
 }
 
 /** A finding as `--json` prints it. */

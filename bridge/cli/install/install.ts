@@ -1,5 +1,5 @@
 import { type ClientState, clientOverview } from '../../install/client-overview.ts'
-import { textTable } from '../terminal/table.ts'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import type { CommandInput } from '../command.ts'
 import { type ExitCode, exitCode } from '../failure/command-failure.ts'
 import {

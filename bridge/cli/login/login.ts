@@ -11,7 +11,7 @@ import {
 } from '../../oauth/login-port.ts'
 import { durationText } from '../terminal/duration-text.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
-import { plainText } from '../terminal/plain-text.ts'
+import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, configOf } from '../command.ts'
 import { askFirst } from '../connect/endpoint-probe.ts'

@@ -4,7 +4,7 @@ import { isExpired, isInUse } from '../../core/clients/client-life.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { withStore } from '../with-store.ts'
-import { textTable } from '../terminal.ts'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
 
 const pageSize = 500
 

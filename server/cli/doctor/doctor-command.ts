@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import type { Terminal } from '../terminal.ts'
 import { readSettings } from '../../config/configuration-source.ts'
 import { examine } from './doctor.ts'
-import { type Finding, findingText, summary, warn } from './report.ts'
+import { type Finding, findingSummary, findingText, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { fileFinding, findFileFaults } from './file-check.ts'
 import { type SettingSource, checkConfiguration, checkNode } from './own-check.ts'
 import { type Setting, flagOf, variablePrefix } from '../../config/setting.ts'
@@ -25,7 +25,8 @@ export async function doctor(input: CommandInput, token: string | undefined): Pr
   const say = (findings: readonly Finding[]): void => {
     all.push(...findings)
     if (json) return
-    for (const finding of findings) terminal.print(findingText(finding, terminal))
+    for (const finding of findings)
+      terminal.print(findingText(finding, { nameWidth: 17, colour: terminal.colour }))
   }
   say([checkNode(process.versions.node)])
   const checked = checkInput(input)
@@ -41,7 +42,9 @@ export async function doctor(input: CommandInput, token: string | undefined): Pr
     say([warn('everything-else', 'It is looked at once the configuration has no faults.')])
   }
   const isSound = all.every(({ state }) => state !== 'fail')
-  terminal.print(json ? JSON.stringify({ ok: isSound, checks: all, settings: sources }) : `\n${summary(all)}`)
+  terminal.print(
+    json ? JSON.stringify({ ok: isSound, checks: all, settings: sources }) : `\n${findingSummary(all)}`,
+  )
   return isSound ? exitCode.ok : exitCode.failed
 }
 

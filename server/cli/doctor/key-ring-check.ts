@@ -4,7 +4,7 @@ import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import type { KeySource } from '../../config/key-source.ts'
 import { readSettingFile } from '../../config/setting-file-text.ts'
 import { keyFileEntries } from '../../store/secret-key-file.ts'
-import { fail, type Finding, ok, warn } from './report.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 const name = 'key-ring'
 

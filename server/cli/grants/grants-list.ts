@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../config/setting.ts'
 import type { ClientStore } from '../../core/clients/client.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { withStore } from '../with-store.ts'
-import { textTable } from '../terminal.ts'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
 
 /** Whose grants a command is about; undefined: everybody's. */
 export type GrantsOf = Parameters<GrantStore['listGrants']>[0]

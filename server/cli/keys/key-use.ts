@@ -1,6 +1,7 @@
 import type { KeyRing } from '../../core/seal.ts'
 import type { SealedSessionStore } from '../../core/session/reseal.ts'
-import { type Terminal, textTable } from '../terminal.ts'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** How long a sign-in page that is open may be sealed with a key that no longer seals. */
 export const pageSeconds = 3600
