@@ -5,7 +5,7 @@ import { parsePort } from './config-value-http.ts'
 import { parseAbsolutePath, type ValueSource } from './config-value.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
 import type { ParsedArguments } from './setting-argument.ts'
-import { gatherSettings, type GivenSetting, type SettingOrigin } from './setting-source.ts'
+import { gatherSettings, type GivenSetting, type SettingOrigin } from './config-file.ts'
 import { settings } from './setting-table.ts'
 import { type HeaderEntry, type SettingValues, variablePrefix } from './setting.ts'
 

@@ -1,4 +1,4 @@
-import { readSettings } from '../config/configuration-source.ts'
+import { readSettings } from '../config/setting-source.ts'
 import { examine } from './doctor/doctor.ts'
 import { type Finding, warn } from './doctor/finding.ts'
 import { fileFinding, findFileFaults } from './doctor/file-check.ts'

@@ -1,6 +1,6 @@
 import { parseSecretKeys } from '../config/config-value.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
-import { type KeySource, keySourceOf } from '../config/key-source.ts'
+import { type KeySource, keySourceOf } from '../config/store-address.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { changeKeyFile } from '../store/secret-key-file-change.ts'
 import { openKeyFile } from '../store/secret-key-file.ts'

@@ -4,7 +4,7 @@ import { clientPolicy, readClientFile, readDocumentFile } from './client-file.ts
 import type { CheckedSettings } from './config.ts'
 import { parseSecretKeys } from './config-value.ts'
 import { embeddedDatabases } from './embedded-rule.ts'
-import { type KeySource, keySourceOf } from './key-source.ts'
+import { type KeySource, keySourceOf } from './store-address.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { settings as bridgeSettings } from '../../bridge/config/setting-table.ts'
-import { bridgeVariables } from '../../server/config/bridge-variable.ts'
-import { readSettings } from '../../server/config/configuration-source.ts'
+import { bridgeVariables } from '../../shared/settings/program-variables.ts'
+import { readSettings } from '../../server/config/setting-source.ts'
 
 it('the server knows every variable of the bridge, and leaves it alone', () => {
   expect([...bridgeVariables].toSorted()).toEqual(bridgeSettings.map(({ variable }) => variable).toSorted())

@@ -1,5 +1,5 @@
 import { nearestName } from '@drawbridge/shared/nearest-name.ts'
-import { bridgeVariables } from './bridge-variable.ts'
+import { bridgeVariables } from '../../shared/settings/program-variables.ts'
 import { flagOf, type Setting, type Settings, variablePrefix } from './setting.ts'
 import { settings } from './setting-table.ts'
 

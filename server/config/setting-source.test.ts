@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError, createConfig } from './config.ts'
 import { settings } from './setting-table.ts'
-import { readSettings } from './configuration-source.ts'
+import { readSettings } from './setting-source.ts'
 
 /** What the command line would print. */
 function problemsOf(
