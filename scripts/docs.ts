@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { commandTable } from '../bridge/cli/command-table.ts'
 import { failureTable } from '../bridge/cli/failure-table.ts'
-import { flagOf as bridgeFlagOf, variableOf as bridgeVariableOf } from '../bridge/config/setting.ts'
+import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
-import { flagOf, variablePrefix } from '../server/config/setting.ts'
 import { settings } from '../server/config/setting-table.ts'
 import { httpErrors } from '../server/http/http-error.ts'
 import { requestFaults } from '../server/http/request-fault.ts'
@@ -92,7 +91,7 @@ write(
   'configuration.md',
   `# Configuration of drawbridge-server
 
-Made by \`npm run docs\` from the table of settings in \`server/config/setting.ts\`.
+Made by \`npm run docs\` from the table of settings in \`server/config/setting-table.ts\`.
 
 A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
 fault, and so is a file that a setting names and that cannot be used. Every fault is reported at once, under the name that the
@@ -102,7 +101,7 @@ settings by field name, each as a string.
 ${table(
   ['variable', 'flag', 'field', 'default', 'meaning'],
   settings.map((setting) => [
-    `\`${variablePrefix}${setting.variable}\``,
+    `\`${variableOf(setting)}\``,
     setting.secret ? 'none: it would be visible to others' : `\`${flagOf(setting)}\``,
     `\`${setting.field}\``,
     setting.defaultText,
@@ -228,7 +227,7 @@ fill(
             .filter(({ group }) => group === wanted)
             .map((setting) => [
               setting.secret ? 'none: it would be visible to others' : `\`${flagText(setting)}\``,
-              `\`${bridgeVariableOf(setting)}\``,
+              `\`${variableOf(setting)}\``,
               setting.defaultText,
               setting.doc,
             ]),
@@ -252,7 +251,5 @@ fill(
 
 function flagText(setting: (typeof bridgeSettings)[number]): string {
   const { value, negative } = setting
-  return [`${bridgeFlagOf(setting)}${value === undefined ? '' : ` ${value}`}`, negative]
-    .filter(Boolean)
-    .join(', ')
+  return [`${flagOf(setting)}${value === undefined ? '' : ` ${value}`}`, negative].filter(Boolean).join(', ')
 }

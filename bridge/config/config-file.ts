@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import type { ValueSource } from './config-value.ts'
 import type { SettingTexts } from './setting-argument.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
-import { serverVariables } from './setting-server-variable.ts'
+import { programVariables } from '@drawbridge/shared/settings/program-variables.ts'
 import { settings } from './setting-table.ts'
 import { flagOf, type Setting, variableOf, variablePrefix } from './setting.ts'
 
@@ -64,7 +64,7 @@ function unknownVariables(environment: ValueSource['environment']): string[] {
   const known = settings.map(variableOf)
   return Object.keys(environment)
     .filter((name) => name.startsWith(variablePrefix) && !known.includes(name))
-    .filter((name) => !serverVariables.has(name.slice(variablePrefix.length)))
+    .filter((name) => !programVariables.server.includes(name.slice(variablePrefix.length)))
     .map((name) => `${name}: there is no such variable.${suggestion(name, known)}`)
 }
 

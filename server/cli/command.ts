@@ -40,8 +40,7 @@ export function checkInput({
   flags,
   environment,
 }: Pick<CommandInput, 'flags' | 'environment'>): CheckedSettings {
-  const { given, name, problems } = readSettings(flags, environment)
-  return checkSettings(given, { production: isProduction(environment), problems }, name)
+  return checkSettings(readSettings(flags, environment), { production: isProduction(environment) })
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Finding, warn } from './doctor/finding.ts'
 import { fileFinding, findFileFaults } from './doctor/file-check.ts'
 import { checkConfiguration, checkNode, type SettingSource } from './doctor/own-check.ts'
 import { findingText, summary } from './doctor/report.ts'
-import { flagOf, type Setting, variablePrefix } from '../config/setting.ts'
+import { flagOf, type Setting, variableOf } from '../config/setting.ts'
 import { settings } from '../config/setting-table.ts'
 import { checkInput, type CommandInput, type ExitCode, exitCode } from './command.ts'
 
@@ -41,12 +41,9 @@ export async function doctor(input: CommandInput, token: string | undefined): Pr
 /** Where each setting came from, by field name. Never what it is. */
 function sourcesOf({ flags, environment }: CommandInput): Record<string, SettingSource> {
   const { given } = readSettings(flags, environment)
-  return Object.fromEntries(
-    settings.map(({ field }) => {
-      const source = flags[field] === undefined ? 'variable' : 'flag'
-      return [field, given[field] === undefined ? 'default' : source]
-    }),
-  )
+  const sources = settings.map(({ field }) => [field, 'default'] as const)
+  const set = given.map(({ setting, origin }) => [setting.field, origin] as const)
+  return Object.fromEntries([...sources, ...set]) as Record<string, SettingSource>
 }
 
 function namesBySource(
@@ -55,6 +52,6 @@ function namesBySource(
   const of = (source: SettingSource): Setting[] => settings.filter(({ field }) => sources[field] === source)
   return {
     flag: of('flag').map(flagOf),
-    variable: of('variable').map(({ variable }) => variablePrefix + variable),
+    variable: of('variable').map(variableOf),
   }
 }

@@ -1,4 +1,4 @@
-import { parseSecretKeys } from '../config/config-value.ts'
+import { parseSecretKeys } from '../config/store-address.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
 import { type KeySource, keySourceOf } from '../config/store-address.ts'
 import type { ServerConfig } from '../config/setting.ts'

@@ -1,22 +1,12 @@
-import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
+import { type ParsedSettings, parseSettings } from '@drawbridge/shared/settings/read-settings.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
+import { brokenEmbeddedRules, brokenProviderRules } from './provider-rule.ts'
 import type { ServerConfig, Setting, Settings } from './setting.ts'
 import { settings } from './setting-table.ts'
-import { brokenEmbeddedRules } from './embedded-rule.ts'
-import { brokenProviderRules } from './provider-rule.ts'
+import { settingsOfObject, type SettingSources } from './setting-source.ts'
 
-/** Every fault of a configuration at once. `problems` are sentences that name the setting and what is expected. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[]
-
-  constructor(problems: readonly string[]) {
-    super(
-      `The configuration has ${problems.length} ${problems.length === 1 ? 'fault' : 'faults'}: ${problems.join(' ')}`,
-    )
-    this.name = 'ConfigError'
-    this.problems = problems
-  }
-}
+export { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 
 /** Settings that were checked, whatever came of it. */
 export interface CheckedSettings {
@@ -26,90 +16,47 @@ export interface CheckedSettings {
   problems: readonly string[]
   /** Given, but not as a value of that setting. */
   unusable: ReadonlySet<keyof ServerConfig>
-  /** How a fault calls a setting. */
+  /** How a message calls a setting. */
   nameOf: (field: keyof ServerConfig) => string
 }
 
-/** What the settings themselves do not say. */
-export interface SettingContext {
-  production: boolean
-  /** Faults that are known already. */
-  problems?: readonly string[]
-}
-
-/**
- * The complete configuration for `given`, where `name` says how a fault calls a setting (its variable or flag).
- * Throws {@link ConfigError} with every fault found. The values of secrets are never repeated. Files that
- * settings name are not looked at.
- */
-export function createConfig(
-  given: Settings,
-  context: SettingContext,
-  name?: (setting: Setting) => string,
-): ServerConfig {
-  const { config, problems } = checkSettings(given, context, name)
+/** The complete configuration for `given`. Throws {@link ConfigError} with every fault of the settings. */
+export function createConfig(given: Settings, { production }: { production: boolean }): ServerConfig {
+  const { config, problems } = checkSettings(settingsOfObject(given), { production })
   if (problems.length > 0) throw new ConfigError(problems)
   return config
 }
 
-/** As {@link createConfig}, for a caller that has further faults to tell at the same time. Never throws. */
+/**
+ * The complete configuration, and every fault of the settings. The values of secrets are never repeated. Files that settings
+ * name are not looked at. Never throws.
+ */
 export function checkSettings(
-  given: Settings,
-  context: SettingContext,
-  name: (setting: Setting) => string = (setting) => setting.field,
+  { given, name, problems }: SettingSources,
+  { production }: { production: boolean },
 ): CheckedSettings {
-  const { values, problems, unusable } = parseSettings(given, name)
-  const config = Object.freeze(withDefaults(values, given))
+  const parsed: ParsedSettings<keyof ServerConfig> = parseSettings(given, undefined, shown)
+  const texts: Settings = Object.fromEntries(given.map(({ setting, texts }) => [setting.field, texts[0]]))
+  const config = Object.freeze(withDefaults(parsed.values as Partial<ServerConfig>, texts))
+  const { provider } = config
+  const broken =
+    provider === 'embedded' ? brokenEmbeddedRules(config, production) : brokenProviderRules(texts, provider)
   const nameOf = (field: keyof ServerConfig): string =>
     settings
       .filter((row) => row.field === field)
       .map(name)
       .join('')
-  // A provider that is not known here has rules that are not known here.
-  if (!unusable.has('provider')) {
-    const broken =
-      config.provider === 'embedded'
-        ? brokenEmbeddedRules(config, context.production)
-        : brokenProviderRules(given, config.provider)
-    problems.push(...broken.map(([field, text]) => `${nameOf(field)}: ${text}`))
-  }
   return {
     config,
-    problems: [...unknownFields(given), ...(context.problems ?? []), ...problems],
-    unusable,
+    problems: [
+      ...problems,
+      ...parsed.problems,
+      // The rules of a provider that is not known are not known either.
+      ...(parsed.unusable.has('provider') ? [] : broken.map(([field, text]) => `${nameOf(field)}: ${text}`)),
+    ],
+    unusable: parsed.unusable,
     nameOf,
   }
-}
-
-function parseSettings(
-  given: Settings,
-  name: (setting: Setting) => string,
-): { values: Partial<ServerConfig>; problems: string[]; unusable: Set<keyof ServerConfig> } {
-  const problems: string[] = []
-  const values = new Map<keyof ServerConfig, unknown>()
-  const unusable = new Set<keyof ServerConfig>()
-  for (const setting of settings) {
-    // A program that is not checked by a compiler may give anything.
-    const text: unknown = given[setting.field]
-    if (text === undefined) continue
-    try {
-      if (typeof text !== 'string')
-        throw new TypeError('expected a string, as a flag or variable would have it')
-      values.set(setting.field, setting.parse(text))
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error
-      unusable.add(setting.field)
-      problems.push(`${name(setting)}: ${error.message}; got ${shown(text, setting)}.`)
-    }
-  }
-  return { values: Object.fromEntries(values), problems, unusable }
-}
-
-function unknownFields(given: Settings): string[] {
-  const fields: string[] = settings.map(({ field }) => field)
-  return Object.keys(given)
-    .filter((field) => !fields.includes(field))
-    .map((field) => `${field}: there is no such setting.${suggestion(field, fields)}`)
 }
 
 function shown(value: unknown, { secret }: Setting): string {

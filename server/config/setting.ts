@@ -1,15 +1,13 @@
-import type { SecondFactorPolicy } from '../providers/supabase/supabase.ts'
+import type { Setting as SettingOf } from '@drawbridge/shared/settings/setting.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
-import type { ListenAddress, SecretKeySource, StoreAddress, ValueParser } from './config-value.ts'
+import type { SecondFactorPolicy } from '../providers/supabase/supabase.ts'
+import type { ListenAddress } from './config-value.ts'
+import type { SecretKeySource, StoreAddress } from './store-address.ts'
 
-/** Prefix of every environment variable of the server. */
-export const variablePrefix = 'DRAWBRIDGE_'
+export { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 
-/** What the server runs with, complete and checked. Durations are seconds. */
-export interface ServerConfig {
-  baseUrl: string
-  listen: ListenAddress
-  appUrl: string
+/** The session provider, and how people sign in there. Durations are seconds. */
+export interface ProviderConfig {
   provider: 'embedded' | 'supabase' | 'oidc'
   providerUrl: string
   providerKey: string | undefined
@@ -30,6 +28,13 @@ export interface ServerConfig {
   sessionCheck: number | undefined
   /** Per minute, all instances together. */
   signInLimit: number
+}
+
+/** What the server runs with, complete and checked. Durations are seconds. */
+export interface ServerConfig extends ProviderConfig {
+  baseUrl: string
+  listen: ListenAddress
+  appUrl: string
   cookieName: string
   sessionTokens: boolean
   allowedOrigins: readonly string[]
@@ -75,19 +80,4 @@ export type LogLevel = 'silent' | 'error' | 'info' | 'debug'
 export type Settings = Partial<Record<keyof ServerConfig, string>>
 
 /** One row of the table of settings. */
-export interface Setting {
-  field: keyof ServerConfig
-  /** Environment variable without the prefix; the flag is its lower-case form with dashes. */
-  variable: string
-  parse: ValueParser<unknown>
-  /** Text of the default, or what decides it, for help and documentation. */
-  defaultText: string
-  doc: string
-  /** Has no flag, because a command line is visible to every user of the machine; never repeated in a message. */
-  secret?: boolean
-}
-
-/** The flag of a setting, such as `--base-url`. */
-export function flagOf(setting: Pick<Setting, 'variable'>): string {
-  return `--${setting.variable.toLowerCase().replaceAll('_', '-')}`
-}
+export type Setting = SettingOf<keyof ServerConfig>

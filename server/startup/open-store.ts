@@ -1,6 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { parseSecretKeys, type StoreAddress } from '../config/config-value.ts'
+import { parseSecretKeys, type StoreAddress } from '../config/store-address.ts'
 import { keySourceOf } from '../config/store-address.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'

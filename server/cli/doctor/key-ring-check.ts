@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { parseSecretKeys } from '../../config/config-value.ts'
+import { parseSecretKeys } from '../../config/store-address.ts'
 import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import type { KeySource } from '../../config/store-address.ts'
 import { readSettingFile } from '../../config/setting-file-text.ts'
