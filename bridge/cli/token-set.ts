@@ -1,6 +1,6 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { parseToken } from '../config/config-value.ts'
+import { parseToken } from '@drawbridge/shared/settings/value.ts'
 import type { BridgeConfig } from '../config/config.ts'
 import type { Credential } from '../credentials/credential.ts'
 import { durationText } from './terminal/duration-text.ts'

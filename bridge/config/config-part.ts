@@ -3,7 +3,8 @@ import type { CredentialsConfig } from '../credentials/credentials-config.ts'
 import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { McpProxyConfig } from '../proxy/proxy-config.ts'
-import type { HeaderEntry, SettingValues } from './setting.ts'
+import type { HeaderEntry } from './config-value-file.ts'
+import type { SettingValues } from './setting.ts'
 import { version } from './version.ts'
 
 /** How long the keychain may take under a client, which waits for the first answer. */

@@ -191,7 +191,9 @@ describe('the configuration', () => {
   })
 
   it.each<[content: string, problem: RegExp]>([
-    ['{', /is no JSON/],
+    ['{', /config\.json: is not valid JSON, line 1\.$/],
+    ['{\n"a":1,\n}', /config\.json: is not valid JSON, line 3\.$/],
+    ['{"token": SECRET}', /^(?!.*SECRET).*is not valid JSON\.$/],
     ['[]', /expected a JSON object/],
     ['{"servers":[]}', /expected servers to be an object/],
     ['{"servers":{"https://a.example":5}}', /https:\/\/a\.example: expected an object/],
@@ -223,7 +225,7 @@ describe('the configuration', () => {
     const { warnings, problems } = readSettings(parseArguments([url], []), surroundingsOf({ environment }))
     expect(problems).toEqual([])
     expect(warnings).toEqual([
-      'DRAWBRIDGE_PROFIEL: there is no such variable. Did you mean DRAWBRIDGE_PROFILE?',
+      'DRAWBRIDGE_PROFIEL: there is no such setting. Did you mean DRAWBRIDGE_PROFILE?',
     ])
   })
 

@@ -1,13 +1,20 @@
 import { join } from 'node:path'
+import {
+  gatherSettings,
+  type ParsedSettings,
+  parseSettings,
+  type SettingOrigin,
+  unknownVariables,
+} from '@drawbridge/shared/settings/read-settings.ts'
+import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, proxyConfig } from './config-part.ts'
 import { conflicts, serverUrlProblem } from './config-rule.ts'
-import { parsePort } from './config-value-http.ts'
-import { parseAbsolutePath, type ValueSource } from './config-value.ts'
+import { parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
 import type { ParsedArguments } from './setting-argument.ts'
-import { gatherSettings, type GivenSetting, type SettingOrigin } from './config-file.ts'
 import { settings } from './setting-table.ts'
-import { type HeaderEntry, type SettingValues, variablePrefix } from './setting.ts'
+import type { HeaderEntry } from './config-value-file.ts'
+import type { SettingValues } from './setting.ts'
 
 /** What a configuration is read in. */
 export interface Surroundings extends ValueSource {
@@ -33,29 +40,22 @@ export interface ReadSettings {
 
 /** Reads all sources. Never throws for what they say: faults are in `problems`. */
 export function readSettings(line: ParsedArguments, surroundings: Surroundings): ReadSettings {
-  const problems = [...line.problems]
+  const { environment } = surroundings
   const [serverUrl, portText, ...more] = line.operands
+  const problems = [...line.problems]
   const port = attempt(
     () => (portText === undefined ? undefined : parsePort(portText)),
     `${String(portText)}:`,
     problems,
   )
-  for (const word of more) problems.push(`${word}: is one word too many.`)
+  problems.push(...more.map((word) => `${word}: is one word too many.`))
   const home = homeOf(line, surroundings)
-  const { given, ...sources } = gatherSettings(
-    line.flags,
-    surroundings.environment,
-    readConfigFile(join(home, 'config.json'), surroundings, problems),
-    serverUrl,
-  )
-  problems.push(...sources.problems)
-  const values: Record<string, unknown> = {}
+  const file = openConfigFile(join(home, 'config.json'), surroundings, serverUrl)
+  const given = gatherSettings(settings, line.flags, environment, file.sections)
   const expandedVariables = new Set<string>()
   const source = { ...surroundings, onVariable: (name: string) => void expandedVariables.add(name) }
-  for (const row of given) {
-    const value = attempt(() => valueOf(row, source), `${row.name}:`, problems)
-    if (value !== undefined) values[row.setting.field] = value
-  }
+  const parsed: ParsedSettings<keyof SettingValues> = parseSettings(given, source)
+  const values = parsed.values as SettingValues
   return {
     serverUrl,
     port,
@@ -63,8 +63,9 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
     origins: new Map(given.map(({ setting, origin }) => [setting.field, origin])),
     home,
     expandedVariables,
-    problems: [...problems, ...conflicts(values, port)],
-    warnings: [...line.warnings, ...sources.warnings],
+    problems: [...problems, ...file.problems, ...parsed.problems, ...conflicts(values, port)],
+    // The environment is somebody else's: the server is told to refuse what it does not know, the bridge only warns.
+    warnings: [...line.warnings, ...unknownVariables('bridge', environment)],
   }
 }
 
@@ -93,36 +94,24 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
 
 /** Found by flag and variable alone: the file in it cannot say where it is. A wrong value is told with the others. */
 function homeOf(line: ParsedArguments, { environment, homeFolder }: Surroundings): string {
-  const text = line.flags.home?.[0] ?? environment[`${variablePrefix}HOME`] ?? ''
+  const text = line.flags.home?.[0] ?? environment['DRAWBRIDGE_HOME'] ?? ''
   return (
     attempt(() => (text === '' ? undefined : parseAbsolutePath(text)), '', []) ??
     join(homeFolder, '.drawbridge')
   )
 }
 
-function readConfigFile(
-  path: string,
-  surroundings: Surroundings,
-  problems: string[],
-): { path: string; content: string } | undefined {
+function openConfigFile(path: string, surroundings: Surroundings, serverUrl: string | undefined): ConfigFile {
   try {
-    return { path, content: surroundings.readText(path) }
+    return readConfigFile(path, surroundings.readText(path), serverUrl)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT' && code !== 'ENOTDIR')
-      problems.push(`${path}: cannot be read (${code ?? 'unknown'}).`)
-    return undefined
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+    return {
+      sections: [],
+      problems: isMissing ? [] : [`${path}: cannot be read (${code ?? 'unknown'}).`],
+    }
   }
-}
-
-function valueOf({ setting, texts }: GivenSetting, source: ValueSource): unknown {
-  if (setting.repeats !== undefined) return texts.map((text) => setting.parse(text, source))
-  const [text = '', ...more] = texts
-  if (more.length > 0) throw new TypeError('expected one value')
-  if (setting.choices?.includes(text) === false) {
-    throw new TypeError(`expected ${setting.choices.join(', ').replace(/, ([^,]*)$/, ' or $1')}`)
-  }
-  return setting.parse(text, source)
 }
 
 /** A parser says what is expected, never the text: it may be a secret, or hold one. */

@@ -1,4 +1,5 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
 import type { SettingValues } from './setting.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
@@ -43,16 +44,16 @@ function schemeFor(text: string): 'http:' | 'https:' | undefined {
 /** What is wrong with the URL of a server; undefined when it can be used. A password in it is never repeated. */
 export function serverUrlProblem(text: string | undefined, allowHttp: boolean): string | undefined {
   if (text === undefined) return 'The URL of the server is missing, such as https://mcp.example.com/mcp.'
-  if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) {
+  const url = webUrl(text)
+  if (url === undefined) {
     const scheme = schemeFor(text)
     const hint = scheme === undefined ? '' : ` Did you mean ${scheme}//${text}?`
     return `${text}: expected a URL that begins with ${scheme ?? 'https:'}//.${hint}`
   }
-  const url = new URL(text)
   if (url.username !== '' || url.password !== '') {
     return 'The URL holds a user or a password, and everybody on this computer can see it. Use --header-file.'
   }
   if (url.hash !== '') return `${text}: expected a URL without fragment.`
-  if (url.protocol === 'https:' || isLoopbackHostname(url.hostname) || allowHttp) return undefined
+  if (isSecureUrl(url) || allowHttp) return undefined
   return `${text}: plain http goes to this machine only. Use https, or --allow-http where nobody can listen.`
 }

@@ -3,6 +3,8 @@ import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { McpProxyConfig } from '../proxy/proxy-config.ts'
 
+export { ConfigError } from '@drawbridge/shared/settings/setting.ts'
+
 /** What the bridge runs with, complete and checked. */
 export interface BridgeConfig {
   serverUrl: string
@@ -20,15 +22,4 @@ export interface BridgeConfig {
   expandedVariables: ReadonlySet<string>
   /** How much goes to stderr, and whether a log file is written. */
   output: { silent: boolean; debug: boolean }
-}
-
-/** Every fault of a configuration at once. `problems` are sentences that name the setting and what is expected. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-  readonly problems: readonly string[]
-
-  constructor(problems: readonly string[]) {
-    super(problems.join(' '))
-    this.problems = problems
-  }
 }

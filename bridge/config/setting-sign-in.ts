@@ -1,6 +1,11 @@
+import type { SettingTable } from '@drawbridge/shared/settings/setting.ts'
+import { parseSwitch, parseToken } from '@drawbridge/shared/settings/value.ts'
 import { parseClientMetadata, parsePrivateKeyFile, parseStaticClient } from './config-value-file.ts'
 import {
   parseAuthorizeParameter,
+  parseCallback,
+  parseCallbackHost,
+  parseCallbackPath,
   parseDocumentUrl,
   parseDuration,
   parseDurationOrOff,
@@ -8,20 +13,14 @@ import {
   parseResource,
   parseScope,
   parseSecureUrl,
-  parseSwitch,
-  parseToken,
   parseWebUrl,
+  type ValueSource,
 } from './config-value.ts'
-import { parseCallback, parseCallbackHost, parseCallbackPath } from './config-value-http.ts'
-import type { Setting } from './setting.ts'
+import type { SignInValues } from './setting.ts'
 
 /** How signing in is done. */
-export const signInSettings: readonly Setting[] = [
-  {
-    field: 'token',
-    group: 'Signing in',
-    name: 'token',
-    variable: 'TOKEN',
+export const signInTable: SettingTable<SignInValues, ValueSource> = {
+  token: {
     value: 'token',
     parse: parseToken,
     defaultText: 'none',
@@ -29,52 +28,33 @@ export const signInSettings: readonly Setting[] = [
     secret: true,
     notInFile: true,
   },
-  {
-    field: 'profile',
-    group: 'Signing in',
-    name: 'profile',
-    variable: 'PROFILE',
+  profile: {
     value: 'name',
     parse: parseName,
     defaultText: 'default',
     doc: 'Keeps several logins at one server apart.',
   },
-  {
-    field: 'scope',
-    group: 'Signing in',
-    name: 'scope',
-    variable: 'SCOPE',
+  scope: {
     value: 'scopes',
     parse: parseScope,
     defaultText: 'what the server asks for',
     doc: 'Scopes to ask for, whatever the server says.',
   },
-  {
-    field: 'resource',
-    group: 'Signing in',
-    name: 'resource',
-    variable: 'RESOURCE',
+  resource: {
     value: 'uri',
     parse: parseResource,
     defaultText: 'what the metadata of the server says',
     doc: 'The resource parameter (RFC 8707). Another resource is another login.',
     mcpRemote: true,
   },
-  {
-    field: 'disableResourceParameter',
-    group: 'Signing in',
-    name: 'disable-resource-parameter',
-    variable: 'DISABLE_RESOURCE_PARAMETER',
+  disableResourceParameter: {
     parse: parseSwitch,
     defaultText: 'off',
     doc: 'Send no resource parameter, for authorization servers that refuse it.',
     mcpRemote: true,
   },
-  {
-    field: 'authorizeParameters',
-    group: 'Signing in',
+  authorizeParameters: {
     name: 'authorize-param',
-    variable: 'AUTHORIZE_PARAM',
     value: 'name=value',
     repeats: { separator: '\n', pair: '=' },
     parse: parseAuthorizeParameter,
@@ -82,104 +62,67 @@ export const signInSettings: readonly Setting[] = [
     doc: 'One more parameter of the authorization request, such as audience=api.',
     mcpRemote: true,
   },
-  {
-    field: 'staticClient',
-    group: 'Signing in',
+  staticClient: {
     name: 'static-oauth-client-info',
-    variable: 'STATIC_OAUTH_CLIENT_INFO',
     value: 'json|@file',
     parse: parseStaticClient,
     defaultText: 'none: the bridge registers itself',
     doc: 'A client you registered: client_id, perhaps client_secret, and the issuer it is for, else the first one. ${VARIABLE} is expanded.',
     mcpRemote: true,
   },
-  {
-    field: 'clientMetadata',
-    group: 'Signing in',
+  clientMetadata: {
     name: 'static-oauth-client-metadata',
-    variable: 'STATIC_OAUTH_CLIENT_METADATA',
     value: 'json|@file',
     parse: parseClientMetadata,
     defaultText: 'none',
     doc: 'Put over what the bridge registers with.',
     mcpRemote: true,
   },
-  {
-    field: 'clientMetadataUrl',
-    group: 'Signing in',
-    name: 'client-metadata-url',
-    variable: 'CLIENT_METADATA_URL',
+  clientMetadataUrl: {
     value: 'url',
     parse: parseDocumentUrl,
     defaultText: 'none',
     doc: 'A client ID metadata document, used where the server takes one.',
     mcpRemote: true,
   },
-  {
-    field: 'privateKey',
-    group: 'Signing in',
-    name: 'private-key',
-    variable: 'PRIVATE_KEY',
+  privateKey: {
     value: 'file',
     parse: parsePrivateKeyFile,
     defaultText: 'none',
     doc: 'PEM file of the key that proves who the client is (private_key_jwt).',
   },
-  {
-    field: 'clientCredentials',
-    group: 'Signing in',
-    name: 'client-credentials',
-    variable: 'CLIENT_CREDENTIALS',
+  clientCredentials: {
     parse: parseSwitch,
     defaultText: 'off',
     doc: 'Sign in as the client itself: no person, no browser. Needs --static-oauth-client-info.',
     mcpRemote: true,
   },
-  {
-    field: 'tokenEndpoint',
-    group: 'Signing in',
-    name: 'token-endpoint',
-    variable: 'TOKEN_ENDPOINT',
+  tokenEndpoint: {
     value: 'url',
     parse: parseSecureUrl,
     defaultText: 'what the metadata says',
     doc: 'With --client-credentials: where tokens come from, without asking for metadata.',
     mcpRemote: true,
   },
-  {
-    field: 'deviceCode',
-    group: 'Signing in',
-    name: 'device-code',
-    variable: 'DEVICE_CODE',
+  deviceCode: {
     parse: parseSwitch,
     defaultText: 'off; on where no browser can be opened and the server offers it',
     doc: 'Sign in on another device, with a code. --no-open and flags of the callback keep the link of a browser.',
     mcpRemote: true,
   },
-  {
-    field: 'useIdToken',
-    group: 'Signing in',
-    name: 'use-id-token',
-    variable: 'USE_ID_TOKEN',
+  useIdToken: {
     parse: parseSwitch,
     defaultText: 'off',
     doc: 'Send the ID token in place of the access token.',
     mcpRemote: true,
   },
-  {
-    field: 'callback',
-    group: 'Signing in',
-    name: 'callback',
-    variable: 'CALLBACK',
+  callback: {
     value: 'url',
     parse: parseCallback,
     defaultText: 'http://127.0.0.1:<free port>/oauth/callback',
     doc: 'Where the browser comes back to, for servers that know only one redirect URI.',
   },
-  {
-    field: 'host',
-    group: 'Signing in',
-    name: 'host',
+  host: {
     variable: 'CALLBACK_HOST',
     value: 'name',
     parse: parseCallbackHost,
@@ -187,57 +130,37 @@ export const signInSettings: readonly Setting[] = [
     doc: 'Host name of the redirect URI.',
     mcpRemote: true,
   },
-  {
-    field: 'callbackPath',
-    group: 'Signing in',
-    name: 'callback-path',
-    variable: 'CALLBACK_PATH',
+  callbackPath: {
     value: 'path',
     parse: parseCallbackPath,
     defaultText: '/oauth/callback',
     doc: 'Path of the redirect URI.',
     mcpRemote: true,
   },
-  {
-    field: 'authTimeout',
-    group: 'Signing in',
-    name: 'auth-timeout',
-    variable: 'AUTH_TIMEOUT',
+  authTimeout: {
     value: 'duration',
     parse: parseDuration,
     defaultText: '5m',
     doc: 'How long a person may take to sign in.',
     mcpRemote: true,
   },
-  {
-    field: 'authWait',
-    group: 'Signing in',
-    name: 'auth-wait',
-    variable: 'AUTH_WAIT',
+  authWait: {
     value: 'duration',
     parse: parseDurationOrOff,
     defaultText: '1s',
     doc: 'How long answers to a client wait for a sign-in; it goes on in the background. Where a code is shown, they do not wait.',
   },
-  {
-    field: 'authSuccessUrl',
-    group: 'Signing in',
-    name: 'auth-success-url',
-    variable: 'AUTH_SUCCESS_URL',
+  authSuccessUrl: {
     value: 'url',
     parse: parseWebUrl,
     defaultText: 'a page of the bridge',
     doc: 'Where the browser is sent after a sign-in that worked.',
     mcpRemote: true,
   },
-  {
-    field: 'open',
-    group: 'Signing in',
-    name: 'open',
-    variable: 'OPEN',
+  open: {
     parse: parseSwitch,
     defaultText: 'on; off without a display and over SSH',
     doc: 'Whether a browser is opened. The link is on stderr in any case.',
     negative: '--no-open',
   },
-]
+}

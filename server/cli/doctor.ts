@@ -41,9 +41,10 @@ export async function doctor(input: CommandInput, token: string | undefined): Pr
 /** Where each setting came from, by field name. Never what it is. */
 function sourcesOf({ flags, environment }: CommandInput): Record<string, SettingSource> {
   const { given } = readSettings(flags, environment)
-  const sources = settings.map(({ field }) => [field, 'default'] as const)
-  const set = given.map(({ setting, origin }) => [setting.field, origin] as const)
-  return Object.fromEntries([...sources, ...set]) as Record<string, SettingSource>
+  return {
+    ...Object.fromEntries(settings.map(({ field }) => [field, 'default' as const])),
+    ...Object.fromEntries(given.map(({ setting, origin }) => [setting.field, origin as SettingSource])),
+  }
 }
 
 function namesBySource(

@@ -1,4 +1,5 @@
 import {
+  type FoundSetting,
   gatherSettings,
   type GivenSetting,
   unknownVariables,
@@ -15,10 +16,15 @@ export interface SettingSources {
   problems: readonly string[]
 }
 
+/** Settings of a command line and its environment. */
+export interface ReadSettings extends SettingSources {
+  given: readonly FoundSetting<Setting>[]
+}
+
 type Texts = Readonly<Record<string, string | undefined>>
 
 /** Settings from flags over environment. A variable with our prefix that names no setting is a fault. */
-export function readSettings(flags: Texts, environment: Texts): SettingSources {
+export function readSettings(flags: Texts, environment: Texts): ReadSettings {
   const texts = Object.entries(flags).map(([field, text]) => [field, text === undefined ? undefined : [text]])
   const given = gatherSettings(settings, Object.fromEntries(texts), environment)
   return {

@@ -11,8 +11,12 @@ export type SettingOrigin = 'flag' | 'variable' | 'file'
 export interface GivenSetting<Row> {
   setting: Row
   texts: readonly unknown[]
-  origin?: SettingOrigin
   name: string
+}
+
+/** A setting, and which source it was found in. */
+export interface FoundSetting<Row> extends GivenSetting<Row> {
+  origin: SettingOrigin
 }
 
 /** Settings of a file, by their names. */
@@ -31,8 +35,8 @@ export function gatherSettings<Row extends Named>(
   flags: Readonly<Record<string, readonly string[] | undefined>>,
   environment: Environment,
   sections: readonly Section[] = [],
-): GivenSetting<Row>[] {
-  return settings.flatMap((setting): GivenSetting<Row>[] => {
+): FoundSetting<Row>[] {
+  return settings.flatMap((setting): FoundSetting<Row>[] => {
     const { field, repeats } = setting
     const flag = flags[field]
     if (flag !== undefined) return [{ setting, texts: flag, origin: 'flag', name: flagOf(setting) }]

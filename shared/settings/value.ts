@@ -1,5 +1,4 @@
 import { isLoopbackHostname } from '../oauth/redirect-uri.ts'
-import type { SettingRow } from './setting.ts'
 
 /** Any text but an empty one. */
 export function parseText(text: string): string {
@@ -24,7 +23,7 @@ export function parseSwitch(text: string): boolean {
 /** The parser and choices of a setting that can only be one of `values`. */
 export function oneOf<Value extends string>(
   ...values: readonly Value[]
-): Pick<SettingRow<Value>, 'choices' | 'parse'> {
+): { choices: readonly Value[]; parse: (text: string) => Value } {
   return {
     choices: values,
     parse(text) {
