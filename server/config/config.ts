@@ -1,5 +1,9 @@
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
-import { type ParsedSettings, parseSettings } from '@drawbridge/shared/settings/read-settings.ts'
+import {
+  defaultValues,
+  type ParsedSettings,
+  parseSettings,
+} from '@drawbridge/shared/settings/read-settings.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { brokenEmbeddedRules, brokenProviderRules } from './provider-rule.ts'
 import type { ServerConfig, Setting, Settings } from './setting.ts'
@@ -70,57 +74,33 @@ function withoutPassword(text: string): string {
   return text.replace(/\/\/.*@/, '//...@').replaceAll(/(password=)[^&]*/gi, '$1...')
 }
 
-function withDefaults(values: Partial<ServerConfig>, given: Settings): ServerConfig {
-  const provider = values.provider ?? 'embedded'
-  const baseUrl = values.baseUrl ?? 'http://localhost:8787'
-  const appUrl = values.appUrl ?? 'http://localhost:8788'
-  const providerUrl = values.providerUrl ?? `${appUrl}/auth/v1`
+const defaults = defaultValues(settings, undefined) as Partial<ServerConfig>
+
+/** Fields whose default is not a text of its own: most follow from other settings. */
+type Derived =
+  | 'providerUrl'
+  | 'providerIssuer'
+  | 'providerAudience'
+  | 'providerName'
+  | 'providerParameters'
+  | 'cookieName'
+  | 'allowedOrigins'
+  | 'appName'
+
+function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConfig {
+  const config = { ...defaults, ...given } as Omit<ServerConfig, Derived> & Partial<ServerConfig>
+  const { provider, baseUrl, appUrl, providerUrl = `${appUrl}/auth/v1` } = config
+  // An OpenID issuer is compared to the letter, and some end in a slash.
+  const issuer = provider === 'oidc' && given.providerUrl !== undefined ? texts.providerUrl : providerUrl
   return {
-    baseUrl,
-    listen: { host: '127.0.0.1', port: 8787 },
-    appUrl,
-    provider,
     providerUrl,
-    providerKey: undefined,
-    // An OpenID issuer is compared to the letter, and some end in a slash.
-    providerIssuer:
-      provider === 'oidc' ? ((values.providerUrl && given.providerUrl) ?? providerUrl) : providerUrl,
+    providerIssuer: issuer ?? providerUrl,
     providerAudience: provider === 'oidc' ? undefined : 'authenticated',
-    providerJwtSecret: undefined,
-    providerClientId: undefined,
-    providerClientSecret: undefined,
     providerName: new URL(providerUrl).host,
-    providerScope: 'openid email profile offline_access',
-    providerSessions: 'many',
     providerParameters: {},
-    social: undefined,
-    captcha: undefined,
-    secondFactor: 'if-enrolled',
-    sessionCheck: 300,
-    signInLimit: 20,
     cookieName: defaultSessionCookieName(providerUrl),
-    sessionTokens: true,
     allowedOrigins: [...new Set([new URL(baseUrl).origin, new URL(appUrl).origin])],
-    sessionTtl: 30 * 86_400,
-    accessTokenTtl: 3600,
-    store: { kind: 'sqlite', path: '.drawbridge/server.db' },
-    secretKeys: undefined,
-    privateUseRedirectUris: ['cursor://anysphere.cursor-mcp/oauth/callback'],
-    tools: undefined,
-    clients: undefined,
-    registration: true,
-    registrationLimit: 60,
-    clientDocuments: true,
-    clientDocumentHosts: [],
-    clientDocumentFile: undefined,
-    longTokenTtl: undefined,
-    longTokenClients: [],
-    trustedProxies: [],
-    allowedHosts: [],
-    metricsListen: undefined,
     appName: new URL(appUrl).host,
-    embeddedTokenTtl: 3600,
-    log: 'info',
-    ...values,
+    ...config,
   }
 }

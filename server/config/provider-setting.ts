@@ -14,7 +14,7 @@ import type { ProviderConfig } from './setting.ts'
 export const providerTable: SettingTable<ProviderConfig> = {
   provider: {
     ...oneOf('embedded', 'supabase', 'oidc'),
-    defaultText: 'embedded',
+    default: 'embedded',
     doc: 'Session provider that signs the users in: embedded (for trying out), supabase (Supabase Auth, GoTrue) or oidc (OpenID Connect).',
   },
   providerUrl: {
@@ -62,7 +62,7 @@ export const providerTable: SettingTable<ProviderConfig> = {
   },
   providerScope: {
     parse: parseText,
-    defaultText: 'openid email profile offline_access',
+    default: 'openid email profile offline_access',
     doc: 'Scope that is asked of the OpenID provider. It must issue refresh tokens for it.',
   },
   providerParameters: {
@@ -72,7 +72,7 @@ export const providerTable: SettingTable<ProviderConfig> = {
   },
   providerSessions: {
     ...oneOf('many', 'one'),
-    defaultText: 'many',
+    default: 'many',
     doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as at dex, all connections of a person share it.',
   },
   social: {
@@ -87,17 +87,17 @@ export const providerTable: SettingTable<ProviderConfig> = {
   },
   secondFactor: {
     ...oneOf('if-enrolled', 'require', 'ignore'),
-    defaultText: 'if-enrolled',
+    default: 'if-enrolled',
     doc: 'Whether signing in asks for a second factor: if-enrolled asks accounts that have one, require refuses the others, ignore never asks.',
   },
   sessionCheck: {
     parse: orOff(parseDuration),
-    defaultText: '5m',
+    default: '5m',
     doc: 'How long the word of the provider that a session still lives is trusted, or off to trust its tokens until they expire.',
   },
   signInLimit: {
     parse: parseCount,
-    defaultText: '20',
+    default: '20',
     doc: 'Sign-in attempts per minute, all instances together, a third of it kept for browsers that have signed in before. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
   },
 }

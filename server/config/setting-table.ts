@@ -19,17 +19,17 @@ import { parseSecretKeySource, parseStore } from './store-address.ts'
 const table: SettingTable<ServerConfig> = {
   baseUrl: {
     parse: parseBaseUrl,
-    defaultText: 'http://localhost:8787',
+    default: 'http://localhost:8787',
     doc: 'Public origin of the server, may carry a path. Never derived from request headers; https unless loopback.',
   },
   listen: {
     parse: parseListenAddress,
-    defaultText: '127.0.0.1:8787',
+    default: '127.0.0.1:8787',
     doc: 'Address and port to listen on.',
   },
   appUrl: {
     parse: parseBaseUrl,
-    defaultText: 'http://localhost:8788',
+    default: 'http://localhost:8788',
     doc: 'The web application where accounts are created. The embedded provider and the demo app are served there.',
   },
   ...providerTable,
@@ -40,7 +40,7 @@ const table: SettingTable<ServerConfig> = {
   },
   sessionTokens: {
     parse: parseSwitch,
-    defaultText: 'on',
+    default: 'on',
     doc: 'Accept tokens and session cookies of the provider at /mcp, beside tokens of this server.',
   },
   allowedOrigins: {
@@ -50,17 +50,17 @@ const table: SettingTable<ServerConfig> = {
   },
   sessionTtl: {
     parse: parseDuration,
-    defaultText: '30d',
+    default: '30d',
     doc: 'How long a connection lasts, counted from signing in.',
   },
   accessTokenTtl: {
     parse: parseDuration,
-    defaultText: '1h',
+    default: '1h',
     doc: 'How long an access token lasts before the client refreshes it.',
   },
   store: {
     parse: parseStore,
-    defaultText: 'sqlite:.drawbridge/server.db',
+    default: 'sqlite:.drawbridge/server.db',
     doc: 'Where everything is remembered: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE for several instances, or memory: to forget it at the end.',
   },
   secretKeys: {
@@ -71,7 +71,7 @@ const table: SettingTable<ServerConfig> = {
   },
   privateUseRedirectUris: {
     parse: parseList,
-    defaultText: 'cursor://anysphere.cursor-mcp/oauth/callback',
+    default: 'cursor://anysphere.cursor-mcp/oauth/callback',
     doc: 'Redirect URIs with an own scheme that clients may register, comma-separated, each matched exactly.',
   },
   tools: {
@@ -86,21 +86,22 @@ const table: SettingTable<ServerConfig> = {
   },
   registration: {
     parse: parseSwitch,
-    defaultText: 'on',
+    default: 'on',
     doc: 'Whether clients may register themselves. Off: only clients of CLIENTS, of clients add and with a metadata document.',
   },
   registrationLimit: {
     parse: parseCount,
-    defaultText: '60',
+    default: '60',
     doc: 'Registrations an hour from one address. Hosted assistants, whose users share an address, have ten times as many.',
   },
   clientDocuments: {
     parse: parseSwitch,
-    defaultText: 'on',
+    default: 'on',
     doc: 'Whether a client may have the URL of its metadata document as its id. The server fetches that document.',
   },
   clientDocumentHosts: {
     parse: parseHosts,
+    default: '',
     defaultText: 'every host',
     doc: 'Hosts whose client metadata documents are taken, comma-separated: claude.ai, *.example.com; !host refuses one.',
   },
@@ -111,27 +112,30 @@ const table: SettingTable<ServerConfig> = {
   },
   longTokenTtl: {
     parse: orOff(parseDuration),
-    defaultText: 'off',
+    default: 'off',
     doc: 'Life of the access tokens of clients that never refresh, such as 30d: of those that registered without refresh_token, and of LONG_TOKEN_CLIENTS.',
   },
   longTokenClients: {
     parse: parseList,
+    default: '',
     defaultText: 'none',
     doc: 'Ids of further clients that get access tokens of LONG_TOKEN_TTL, comma-separated.',
   },
   trustedProxies: {
     parse: parseAddressRanges,
+    default: '',
     defaultText: 'none',
     doc: 'Addresses and ranges of reverse proxies, comma-separated: 127.0.0.1, 10.0.0.0/8. Their X-Forwarded-For names the client, for limits per address. Host and scheme are never taken from headers.',
   },
   allowedHosts: {
     parse: parseHostsWithPort,
+    default: '',
     defaultText: 'the host of BASE_URL',
     doc: 'Further hosts that requests may be for, comma-separated, with their port: for a proxy that does not pass the Host header on.',
   },
   metricsListen: {
     parse: orOff(parseListenAddress),
-    defaultText: 'off',
+    default: 'off',
     doc: 'Address and port for /metrics in the format of Prometheus. Nobody is asked who they are there: keep it inside.',
   },
   appName: {
@@ -141,12 +145,12 @@ const table: SettingTable<ServerConfig> = {
   },
   embeddedTokenTtl: {
     parse: parseDuration,
-    defaultText: '3600',
+    default: '3600',
     doc: 'Life of the access tokens of the embedded provider.',
   },
   log: {
     ...oneOf('silent', 'error', 'info', 'debug'),
-    defaultText: 'info',
+    default: 'info',
     doc: 'How much is logged to stderr, as JSON lines: silent, error, info or debug.',
   },
 }

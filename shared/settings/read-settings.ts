@@ -123,6 +123,18 @@ export function parseSettings<Field extends string, Source = void>(
   return parsed
 }
 
+/** The values of the settings whose default is a text. */
+export function defaultValues<Field extends string, Source = void>(
+  settings: readonly Setting<Field, Source>[],
+  source: Source,
+): Partial<Record<Field, unknown>> {
+  const values: Partial<Record<Field, unknown>> = {}
+  for (const { field, default: text, parse } of settings) {
+    if (text !== undefined) values[field] = parse(text, source)
+  }
+  return values
+}
+
 function valueOf<Source>(
   { parse, repeats }: Setting<string, Source>,
   texts: readonly unknown[],

@@ -18,8 +18,10 @@ export interface SettingRow<Value, Source = void> {
   /** The only words it can be. */
   choices?: readonly string[]
   parse: ValueParser<Value, Source>
-  /** Text of the default, or what decides it, for help and documentation. */
-  defaultText: string
+  /** Text that stands for the setting when it is not given, if there is one. */
+  default?: string
+  /** How help and documentation describe the default. Left out: as its text. */
+  defaultText?: string
   doc: string
   /** Has no flag, because a command line is visible to every user of the machine; never repeated in a message. */
   secret?: true
@@ -39,9 +41,11 @@ export interface Repeats {
   pair?: string
 }
 
-type RowOf<Value, Source> =
-  | (SettingRow<Value, Source> & { repeats?: never })
-  | (Value extends readonly (infer Item)[] ? SettingRow<Item, Source> & { repeats: Repeats } : never)
+type RowOf<Value, Source> = ({ default: string } | { defaultText: string }) &
+  (
+    | (SettingRow<Value, Source> & { repeats?: never })
+    | (Value extends readonly (infer Item)[] ? SettingRow<Item, Source> & { repeats: Repeats } : never)
+  )
 
 /** A row for each field of `Values`: its flag, variable, help and documentation all come from here. */
 export type SettingTable<Values, Source = void> = {
@@ -53,6 +57,7 @@ export interface Setting<Field extends string = string, Source = void> extends S
   field: Field
   name: string
   variable: string
+  defaultText: string
   repeats?: Repeats
 }
 
@@ -63,7 +68,8 @@ export function settingsOf<Values, Source = void>(
   return Object.entries<SettingRow<unknown, Source>>(table).map(([field, row]) => {
     const { name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) } = row
     const { variable = name.replaceAll('-', '_').toUpperCase() } = row
-    return Object.assign({ field: field as keyof Values & string, name, variable }, row)
+    const { default: defaultText = '' } = row
+    return Object.assign({ field: field as keyof Values & string, name, variable, defaultText }, row)
   })
 }
 
