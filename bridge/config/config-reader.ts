@@ -9,12 +9,11 @@ import {
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, proxyConfig } from './config-part.ts'
 import { conflicts, serverUrlProblem } from './config-rule.ts'
-import { parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
+import { type HeaderEntry, parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
 import type { ParsedArguments } from './setting-argument.ts'
 import { settings } from './setting-table.ts'
-import type { HeaderEntry } from './config-value-file.ts'
-import type { SettingValues } from './setting.ts'
+import type { GivenValues, SettingValues } from './setting.ts'
 
 /** What a configuration is read in. */
 export interface Surroundings extends ValueSource {
@@ -28,7 +27,7 @@ export interface ReadSettings {
   /** Undefined when no URL was given. Verbatim. */
   serverUrl: string | undefined
   port: number | undefined
-  values: SettingValues
+  values: GivenValues
   /** Where each came from; not in it: the default. */
   origins: ReadonlyMap<keyof SettingValues, SettingOrigin>
   home: string
@@ -55,7 +54,7 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
   const expandedVariables = new Set<string>()
   const source = { ...surroundings, onVariable: (name: string) => void expandedVariables.add(name) }
   const parsed: ParsedSettings<keyof SettingValues> = parseSettings(given, source)
-  const values = parsed.values as SettingValues
+  const values = parsed.values as GivenValues
   return {
     serverUrl,
     port,

@@ -1,6 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
-import type { SettingValues } from './setting.ts'
+import type { GivenValues, SettingValues } from './setting.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
   [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: only one of them.'],
@@ -14,7 +14,7 @@ const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[
 ]
 
 /** What is right by itself, and wrong together: a sentence for each. */
-export function conflicts(values: SettingValues, port: number | undefined): string[] {
+export function conflicts(values: GivenValues, port: number | undefined): string[] {
   const isSet = (field: keyof SettingValues): boolean =>
     values[field] !== undefined && values[field] !== false
   const found = exclusive.filter(([fields]) => fields.every(isSet)).map(([, text]) => text)

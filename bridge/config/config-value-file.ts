@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
-import type { ValueSource } from './config-value.ts'
+import type { HeaderEntry, ValueSource } from './config-value.ts'
 import type { StaticClient } from '../oauth/oauth-config.ts'
 
 /** PEM text of at least one certificate, by the name of its file. */
@@ -115,9 +115,6 @@ const ownHeaders = new Set([
   'mcp-session-id',
   'transfer-encoding',
 ])
-
-/** One header, its value complete. */
-export type HeaderEntry = readonly [name: string, value: string]
 
 /** `Name: value`, with `${VARIABLE}` in the value expanded. */
 export function parseHeader(text: string, source: ValueSource): HeaderEntry {

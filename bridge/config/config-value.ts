@@ -113,6 +113,9 @@ const protocolParameters = new Set([
   'state',
 ])
 
+/** One header, its value complete. */
+export type HeaderEntry = readonly [name: string, value: string]
+
 /** Where the browser comes back to. */
 export interface CallbackAddress {
   host: string

@@ -31,7 +31,7 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
   profile: {
     value: 'name',
     parse: parseName,
-    defaultText: 'default',
+    default: 'default',
     doc: 'Keeps several logins at one server apart.',
   },
   scope: {
@@ -49,7 +49,7 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
   },
   disableResourceParameter: {
     parse: parseSwitch,
-    defaultText: 'off',
+    default: 'off',
     doc: 'Send no resource parameter, for authorization servers that refuse it.',
     mcpRemote: true,
   },
@@ -93,7 +93,7 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
   },
   clientCredentials: {
     parse: parseSwitch,
-    defaultText: 'off',
+    default: 'off',
     doc: 'Sign in as the client itself: no person, no browser. Needs --static-oauth-client-info.',
     mcpRemote: true,
   },
@@ -112,7 +112,7 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
   },
   useIdToken: {
     parse: parseSwitch,
-    defaultText: 'off',
+    default: 'off',
     doc: 'Send the ID token in place of the access token.',
     mcpRemote: true,
   },
@@ -133,21 +133,21 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
   callbackPath: {
     value: 'path',
     parse: parseCallbackPath,
-    defaultText: '/oauth/callback',
+    default: '/oauth/callback',
     doc: 'Path of the redirect URI.',
     mcpRemote: true,
   },
   authTimeout: {
     value: 'duration',
     parse: parseDuration,
-    defaultText: '5m',
+    default: '5m',
     doc: 'How long a person may take to sign in.',
     mcpRemote: true,
   },
   authWait: {
     value: 'duration',
     parse: parseDurationOrOff,
-    defaultText: '1s',
+    default: '1s',
     doc: 'How long answers to a client wait for a sign-in; it goes on in the background. Where a code is shown, they do not wait.',
   },
   authSuccessUrl: {

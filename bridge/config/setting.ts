@@ -3,8 +3,7 @@ import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { KeyBackend } from '../credentials/credential-store.ts'
 import type { StaticClient } from '../oauth/oauth-config.ts'
 import type { McpProxyConfig } from '../proxy/proxy-config.ts'
-import type { CallbackAddress, ValueSource } from './config-value.ts'
-import type { HeaderEntry } from './config-value-file.ts'
+import type { CallbackAddress, HeaderEntry, ValueSource } from './config-value.ts'
 
 export { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 
@@ -12,38 +11,38 @@ export { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 export interface ServerValues {
   headers?: readonly HeaderEntry[]
   headerFile?: readonly HeaderEntry[]
-  transport?: McpProxyConfig['transport']
-  protocol?: McpProxyConfig['protocol']
+  transport: McpProxyConfig['transport']
+  protocol: McpProxyConfig['protocol']
   allowTool?: readonly string[]
   ignoreTool?: readonly string[]
-  retry?: number
-  watchdog?: number
-  keepAlive?: boolean
-  pingInterval?: number
-  disableCookies?: boolean
+  retry: number
+  watchdog: number
+  keepAlive: boolean
+  pingInterval: number
+  disableCookies: boolean
 }
 
 /** How signing in is done. */
 export interface SignInValues {
   token?: string
-  profile?: string
+  profile: string
   scope?: string
   resource?: string
-  disableResourceParameter?: boolean
+  disableResourceParameter: boolean
   authorizeParameters?: readonly (readonly [name: string, value: string])[]
   staticClient?: StaticClient
   clientMetadata?: ClientMetadata
   clientMetadataUrl?: string
   privateKey?: { pem: string; algorithm: string }
-  clientCredentials?: boolean
+  clientCredentials: boolean
   tokenEndpoint?: string
   deviceCode?: boolean
-  useIdToken?: boolean
+  useIdToken: boolean
   callback?: CallbackAddress
   host?: string
-  callbackPath?: string
-  authTimeout?: number
-  authWait?: number
+  callbackPath: string
+  authTimeout: number
+  authWait: number
   authSuccessUrl?: string
   open?: boolean
 }
@@ -53,11 +52,11 @@ export interface NetworkValues {
   /** `off`: straight, whatever the environment says. */
   proxy?: string
   ca?: string
-  ipv4?: boolean
-  allowHttp?: boolean
-  connectTimeout?: number
-  headersTimeout?: number
-  bodyTimeout?: number
+  ipv4: boolean
+  allowHttp: boolean
+  connectTimeout: number
+  headersTimeout: number
+  bodyTimeout: number
 }
 
 /** Where things are kept. */
@@ -70,13 +69,16 @@ export interface StorageValues {
 
 /** What is said. */
 export interface OutputValues {
-  debug?: boolean
-  silent?: boolean
+  debug: boolean
+  silent: boolean
 }
 
-/** What may be set, as it was understood. Left out: not set anywhere. */
+/** Every setting with its value. What can be left out has no default of its own. */
 export interface SettingValues
   extends ServerValues, SignInValues, NetworkValues, StorageValues, OutputValues {}
+
+/** What was set, and nothing else. */
+export type GivenValues = Partial<SettingValues>
 
 /** How settings are grouped in the help. */
 export type SettingGroup = 'Server' | 'Signing in' | 'Network' | 'Storage' | 'Output'

@@ -63,7 +63,7 @@ describe.concurrent('a command line that is wrong', () => {
   )
 
   it.each([
-    ['{', /config\.json: is no JSON/],
+    ['{', /config\.json: is not valid JSON, line 1/],
     ['[]', /expected a JSON object/],
     ['{"servers":[]}', /servers/],
     ['{"token":"abcsecret"}', /token/],
