@@ -168,12 +168,12 @@ describe('the configuration', () => {
     [['[2001:db8::1]:8787/mcp'], /Did you mean https:\/\/\[2001:db8::1\]:8787\/mcp\?/],
     [['mcp.example.com:99999/mcp'], /expected a URL that begins with https:\/\/\.$/],
     [['ftp://mcp.example.com'], /begins with https/],
-    [['https://user:SECRET@mcp.example.com'], /holds a user or a password/],
+    [['https://user:SECRET@mcp.example.com'], /contains a user name or password/],
     [[`${url}#x`], /without fragment/],
     [['http://10.0.0.1/mcp'], /plain http/],
     [[url, '3334', 'extra'], /extra: is one word too many/],
-    [[url, '--callback', 'http://localhost:1/x', '--host', 'localhost'], /host is in the callback/],
-    [[url, '1', '--callback', 'http://localhost:1/x'], /port belongs into the callback/],
+    [[url, '--callback', 'http://localhost:1/x', '--host', 'localhost'], /already contains the host/],
+    [[url, '1', '--callback', 'http://localhost:1/x'], /put the port into the callback/],
     [[url, '--client-credentials'], /needs --static-oauth-client-info/],
     [[url, '--token-endpoint', 'https://as.example/token'], /for --client-credentials only/],
     [
@@ -251,7 +251,7 @@ describe('the configuration', () => {
     expect(read([url], { environment }).credentials.key).toBe(key)
     expect(problemsOf([url, '--key', key]).join(' ')).toContain('Use DRAWBRIDGE_KEY')
     const twice = problemsOf([url, '--key-file', 'k'], { environment })
-    expect(twice).toEqual(['DRAWBRIDGE_KEY and --key-file: only one of them.'])
+    expect(twice).toEqual(['DRAWBRIDGE_KEY and --key-file: use only one of them.'])
     const wrong = problemsOf([url], { environment: { DRAWBRIDGE_KEY: 'SECRET' } })
     expect(wrong.join(' ')).toMatch(/^DRAWBRIDGE_KEY: expected 32 bytes/)
     expect(wrong.join(' ')).not.toContain('SECRET')

@@ -3,14 +3,14 @@ import { isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
 import type { GivenValues, SettingValues } from './setting.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
-  [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: only one of them.'],
+  [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: use only one of them.'],
   [
     ['resource', 'disableResourceParameter'],
-    '--resource and --disable-resource-parameter: only one of them.',
+    '--resource and --disable-resource-parameter: use only one of them.',
   ],
-  [['key', 'keyFile'], 'DRAWBRIDGE_KEY and --key-file: only one of them.'],
-  [['callback', 'host'], '--callback and --host: the host is in the callback already.'],
-  [['callback', 'callbackPath'], '--callback and --callback-path: the path is in the callback already.'],
+  [['key', 'keyFile'], 'DRAWBRIDGE_KEY and --key-file: use only one of them.'],
+  [['callback', 'host'], '--callback and --host: the callback already contains the host.'],
+  [['callback', 'callbackPath'], '--callback and --callback-path: the callback already contains the path.'],
 ]
 
 /** What is right by itself, and wrong together: a sentence for each. */
@@ -19,7 +19,7 @@ export function conflicts(values: GivenValues, port: number | undefined): string
     values[field] !== undefined && values[field] !== false
   const found = exclusive.filter(([fields]) => fields.every(isSet)).map(([, text]) => text)
   if (isSet('callback') && port !== undefined) {
-    found.push('--callback and a port behind the URL: the port belongs into the callback.')
+    found.push('--callback and a port behind the URL: put the port into the callback.')
   }
   if (isSet('clientCredentials') && !isSet('staticClient')) {
     found.push('--client-credentials: needs --static-oauth-client-info as well.')
@@ -51,9 +51,9 @@ export function serverUrlProblem(text: string | undefined, allowHttp: boolean): 
     return `${text}: expected a URL that begins with ${scheme ?? 'https:'}//.${hint}`
   }
   if (url.username !== '' || url.password !== '') {
-    return 'The URL holds a user or a password, and everybody on this computer can see it. Use --header-file.'
+    return 'The URL contains a user name or password, which every user of this computer could see. Use --header-file.'
   }
   if (url.hash !== '') return `${text}: expected a URL without fragment.`
   if (isSecureUrl(url) || allowHttp) return undefined
-  return `${text}: plain http goes to this machine only. Use https, or --allow-http where nobody can listen.`
+  return `${text}: plain http is for this computer only. Use https, or --allow-http on a network you trust.`
 }

@@ -98,8 +98,7 @@ class ArgumentReading {
       return
     }
     const text = inline ?? rest.shift()
-    if (text === undefined)
-      this.problems.push(`${name}: expected ${value.replaceAll(/[<>]/g, '')} behind it.`)
+    if (text === undefined) this.problems.push(`${name}: a value is missing, as in ${name} ${value}.`)
     else this.values.set(name, text)
   }
 
@@ -110,12 +109,12 @@ class ArgumentReading {
     }
     const text = inline ?? means ?? rest.shift()
     if (text === undefined) {
-      this.problems.push(`${name}: expected ${setting.value ?? 'a value'} behind it.`)
+      this.problems.push(`${name}: a value is missing, as in ${name} <${setting.value ?? 'value'}>.`)
       return
     }
     const before = this.texts.get(setting.field) ?? []
     if (before.length > 0 && setting.repeats === undefined && before[0] !== text) {
-      this.problems.push(`${name}: is there twice, with different values.`)
+      this.problems.push(`${name}: is given twice, with different values.`)
     }
     this.texts.set(setting.field, setting.repeats === undefined ? [text] : [...before, text])
   }
@@ -138,7 +137,7 @@ class ArgumentReading {
   #misspelt(name: string): { problem: string; takesValue: boolean } {
     const secret = settings.find((setting) => setting.secret === true && flagOf(setting) === name)
     if (secret) {
-      const problem = `is no flag, as everybody on this computer can see it. Use ${variableOf(secret)}.`
+      const problem = `is not a flag, because every user of this computer could see it. Use ${variableOf(secret)}.`
       return { problem, takesValue: true }
     }
     const meant = nearestName(name, [...settingFlags, ...this.#own.keys(), '--help', '--version'])

@@ -170,7 +170,7 @@ describe('readDocumentFile', () => {
     expect(found).toEqual([
       expect.stringMatching(/clients\.json, entry 1: client_name is missing\.$/),
       expect.stringMatching(/entry 2 must be a JSON object\.$/),
-      expect.stringMatching(/entry 4: client_id .* is there twice\.$/),
+      expect.stringMatching(/entry 4: client_id .* appears twice\.$/),
     ])
   })
 

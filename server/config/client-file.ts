@@ -133,7 +133,7 @@ function readEntries<Value extends { id: string }>(
     const reading = read(entry)
     if (reading.kind === 'faulty') return [`${name}: ${reading.fault}`]
     const { value } = reading
-    if (entries.has(value.id)) return [`${name}: client_id ${value.id} is there twice.`]
+    if (entries.has(value.id)) return [`${name}: client_id ${value.id} appears twice.`]
     entries.set(value.id, value)
     return []
   })
@@ -157,7 +157,7 @@ function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, n
   const unknown = Object.keys(entry).filter((name) => !knownMembers.has(name))
   if (unknown.length > 0) return faulty(`${unknown.join(', ')} is not known here.`)
   if (typeof id !== 'string' || !/^[\x21-\x7E]{1,200}$/.test(id)) {
-    return faulty('client_id must be 1 to 200 printable characters without blanks.')
+    return faulty('client_id must be 1 to 200 printable characters without spaces.')
   }
   if (typeof introspects !== 'boolean') return faulty('introspects must be true or false.')
   try {

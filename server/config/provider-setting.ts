@@ -15,7 +15,7 @@ export const providerTable: SettingTable<ProviderConfig> = {
   provider: {
     ...oneOf('embedded', 'supabase', 'oidc'),
     default: 'embedded',
-    doc: 'Session provider that signs the users in: embedded (for trying out), supabase (Supabase Auth, GoTrue) or oidc (OpenID Connect).',
+    doc: 'Session provider that signs users in: embedded (for trying out), supabase (Supabase Auth, GoTrue) or oidc (OpenID Connect).',
   },
   providerUrl: {
     parse: parseBaseUrl,
@@ -63,17 +63,17 @@ export const providerTable: SettingTable<ProviderConfig> = {
   providerScope: {
     parse: parseText,
     default: 'openid email profile offline_access',
-    doc: 'Scope that is asked of the OpenID provider. It must issue refresh tokens for it.',
+    doc: 'Scope to request from the OpenID provider, which must issue refresh tokens for it.',
   },
   providerParameters: {
     parse: parseParameters,
     defaultText: 'none',
-    doc: 'Further parameters of the authorization request to the OpenID provider, as in access_type=offline&prompt=consent.',
+    doc: 'Further parameters of the authorization request to the OpenID provider, such as access_type=offline&prompt=consent.',
   },
   providerSessions: {
     ...oneOf('many', 'one'),
     default: 'many',
-    doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as at dex, all connections of a person share it.',
+    doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as in dex, all connections of a person share it.',
   },
   social: {
     parse: parseList,
@@ -83,7 +83,7 @@ export const providerTable: SettingTable<ProviderConfig> = {
   captcha: {
     parse: parseCaptcha,
     defaultText: 'none',
-    doc: 'Captcha that the Supabase project demands with a password, as hcaptcha:SITE_KEY or turnstile:SITE_KEY.',
+    doc: 'Captcha that the Supabase project requires with a password, as hcaptcha:SITE_KEY or turnstile:SITE_KEY.',
   },
   secondFactor: {
     ...oneOf('if-enrolled', 'require', 'ignore'),
@@ -93,11 +93,11 @@ export const providerTable: SettingTable<ProviderConfig> = {
   sessionCheck: {
     parse: orOff(parseDuration),
     default: '5m',
-    doc: 'How long the word of the provider that a session still lives is trusted, or off to trust its tokens until they expire.',
+    doc: 'How long to trust that a session is still alive before asking the provider again; off trusts its tokens until they expire.',
   },
   signInLimit: {
     parse: parseCount,
     default: '20',
-    doc: 'Sign-in attempts per minute, all instances together, a third of it kept for browsers that have signed in before. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
+    doc: 'Sign-in attempts per minute across all instances; a third is reserved for browsers that have signed in before. Keep it below the rate limit of the provider, which also covers refreshing sessions.',
   },
 }

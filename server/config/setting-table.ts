@@ -20,7 +20,7 @@ const table: SettingTable<ServerConfig> = {
   baseUrl: {
     parse: parseBaseUrl,
     default: 'http://localhost:8787',
-    doc: 'Public origin of the server, may carry a path. Never derived from request headers; https unless loopback.',
+    doc: 'Public URL of the server, perhaps with a path; https unless it is a loopback address. Never taken from request headers.',
   },
   listen: {
     parse: parseListenAddress,
@@ -41,7 +41,7 @@ const table: SettingTable<ServerConfig> = {
   sessionTokens: {
     parse: parseSwitch,
     default: 'on',
-    doc: 'Accept tokens and session cookies of the provider at /mcp, beside tokens of this server.',
+    doc: 'Accept tokens and session cookies of the provider at /mcp, as well as tokens of this server.',
   },
   allowedOrigins: {
     parse: parseOrigins,
@@ -51,7 +51,7 @@ const table: SettingTable<ServerConfig> = {
   sessionTtl: {
     parse: parseDuration,
     default: '30d',
-    doc: 'How long a connection lasts, counted from signing in.',
+    doc: 'How long a connection lasts, counted from the sign-in.',
   },
   accessTokenTtl: {
     parse: parseDuration,
@@ -61,65 +61,65 @@ const table: SettingTable<ServerConfig> = {
   store: {
     parse: parseStore,
     default: 'sqlite:.drawbridge/server.db',
-    doc: 'Where everything is remembered: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE for several instances, or memory: to forget it at the end.',
+    doc: 'Where everything is stored: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE for several instances, or memory: to lose it on exit.',
   },
   secretKeys: {
     parse: parseSecretKeySource,
-    defaultText: 'generated beside the store for embedded, needed otherwise',
+    defaultText: 'generated next to the store for embedded, needed otherwise',
     doc: 'Keys that seal what is stored, as kid:base64 with 32 bytes each, comma-separated; the first seals, all open. Or file:PATH of a file that holds them.',
     secret: true,
   },
   privateUseRedirectUris: {
     parse: parseList,
     default: 'cursor://anysphere.cursor-mcp/oauth/callback',
-    doc: 'Redirect URIs with an own scheme that clients may register, comma-separated, each matched exactly.',
+    doc: 'Redirect URIs with a private-use scheme that clients may register, comma-separated, each matched exactly.',
   },
   tools: {
     parse: parseText,
     defaultText: 'whoami, and the notes of the demo web app',
-    doc: 'ES module with the tools that /mcp offers, as in ./my-tools.mjs; docs/tools.md says how it is written.',
+    doc: 'ES module with the tools that /mcp offers, such as ./my-tools.mjs; see docs/tools.md.',
   },
   clients: {
     parse: parseText,
     defaultText: 'none',
-    doc: 'JSON file with clients that need not register: an array of client metadata, each with a client_id.',
+    doc: 'JSON file with clients that need no registration: an array of client metadata, each with a client_id.',
   },
   registration: {
     parse: parseSwitch,
     default: 'on',
-    doc: 'Whether clients may register themselves. Off: only clients of CLIENTS, of clients add and with a metadata document.',
+    doc: 'Whether clients may register themselves. If off, the server accepts clients of CLIENTS, of clients add, and those with a metadata document.',
   },
   registrationLimit: {
     parse: parseCount,
     default: '60',
-    doc: 'Registrations an hour from one address. Hosted assistants, whose users share an address, have ten times as many.',
+    doc: 'Registrations per hour from one address. Hosted assistants, whose users share addresses, get ten times as many.',
   },
   clientDocuments: {
     parse: parseSwitch,
     default: 'on',
-    doc: 'Whether a client may have the URL of its metadata document as its id. The server fetches that document.',
+    doc: 'Whether a client ID may be the URL of a metadata document, which the server then fetches.',
   },
   clientDocumentHosts: {
     parse: parseHosts,
     default: '',
     defaultText: 'every host',
-    doc: 'Hosts whose client metadata documents are taken, comma-separated: claude.ai, *.example.com; !host refuses one.',
+    doc: 'Hosts whose client metadata documents are accepted, comma-separated: claude.ai, *.example.com; !host refuses one.',
   },
   clientDocumentFile: {
     parse: parseText,
     defaultText: 'none',
-    doc: 'JSON file with client metadata documents, an array, for a server that cannot fetch them.',
+    doc: 'JSON file with an array of client metadata documents, for a server that cannot fetch them.',
   },
   longTokenTtl: {
     parse: orOff(parseDuration),
     default: 'off',
-    doc: 'Life of the access tokens of clients that never refresh, such as 30d: of those that registered without refresh_token, and of LONG_TOKEN_CLIENTS.',
+    doc: 'How long access tokens last for clients that never refresh, such as 30d: those registered without refresh_token, and LONG_TOKEN_CLIENTS.',
   },
   longTokenClients: {
     parse: parseList,
     default: '',
     defaultText: 'none',
-    doc: 'Ids of further clients that get access tokens of LONG_TOKEN_TTL, comma-separated.',
+    doc: 'IDs of further clients whose access tokens last LONG_TOKEN_TTL, comma-separated.',
   },
   trustedProxies: {
     parse: parseAddressRanges,
@@ -131,22 +131,22 @@ const table: SettingTable<ServerConfig> = {
     parse: parseHostsWithPort,
     default: '',
     defaultText: 'the host of BASE_URL',
-    doc: 'Further hosts that requests may be for, comma-separated, with their port: for a proxy that does not pass the Host header on.',
+    doc: 'Further hosts that requests may be for, comma-separated, with their port, for a proxy that does not pass on the Host header.',
   },
   metricsListen: {
     parse: orOff(parseListenAddress),
     default: 'off',
-    doc: 'Address and port for /metrics in the format of Prometheus. Nobody is asked who they are there: keep it inside.',
+    doc: 'Address and port for Prometheus metrics at /metrics. It has no authentication: keep it on an internal network.',
   },
   appName: {
     parse: parseText,
     defaultText: 'host of APP_URL',
-    doc: 'What the pages for signing in call the web app.',
+    doc: 'What the sign-in pages call the web app.',
   },
   embeddedTokenTtl: {
     parse: parseDuration,
     default: '3600',
-    doc: 'Life of the access tokens of the embedded provider.',
+    doc: 'How long access tokens of the embedded provider last.',
   },
   log: {
     ...oneOf('silent', 'error', 'info', 'debug'),

@@ -2,7 +2,7 @@ import { isLoopbackHostname } from '../oauth/redirect-uri.ts'
 
 /** Any text but an empty one. */
 export function parseText(text: string): string {
-  if (text.trim() === '') throw new TypeError('expected a text')
+  if (text.trim() === '') throw new TypeError('expected a value that is not empty')
   return text
 }
 
