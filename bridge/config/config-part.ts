@@ -8,7 +8,7 @@ import type { McpProxyConfig } from '../proxy/proxy-config.ts'
 import type { GivenValues, SettingValues } from './setting.ts'
 import { version } from './version.ts'
 
-/** How long the keychain may take under a client, which waits for the first answer. */
+/** How long the keychain may take while a client waits for the first response. */
 const keychainTimeoutMs = 2500
 
 const noSource: ValueSource = { environment: {}, readText: () => '' }
@@ -18,7 +18,7 @@ function withDefaults(given: GivenValues): SettingValues {
   return { ...defaults, ...given } as SettingValues
 }
 
-/** How this computer reaches servers. Throws `TypeError` for a proxy of the environment that is none. */
+/** How this computer reaches servers. Throws `TypeError` for an environment proxy that cannot be used. */
 export function networkConfig(
   given: GivenValues,
   { environment }: Pick<ValueSource, 'environment'>,
@@ -53,7 +53,7 @@ function proxies(given: string | undefined, environment: ValueSource['environmen
 }
 
 function environmentProxy(name: string, text: string): string | undefined {
-  // Other programs of this user may go through SOCKS.
+  // It may be there for other programs: the bridge cannot use SOCKS.
   if (name === 'ALL_PROXY' && /^socks/i.test(text)) return undefined
   try {
     return parseProxy(text)
@@ -62,10 +62,10 @@ function environmentProxy(name: string, text: string): string | undefined {
   }
 }
 
-/** Where a process runs, as far as a sign-in depends on it. */
+/** What says whether a browser can be opened. */
 type Desktop = Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform }
 
-/** How signing in is done. `port` is the one behind the URL, as mcp-remote has it. */
+/** How signing in is done. `port` is the argument after the URL, as in mcp-remote. */
 export function oauthConfig(
   serverUrl: string,
   given: GivenValues,
@@ -104,14 +104,14 @@ function grantOf(values: SettingValues): OAuthConfig['grant'] {
   return values.deviceCode === true ? 'device_code' : 'authorization_code'
 }
 
-/** Whether anything is set that means the link of a browser, be it that no browser is to be opened for it. */
+/** Whether a setting asks for the browser link, even for one that is not opened automatically. */
 function isForBrowser(given: GivenValues, port: number | undefined): boolean {
   const { open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl } = given
   const set = [open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl, port]
   return set.some((value) => value !== undefined)
 }
 
-/** Who names a port has registered a redirect URI as mcp-remote sends it. */
+/** A given port means a redirect URI that was registered for mcp-remote, which sends localhost. */
 function defaultCallbackHost(port: number | undefined, platform: NodeJS.Platform): string {
   return port === undefined || platform === 'win32' ? '127.0.0.1' : 'localhost'
 }
@@ -143,7 +143,7 @@ export function proxyConfig(
   }
 }
 
-/** Whether a browser can be expected to come up where this process runs. */
+/** Whether a browser can probably be opened from this process. */
 export function opensBrowser(values: GivenValues, { environment, platform }: Desktop): boolean {
   if (values.open !== undefined) return values.open
   const has = (name: string): boolean => (environment[name] ?? '') !== ''

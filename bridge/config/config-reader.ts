@@ -15,20 +15,20 @@ import type { ParsedArguments } from './setting-argument.ts'
 import { settings } from './setting-table.ts'
 import type { GivenValues, SettingValues } from './setting.ts'
 
-/** What a configuration is read in. */
+/** The process that a configuration is read in. */
 export interface Surroundings extends ValueSource {
   /** Home folder of this user, as the operating system says: not `HOME` of a client that strips it. */
   homeFolder: string
   platform: NodeJS.Platform
 }
 
-/** Everything that was set, understood, with every fault that was found on the way. */
+/** Everything that was set, with every fault found. */
 export interface ReadSettings {
-  /** Undefined when no URL was given. Verbatim. */
+  /** As it was given; undefined when it is missing. */
   serverUrl: string | undefined
   port: number | undefined
   values: GivenValues
-  /** Where each came from; not in it: the default. */
+  /** Where each given setting came from. */
   origins: ReadonlyMap<keyof SettingValues, SettingOrigin>
   home: string
   /** See {@link BridgeConfig.expandedVariables}. */
@@ -37,7 +37,7 @@ export interface ReadSettings {
   warnings: readonly string[]
 }
 
-/** Reads all sources. Never throws for what they say: faults are in `problems`. */
+/** Reads every source. Faults are in `problems`; it never throws for them. */
 export function readSettings(line: ParsedArguments, surroundings: Surroundings): ReadSettings {
   const { environment } = surroundings
   const [serverUrl, portText, ...more] = line.operands
@@ -63,7 +63,7 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
     home,
     expandedVariables,
     problems: [...problems, ...file.problems, ...parsed.problems, ...conflicts(values, port)],
-    // The environment is somebody else's: the server is told to refuse what it does not know, the bridge only warns.
+    // Only a warning: the environment belongs to the client that starts the bridge.
     warnings: [...line.warnings, ...unknownVariables('bridge', environment)],
   }
 }
@@ -91,7 +91,7 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
   })
 }
 
-/** Found by flag and variable alone: the file in it cannot say where it is. A wrong value is told with the others. */
+/** From flag or variable only, because the file is in it. A faulty value is reported with the other settings. */
 function homeOf(line: ParsedArguments, { environment, homeFolder }: Surroundings): string {
   const text = line.flags.home?.[0] ?? environment['DRAWBRIDGE_HOME'] ?? ''
   return (
@@ -113,7 +113,7 @@ function openConfigFile(path: string, surroundings: Surroundings, serverUrl: str
   }
 }
 
-/** A parser says what is expected, never the text: it may be a secret, or hold one. */
+/** Runs `work`, and turns its `TypeError` into a problem. */
 function attempt<Value>(work: () => Value, name: string, problems: string[]): Value | undefined {
   try {
     return work()
@@ -140,7 +140,7 @@ interface FixedToken {
   headers: readonly HeaderEntry[]
 }
 
-/** An `Authorization` header of the user is taken out of the headers when it is a bearer token: it is the login then. */
+/** Takes a bearer token out of the headers: it is the login. */
 function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]): FixedToken {
   const rest = headers.filter(([name]) => name.toLowerCase() !== 'authorization')
   if (token !== undefined) return { token, by: 'environment', headers: rest }
@@ -151,7 +151,7 @@ function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]):
   return { token: bearer, by: 'header', headers: rest }
 }
 
-/** The names of what was set, by where; never the values. */
+/** The names of the given settings by source; never their values. */
 export function namesByOrigin(read: ReadSettings): Record<SettingOrigin, readonly string[]> {
   const of = (origin: SettingOrigin): string[] =>
     settings.filter(({ field }) => read.origins.get(field) === origin).map(({ name }) => name)

@@ -13,7 +13,7 @@ const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[
   [['callback', 'callbackPath'], '--callback and --callback-path: the callback already contains the path.'],
 ]
 
-/** What is right by itself, and wrong together: a sentence for each. */
+/** A sentence for each combination of settings that is not allowed. */
 export function conflicts(values: GivenValues, port: number | undefined): string[] {
   const isSet = (field: keyof SettingValues): boolean =>
     values[field] !== undefined && values[field] !== false
@@ -33,7 +33,7 @@ export function conflicts(values: GivenValues, port: number | undefined): string
   return found
 }
 
-/** What a host without a scheme was probably meant to be called by; undefined for what is no host. */
+/** The scheme that was probably meant for a host without one; undefined for text that is not a host. */
 function schemeFor(text: string): 'http:' | 'https:' | undefined {
   const isHost =
     /^(?:[\w.-]+(?:\.[a-z]{2,}|:\d+)|localhost|127(?:\.\d+){3}|\[[\da-f:]+\](?::\d+)?)(?:\/\S*)?$/i.test(text)
@@ -41,7 +41,7 @@ function schemeFor(text: string): 'http:' | 'https:' | undefined {
   return isLoopbackHostname(new URL(`http://${text}`).hostname) ? 'http:' : 'https:'
 }
 
-/** What is wrong with the URL of a server; undefined when it can be used. A password in it is never repeated. */
+/** What is wrong with the URL of a server, if anything. A password in it is never repeated. */
 export function serverUrlProblem(text: string | undefined, allowHttp: boolean): string | undefined {
   if (text === undefined) return 'The URL of the server is missing, such as https://mcp.example.com/mcp.'
   const url = webUrl(text)

@@ -81,7 +81,7 @@ function expandJson(value: unknown, source: ValueSource): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, expandJson(item, source)]))
 }
 
-/** Puts the values of environment variables in place of `${NAME}`. A variable that is not set is an error. */
+/** Replaces `${NAME}` by the environment variable. A variable that is not set is an error. */
 function expandVariables(text: string, { environment, onVariable }: ValueSource): string {
   return text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
     const value = environment[name]
@@ -101,7 +101,7 @@ function readFile(path: string, source: ValueSource): string {
   }
 }
 
-// What the transport writes itself: overridden, requests would not be what they say.
+// The transport sets these itself.
 const ownHeaders = new Set([
   'accept',
   'connection',

@@ -8,7 +8,7 @@ export interface ValueSource {
   environment: Readonly<Record<string, string | undefined>>
   /** Text of a file; throws as `node:fs` does. */
   readText(path: string): string
-  /** Told the name of each variable that is put in place of `${NAME}`. */
+  /** Called with the name of each variable that replaces `${NAME}`. */
   onVariable?(name: string): void
 }
 
@@ -103,7 +103,7 @@ export function parseAuthorizeParameter(text: string): readonly [name: string, v
   return [name, value]
 }
 
-// Overridden, they would take the protection away that the sign-in has.
+// Overriding them would break the protection of the sign-in.
 const protocolParameters = new Set([
   'client_id',
   'code_challenge',

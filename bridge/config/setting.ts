@@ -49,7 +49,7 @@ export interface SignInValues {
 
 /** How servers are reached. */
 export interface NetworkValues {
-  /** `off`: straight, whatever the environment says. */
+  /** `off`: no proxy, even if the environment has one. */
   proxy?: string
   ca?: string
   ipv4: boolean
@@ -59,7 +59,7 @@ export interface NetworkValues {
   bodyTimeout: number
 }
 
-/** Where things are kept. */
+/** Where logins and logs are kept. */
 export interface StorageValues {
   store?: KeyBackend
   key?: string
@@ -67,7 +67,7 @@ export interface StorageValues {
   home?: string
 }
 
-/** What is said. */
+/** What the bridge prints and logs. */
 export interface OutputValues {
   debug: boolean
   silent: boolean

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import {
   type DocumentClient,
   isDocumentUrl,
@@ -24,7 +24,7 @@ import { readSettingFile } from './setting-file-text.ts'
 
 const fewestSecretCharacters = 16
 
-// What an entry may have. A member that is spelled wrong could make a confidential client a public one.
+// Members that an entry may have. A misspelt one could make a confidential client a public one.
 const knownMembers = new Set([
   'application_type',
   'client_id',
@@ -48,16 +48,16 @@ const knownMembers = new Set([
   'tos_uri',
 ])
 
-/** What one entry of a file came to. */
+/** One parsed entry of a file. */
 type Reading<Value> = { kind: 'read'; value: Value } | { kind: 'faulty'; fault: string }
 
-/** What a file holds, by client id, and every fault of it. Each fault names the file; no secret is repeated. */
+/** The entries of a file by client id, and its faults. Each fault names the file; no secret is repeated. */
 export interface FileReading<Value> {
   entries: ReadonlyMap<string, Value>
   faults: readonly string[]
 }
 
-/** What client metadata may hold under `config`. */
+/** What client metadata may contain under `config`. */
 export function clientPolicy(
   config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
 ): ClientMetadataPolicy {
@@ -147,7 +147,7 @@ function readArray(path: string): Reading<unknown[]> {
     const value: unknown = JSON.parse(file.text)
     return Array.isArray(value) ? { kind: 'read', value } : faulty(`${path} must hold a JSON array.`)
   } catch {
-    // What a parser says repeats the text, and there are secrets in it.
+    // The message of the parser quotes the text, which contains secrets.
     return faulty(`${path} is not valid JSON.`)
   }
 }
@@ -220,7 +220,7 @@ function readSecretHash({
     return Buffer.from(hash, 'hex').toString('base64url')
   }
   if (secret === undefined) return undefined
-  // What is stored is a plain hash, so a secret that can be guessed could be found from it.
+  // Only a plain hash is stored: a short secret could be guessed from it.
   if (typeof secret !== 'string' || secret.length < fewestSecretCharacters) {
     throw invalidMetadata(
       `client_secret must be random text of at least ${fewestSecretCharacters} characters.`,

@@ -13,11 +13,11 @@ export function parseBaseUrl(text: string): string {
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
     throw new TypeError('expected a URL without query, fragment, user or password')
   }
-  // Not href: it keeps the mark of an empty query or fragment.
+  // href would keep the `?` or `#` of an empty query or fragment.
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** A cookie name: a token as HTTP has it, brackets allowed because a default name may hold an IPv6 address. */
+/** A cookie name: an HTTP token, with brackets because a default name may contain an IPv6 address. */
 export function parseCookieName(text: string): string {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z:[\]-]{1,200}$/.test(text)) {
     throw new TypeError('expected a cookie name, such as sb-myproject-auth-token')
@@ -63,11 +63,11 @@ export function parseAddressRanges(text: string): string[] {
   })
 }
 
-/** Hosts as the `Host` header has them, comma-separated, with a port unless it is the one of the scheme. */
+/** Hosts as the `Host` header has them, comma-separated, with the port unless it is the default of the scheme. */
 export function parseHostsWithPort(text: string): string[] {
   return parseList(text.toLowerCase()).map((host) => {
     const url = `https://${host}`
-    // A default port is dropped by the parser, and no header has it either.
+    // The parser drops a default port, as clients do in the header.
     if (!URL.canParse(url) || new URL(url).host !== host) {
       throw new TypeError(`expected hosts such as mcp.internal:8787, not ${JSON.stringify(host)}`)
     }
@@ -88,7 +88,7 @@ export function parseHosts(text: string): string[] {
   })
 }
 
-/** Comma-separated web origins, such as `https://app.example.com`. No wildcards: a URL may hold `*`, no origin matches it. */
+/** Comma-separated web origins, such as `https://app.example.com`. A `*` is refused, because it would match no origin. */
 export function parseOrigins(text: string): string[] {
   return parseList(text).map((origin) => {
     const exact = URL.canParse(origin) && new URL(origin).origin === origin.replace(/\/$/, '').toLowerCase()
@@ -112,7 +112,7 @@ export function parseCaptcha(text: string): Captcha {
   return { kind: match[1] as Captcha['kind'], siteKey: match[2] ?? '' }
 }
 
-// What this server sends itself: overridden, it would break the sign-in.
+// The server sends these itself.
 const ownParameters = new Set([
   'client_id',
   'code_challenge',

@@ -12,13 +12,13 @@ import { settingsOfObject, type SettingSources } from './setting-source.ts'
 
 export { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 
-/** Settings that were checked, whatever came of it. */
+/** Checked settings, faulty or not. */
 export interface CheckedSettings {
-  /** Complete: a setting with a fault has its default. */
+  /** Complete: a faulty setting has its default. */
   config: ServerConfig
   /** Sentences that name the setting and say what is expected. */
   problems: readonly string[]
-  /** Given, but not as a value of that setting. */
+  /** Settings whose given text was refused. */
   unusable: ReadonlySet<keyof ServerConfig>
   /** How a message calls a setting. */
   nameOf: (field: keyof ServerConfig) => string
@@ -32,8 +32,8 @@ export function createConfig(given: Settings, { production }: { production: bool
 }
 
 /**
- * The complete configuration, and every fault of the settings. The values of secrets are never repeated. Files that settings
- * name are not looked at. Never throws.
+ * The complete configuration, and every fault of the settings. Secrets are never repeated. Files that settings name are not
+ * read. Never throws.
  */
 export function checkSettings(
   { given, name, problems }: SettingSources,
@@ -55,7 +55,7 @@ export function checkSettings(
     problems: [
       ...problems,
       ...parsed.problems,
-      // The rules of a provider that is not known are not known either.
+      // An unknown provider has no rules.
       ...(parsed.unusable.has('provider') ? [] : broken.map(([field, text]) => `${nameOf(field)}: ${text}`)),
     ],
     unusable: parsed.unusable,
@@ -69,7 +69,7 @@ function shown(value: unknown, { secret }: Setting): string {
   return value === null ? 'null' : `a value of type ${typeof value}`
 }
 
-/** A URL is refused for the password in it, or with one in it: the password must not get into a log. */
+/** A refused URL may contain a password, which must not get into a log. */
 function withoutPassword(text: string): string {
   return text.replace(/\/\/.*@/, '//...@').replaceAll(/(password=)[^&]*/gi, '$1...')
 }

@@ -41,7 +41,7 @@ const needs: Readonly<Record<OutsideProvider, readonly BrokenRule[]>> = {
   ],
 }
 
-/** What an outside provider lacks, and what was given that means nothing to it. */
+/** What an outside provider needs and lacks, and the given settings that do not apply to it. */
 export function brokenProviderRules(given: Settings, provider: OutsideProvider): BrokenRule[] {
   const other = provider === 'oidc' ? 'supabase' : 'oidc'
   const foreign = provider === 'oidc' ? supabaseOnly : oidcOnly

@@ -23,7 +23,7 @@ export interface ReadSettings extends SettingSources {
 
 type Texts = Readonly<Record<string, string | undefined>>
 
-/** Settings from flags over environment. A variable with our prefix that names no setting is a fault. */
+/** Settings from flags, else variables. An unknown variable with our prefix is a fault. */
 export function readSettings(flags: Texts, environment: Texts): ReadSettings {
   const texts = Object.entries(flags).map(([field, text]) => [field, text === undefined ? undefined : [text]])
   const given = gatherSettings(settings, Object.fromEntries(texts), environment)
@@ -34,7 +34,7 @@ export function readSettings(flags: Texts, environment: Texts): ReadSettings {
   }
 }
 
-/** Settings of a program, by field. A field that is none is a fault. */
+/** Settings that a program passes by field. An unknown field is a fault. */
 export function settingsOfObject(object: Settings): SettingSources {
   const fields: string[] = settings.map(({ field }) => field)
   return {

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { parseList } from '@drawbridge/shared/settings/value.ts'
 import type { SealingKey } from '../core/seal.ts'
 
-/** Which store driver, and where. A Postgres URL may hold a password: never show it whole. */
+/** Which store, and where. A Postgres URL may contain a password: never show it whole. */
 export type StoreAddress =
   | { kind: 'memory' }
   | { kind: 'sqlite'; path: string }
@@ -31,7 +31,7 @@ export function storeName(store: StoreAddress): string {
   }
 }
 
-/** Files beside the store: accounts and sessions of the embedded provider, and notes of its demo web app. */
+/** Files next to the store: accounts and sessions of the embedded provider, and notes of its demo web app. */
 export const embeddedDatabases = { provider: 'provider.db', demo: 'demo.db' } as const
 
 /** Where the key ring comes from. */
@@ -57,14 +57,14 @@ export function parseSecretKeys(text: string): SealingKey[] {
   return ring
 }
 
-/** Where the key ring of a configuration is. `generated`: the server makes the file at its first start. */
+/** Where the key ring of a configuration is. The server writes a `generated` file at its first start. */
 export type KeySource =
   | { kind: 'ring'; keys: readonly SealingKey[] }
   | { kind: 'file'; path: string; generated: boolean }
-  /** Made anew at each start. */
+  /** A new ring at each start. */
   | { kind: 'memory' }
 
-/** Where the key ring is: as configured, or beside the store. Whether it is really there is not looked at. */
+/** Where the key ring is: as configured, or next to the store. Does not check that it exists. */
 export function keySourceOf({
   secretKeys,
   store,

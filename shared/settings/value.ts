@@ -68,12 +68,12 @@ function parseMs(text: string): number | undefined {
   return number === undefined ? undefined : Math.round(Number(number) * (msPerUnit[unit] ?? 1))
 }
 
-/** Comma-separated values; blanks around them are dropped. */
+/** Comma-separated values; spaces around them are dropped. */
 export function parseList(text: string): string[] {
   return splitAt(text, ',')
 }
 
-/** The parts between separators, without blanks around them; empty ones are dropped. */
+/** The parts between separators, without spaces around them; empty ones are dropped. */
 export function splitAt(text: string, separator: string): string[] {
   return text
     .split(separator)
@@ -86,7 +86,7 @@ export function webUrl(text: string): URL | undefined {
   return /^https?:\/\/\S+$/i.test(text) && URL.canParse(text) ? new URL(text) : undefined
 }
 
-/** Whether nobody can listen on the way to `url`: https, or plain http that stays on this machine. */
+/** Whether requests to `url` cannot be overheard: https, or plain http on this machine. */
 export function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHostname(hostname))
 }
