@@ -96,7 +96,8 @@ Made by \`npm run docs\` from the table of settings in \`server/config/setting-t
 A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
 fault, and so is a file that a setting names and that cannot be used. Every fault is reported at once, under the name that the
 setting was given by (exit code 2). Files of settings may begin with a byte order mark. \`createDrawbridge\` takes the same
-settings by field name, each as a string.
+settings by field name, each as a string. Durations are whole seconds, or a number with a unit: 90, 15m, 1h or 30d. Switches are
+on or off; true, false, 1 and 0 are accepted as well.
 
 ${table(
   ['variable', 'flag', 'field', 'default', 'meaning'],
