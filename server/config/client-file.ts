@@ -48,9 +48,6 @@ const knownMembers = new Set([
   'tos_uri',
 ])
 
-/** One parsed entry of a file. */
-type Reading<Value> = { kind: 'read'; value: Value } | { kind: 'faulty'; fault: string }
-
 /** The entries of a file by client id, and its faults. Each fault names the file; no secret is repeated. */
 export interface FileReading<Value> {
   entries: ReadonlyMap<string, Value>
@@ -67,52 +64,53 @@ export function clientPolicy(
   }
 }
 
+type FileConfig<Field extends 'clients' | 'clientDocumentFile'> = Pick<
+  ServerConfig,
+  'baseUrl' | 'privateUseRedirectUris' | Field
+>
+
 /**
  * The clients of the file that CLIENTS names: a JSON array of client metadata (RFC 7591 section 2), each with a `client_id`, for a
  * confidential client `client_secret` or `client_secret_sha256`, and `introspects` for a resource server.
  */
-export function readClientFile(path: string, policy: ClientMetadataPolicy, now: number): FileReading<Client> {
-  return readEntries(path, (entry) => readConfiguredClient(entry, policy, now))
+export function readClientFile(config: FileConfig<'clients'>, now: number): FileReading<Client> {
+  const policy = clientPolicy(config)
+  return readEntries(config.clients, (entry) => readConfiguredClient(entry, policy, now))
 }
 
-/** As {@link readClientFile} where CLIENTS may be unset. Throws {@link ConfigError} with the faults of the file. */
+/** As {@link readClientFile}. Throws {@link ConfigError} with the faults of the file. */
 export function readConfiguredClients(
-  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>,
+  config: FileConfig<'clients'>,
   now: number,
 ): ReadonlyMap<string, Client> {
-  const { clients: path } = config
-  return path === undefined
-    ? new Map()
-    : faultless('clients', readClientFile(path, clientPolicy(config), now))
+  return entriesOf('clients', readClientFile(config, now))
 }
 
 /**
  * The documents of the file that CLIENT_DOCUMENT_FILE names: a JSON array of client id metadata documents, each under its own
  * `client_id`.
  */
-export function readDocumentFile(path: string, policy: ClientMetadataPolicy): FileReading<DocumentClient> {
-  return readEntries(path, (entry): Reading<DocumentClient> => {
+export function readDocumentFile(config: FileConfig<'clientDocumentFile'>): FileReading<DocumentClient> {
+  const policy = clientPolicy(config)
+  return readEntries(config.clientDocumentFile, (entry) => {
     const { client_id: url } = entry
     if (typeof url !== 'string' || !isDocumentUrl(url, policy.allowLoopback)) {
-      return faulty('client_id must be the https URL of the document, as a browser writes it.')
+      throw invalidMetadata('client_id must be the https URL of the document, as a browser writes it.')
     }
     const reading = readClientDocument(url, entry, policy)
-    return reading.kind === 'client'
-      ? { kind: 'read', value: reading.client }
-      : { kind: 'faulty', fault: reading.reason }
+    if (reading.kind === 'invalid') throw invalidMetadata(reading.reason)
+    return reading.client
   })
 }
 
-/** As {@link readDocumentFile} where CLIENT_DOCUMENT_FILE may be unset. Throws {@link ConfigError} with the faults of the file. */
+/** As {@link readDocumentFile}. Throws {@link ConfigError} with the faults of the file. */
 export function readDocumentCopies(
-  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clientDocumentFile'>,
+  config: FileConfig<'clientDocumentFile'>,
 ): ReadonlyMap<string, DocumentClient> {
-  const { clientDocumentFile: path } = config
-  if (path === undefined) return new Map()
-  return faultless('clientDocumentFile', readDocumentFile(path, clientPolicy(config)))
+  return entriesOf('clientDocumentFile', readDocumentFile(config))
 }
 
-function faultless<Value>(
+function entriesOf<Value>(
   field: string,
   { entries, faults }: FileReading<Value>,
 ): ReadonlyMap<string, Value> {
@@ -121,66 +119,65 @@ function faultless<Value>(
 }
 
 function readEntries<Value extends { id: string }>(
-  path: string,
-  read: (entry: JsonObject) => Reading<Value>,
+  path: string | undefined,
+  read: (entry: JsonObject) => Value,
 ): FileReading<Value> {
   const entries = new Map<string, Value>()
+  if (path === undefined) return { entries, faults: [] }
   const array = readArray(path)
-  if (array.kind === 'faulty') return { entries, faults: [array.fault] }
-  const faults = array.value.flatMap((entry, index) => {
+  if (typeof array === 'string') return { entries, faults: [array] }
+  const faults = array.flatMap((entry, index) => {
     const name = `${path}, entry ${index + 1}`
     if (!isJsonObject(entry)) return [`${name} must be a JSON object.`]
-    const reading = read(entry)
-    if (reading.kind === 'faulty') return [`${name}: ${reading.fault}`]
-    const { value } = reading
-    if (entries.has(value.id)) return [`${name}: client_id ${value.id} appears twice.`]
-    entries.set(value.id, value)
-    return []
+    try {
+      const value = read(entry)
+      if (entries.has(value.id)) return [`${name}: client_id ${value.id} appears twice.`]
+      entries.set(value.id, value)
+      return []
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error
+      return [`${name}: ${error.description}`]
+    }
   })
   return { entries, faults }
 }
 
-function readArray(path: string): Reading<unknown[]> {
+/** The array in a file, or a sentence that says why there is none. */
+function readArray(path: string): unknown[] | string {
   const file = readSettingFile(path)
-  if (file.kind === 'unreadable') return faulty(file.fault)
+  if (file.kind === 'unreadable') return file.fault
   try {
     const value: unknown = JSON.parse(file.text)
-    return Array.isArray(value) ? { kind: 'read', value } : faulty(`${path} must hold a JSON array.`)
+    return Array.isArray(value) ? value : `${path} must hold a JSON array.`
   } catch {
     // The message of the parser quotes the text, which contains secrets.
-    return faulty(`${path} is not valid JSON.`)
+    return `${path} is not valid JSON.`
   }
 }
 
-function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Reading<Client> {
+function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Client {
   const { client_id: id, introspects = false } = entry
   const unknown = Object.keys(entry).filter((name) => !knownMembers.has(name))
-  if (unknown.length > 0) return faulty(`${unknown.join(', ')} is not known here.`)
+  if (unknown.length > 0) throw invalidMetadata(`${unknown.join(', ')} is not known here.`)
   if (typeof id !== 'string' || !/^[\x21-\x7E]{1,200}$/.test(id)) {
-    return faulty('client_id must be 1 to 200 printable characters without spaces.')
+    throw invalidMetadata('client_id must be 1 to 200 printable characters without spaces.')
   }
-  if (typeof introspects !== 'boolean') return faulty('introspects must be true or false.')
-  try {
-    const described = describe(entry, introspects, policy)
-    const proof = readProof(entry, described)
-    if (introspects && proof.authMethod === 'none') {
-      return faulty('a client that introspects needs a client_secret, or keys.')
-    }
-    const client: Client = {
-      ...described,
-      ...proof,
-      id,
-      kind: 'configured',
-      introspects,
-      managementHash: undefined,
-      document: undefined,
-      createdAt: now,
-      expiresAt: undefined,
-    }
-    return { kind: 'read', value: client }
-  } catch (error) {
-    if (error instanceof OAuthError) return faulty(error.description)
-    throw error
+  if (typeof introspects !== 'boolean') throw invalidMetadata('introspects must be true or false.')
+  const described = describe(entry, introspects, policy)
+  const proof = readProof(entry, described)
+  if (introspects && proof.authMethod === 'none') {
+    throw invalidMetadata('a client that introspects needs a client_secret, or keys.')
+  }
+  return {
+    ...described,
+    ...proof,
+    id,
+    kind: 'configured',
+    introspects,
+    managementHash: undefined,
+    document: undefined,
+    createdAt: now,
+    expiresAt: undefined,
   }
 }
 
@@ -227,8 +224,4 @@ function readSecretHash({
     )
   }
   return hashSecret(secret)
-}
-
-function faulty(fault: string): { kind: 'faulty'; fault: string } {
-  return { kind: 'faulty', fault }
 }

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { clientPolicy, readClientFile, readDocumentFile } from './client-file.ts'
+import { readClientFile, readDocumentFile } from './client-file.ts'
 import { parseSecretKeys } from './store-address.ts'
 import { embeddedDatabases } from './store-address.ts'
 import { type KeySource, keySourceOf } from './store-address.ts'
@@ -34,8 +34,8 @@ export function fileFaults(
     store: () => storeFaults(config),
     // A generated key is next to the store, so it needs a usable STORE.
     secretKeys: () => (unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config))),
-    clients: () => clientFaults(config, now),
-    clientDocumentFile: () => documentFaults(config),
+    clients: () => entryFaults('clients', readClientFile(config, now).faults),
+    clientDocumentFile: () => entryFaults('clientDocumentFile', readDocumentFile(config).faults),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
@@ -79,19 +79,9 @@ function keyFaults(source: KeySource): FileFault[] {
   }
 }
 
-function clientFaults(config: ServerConfig, now: number): FileFault[] {
-  const { clients: path } = config
-  const faults = path === undefined ? [] : readClientFile(path, clientPolicy(config), now).faults
-  return faults.map((problem) => ({ field: 'clients', problem, nextStep: clientFileHelp }))
+function entryFaults(field: FileField, problems: readonly string[]): FileFault[] {
+  return problems.map((problem) => ({ field, problem, nextStep: 'docs/clients.md says what it holds.' }))
 }
-
-function documentFaults(config: ServerConfig): FileFault[] {
-  const { clientDocumentFile: path } = config
-  const faults = path === undefined ? [] : readDocumentFile(path, clientPolicy(config)).faults
-  return faults.map((problem) => ({ field: 'clientDocumentFile', problem, nextStep: clientFileHelp }))
-}
-
-const clientFileHelp = 'docs/clients.md says what it holds.'
 
 function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {
   if (store.kind !== 'sqlite') return []
