@@ -106,6 +106,7 @@ describe('readClientFile', () => {
     ['redirect_uris', { redirect_uris: undefined }],
     ['redirect_uris[0]', { redirect_uris: ['http://app.example/'] }],
     ['client_secrets is not known', { client_secrets: secret }],
+    ['clïent_secret, "x" is not known', { clïent_secret: secret, '"x"': 1 }],
     ['client_secret must be random', { client_secret: 'short' }],
     ['client_secret must be random', { client_secret: null }],
     ['not both', { client_secret: secret, client_secret_sha256: 'a'.repeat(64) }],

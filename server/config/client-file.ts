@@ -64,6 +64,9 @@ export function clientPolicy(
   }
 }
 
+/** What is wrong with one entry. Unlike an OAuth error its message goes to the operator only. */
+class EntryFault extends Error {}
+
 type FileConfig<Field extends 'clients' | 'clientDocumentFile'> = Pick<
   ServerConfig,
   'baseUrl' | 'privateUseRedirectUris' | Field
@@ -95,10 +98,10 @@ export function readDocumentFile(config: FileConfig<'clientDocumentFile'>): File
   return readEntries(config.clientDocumentFile, (entry) => {
     const { client_id: url } = entry
     if (typeof url !== 'string' || !isDocumentUrl(url, policy.allowLoopback)) {
-      throw invalidMetadata('client_id must be the https URL of the document, as a browser writes it.')
+      throw new EntryFault('client_id must be the https URL of the document, as a browser writes it.')
     }
     const reading = readClientDocument(url, entry, policy)
-    if (reading.kind === 'invalid') throw invalidMetadata(reading.reason)
+    if (reading.kind === 'invalid') throw new EntryFault(reading.reason)
     return reading.client
   })
 }
@@ -135,8 +138,8 @@ function readEntries<Value extends { id: string }>(
       entries.set(value.id, value)
       return []
     } catch (error) {
-      if (!(error instanceof OAuthError)) throw error
-      return [`${name}: ${error.description}`]
+      if (error instanceof EntryFault || error instanceof OAuthError) return [`${name}: ${error.message}`]
+      throw error
     }
   })
   return { entries, faults }
@@ -158,15 +161,15 @@ function readArray(path: string): unknown[] | string {
 function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Client {
   const { client_id: id, introspects = false } = entry
   const unknown = Object.keys(entry).filter((name) => !knownMembers.has(name))
-  if (unknown.length > 0) throw invalidMetadata(`${unknown.join(', ')} is not known here.`)
+  if (unknown.length > 0) throw new EntryFault(`${unknown.join(', ')} is not known here.`)
   if (typeof id !== 'string' || !/^[\x21-\x7E]{1,200}$/.test(id)) {
-    throw invalidMetadata('client_id must be 1 to 200 printable characters without spaces.')
+    throw new EntryFault('client_id must be 1 to 200 printable characters without spaces.')
   }
-  if (typeof introspects !== 'boolean') throw invalidMetadata('introspects must be true or false.')
+  if (typeof introspects !== 'boolean') throw new EntryFault('introspects must be true or false.')
   const described = describe(entry, introspects, policy)
   const proof = readProof(entry, described)
   if (introspects && proof.authMethod === 'none') {
-    throw invalidMetadata('a client that introspects needs a client_secret, or keys.')
+    throw new EntryFault('a client that introspects needs a client_secret, or keys.')
   }
   return {
     ...described,
