@@ -22,7 +22,7 @@ import { hashSecret } from '../core/seal.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 
-const fewestSecretCharacters = 16
+const minSecretCharacters = 16
 
 // Members that an entry may have. A misspelt one could make a confidential client a public one.
 const knownMembers = new Set([
@@ -221,10 +221,8 @@ function readSecretHash({
   }
   if (secret === undefined) return undefined
   // Only a plain hash is stored: a short secret could be guessed from it.
-  if (typeof secret !== 'string' || secret.length < fewestSecretCharacters) {
-    throw invalidMetadata(
-      `client_secret must be random text of at least ${fewestSecretCharacters} characters.`,
-    )
+  if (typeof secret !== 'string' || secret.length < minSecretCharacters) {
+    throw invalidMetadata(`client_secret must be random text of at least ${minSecretCharacters} characters.`)
   }
   return hashSecret(secret)
 }
