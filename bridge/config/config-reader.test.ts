@@ -208,11 +208,16 @@ describe('the configuration', () => {
     const content = {
       'static-oauth-client-info': { client_id: 'a', client_secret: '${S}' },
       debug: true,
+      open: false,
       'ignore-tool': ['a*', 'b'],
     }
-    const config = read([url], { files: { [configFile]: JSON.stringify(content) }, environment: { S: 'x' } })
+    const config = read([url], {
+      files: { [configFile]: JSON.stringify(content) },
+      environment: { S: 'x', DISPLAY: ':0' },
+    })
     expect(config.oauth.staticClient).toEqual({ clientId: 'a', clientSecret: 'x' })
     expect(config.output.debug).toBe(true)
+    expect(config.openBrowser).toBe(false)
     expect(config.proxy.tools.deny).toEqual(['a*', 'b'])
   })
 
@@ -256,6 +261,9 @@ describe('the configuration', () => {
     expect(wrong.join(' ')).toMatch(/^DRAWBRIDGE_KEY: expected 32 bytes/)
     expect(wrong.join(' ')).not.toContain('SECRET')
     expect(problemsOf([url], { files: { [configFile]: `{"key":"${key}"}` } }).join(' ')).not.toContain(key)
+    expect(problemsOf([url], { files: { [configFile]: '{"key":"short"}' } })).toEqual([
+      `key of ${configFile}: cannot be set in a file. Use DRAWBRIDGE_KEY.`,
+    ])
   })
 
   it('splits repeated variables', () => {

@@ -20,4 +20,5 @@ it('the programs share no variable, and leave those of the other alone', () => {
   expect(unknownVariables('bridge', environment)).toEqual([
     'DRAWBRIDGE_TOKENS: there is no such setting. Did you mean DRAWBRIDGE_TOKEN?',
   ])
+  expect(unknownVariables('server', { XDRAWBRIDGE_TOKENS: 'x', drawbridge_tokens: 'x' })).toEqual([])
 })
