@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './own-check.ts'
-import { type ExitCode, exitCode } from '../exit-code.ts'
-import { checkNames, fail, type Finding, type FindingState, ok, warn } from './finding.ts'
-import { exitCodeOf, factsOf, findingText, summary } from './report.ts'
+import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import {
+  type Finding,
+  type FindingState,
+  checkNames,
+  exitCodeOf,
+  factsOf,
+  fail,
+  findingText,
+  ok,
+  summary,
+  warn,
+} from './finding.ts'
 
 const none = { flag: [], variable: [], file: [] }
 
