@@ -70,10 +70,11 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
 
 /** The complete configuration for one server. Throws {@link ConfigError} with every fault. */
 export function createBridgeConfig(read: ReadSettings, surroundings: Surroundings): BridgeConfig {
-  const { values, home, port } = read
+  const { serverUrl, values, home, port } = read
   const problems = [...read.problems]
   const network = attempt(() => networkConfig(values, surroundings), '', problems)
-  const serverUrl = checkServerUrl(read.serverUrl, values.allowHttp === true, problems)
+  const urlProblem = serverUrlProblem(serverUrl, values.allowHttp === true)
+  if (urlProblem !== undefined) problems.push(urlProblem)
   if (problems.length > 0 || network === undefined || serverUrl === undefined) throw new ConfigError(problems)
   const headers = [...(values.headerFile ?? []), ...(values.headers ?? [])]
   const fixed = fixedToken(values.token, headers)
@@ -101,16 +102,15 @@ function homeOf(line: ParsedArguments, { environment, homeFolder }: Surroundings
 }
 
 function openConfigFile(path: string, surroundings: Surroundings, serverUrl: string | undefined): ConfigFile {
+  let content: string
   try {
-    return readConfigFile(path, surroundings.readText(path), serverUrl)
+    content = surroundings.readText(path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
     const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
-    return {
-      sections: [],
-      problems: isMissing ? [] : [`${path}: cannot be read (${code ?? 'unknown'}).`],
-    }
+    return { sections: [], problems: isMissing ? [] : [`${path}: cannot be read (${code}).`] }
   }
+  return readConfigFile(path, content, serverUrl)
 }
 
 /** Runs `work`, and turns its `TypeError` into a problem. */
@@ -122,16 +122,6 @@ function attempt<Value>(work: () => Value, name: string, problems: string[]): Va
     problems.push(`${name} ${error.message}.`.trim())
     return undefined
   }
-}
-
-function checkServerUrl(
-  text: string | undefined,
-  allowHttp: boolean,
-  problems: string[],
-): string | undefined {
-  const problem = serverUrlProblem(text, allowHttp)
-  if (problem !== undefined) problems.push(problem)
-  return problem === undefined ? text : undefined
 }
 
 interface FixedToken {
