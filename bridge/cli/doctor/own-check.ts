@@ -1,6 +1,6 @@
 import type { Surroundings } from '../../config/config-reader.ts'
 import type { SettingTexts } from '../../config/setting-argument.ts'
-import type { SettingOrigin } from '../../config/setting-source.ts'
+import type { SettingOrigin } from '@drawbridge/shared/settings/read-settings.ts'
 import { asTyped } from '../terminal/program-name.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 

@@ -95,7 +95,7 @@ describe('token set', () => {
 
   it.each([
     ['', 2, /no token/],
-    ['two words', 2, /without blanks/],
+    ['two words', 2, /without spaces/],
     ['x'.repeat(70_000), 1, /too long/],
     [jwt({ exp: 1_000_000_000 }), 1, /ended .* ago/],
   ])('refuses %s', async (stdin, code, message) => {

@@ -1,15 +1,15 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { parseToken } from '../../config/config-value.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { durationText } from '../terminal/duration-text.ts'
-import { type CommandInput, configOf } from '../command.ts'
-import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { loginIdOf, openConnectionLog } from '../connect/connection-login.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { type LoginState, OAuthFailure } from '../../oauth/login-port.ts'
+import { type CommandInput, configOf } from '../command.ts'
+import { loginIdOf, openConnectionLog } from '../connect/connection-login.ts'
 import { openLogin } from '../connect/login-session.ts'
+import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { durationText } from '../terminal/duration-text.ts'
+import { parseToken } from '@drawbridge/shared/settings/value.ts'
 
 const maxBytes = 64 * 1024
 const lockMs = 20_000

@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers'
 import type { Terminal } from '../terminal.ts'
-import { readSettings } from '../../config/configuration-source.ts'
+import { readSettings } from '../../config/setting-source.ts'
 import { examine } from './doctor.ts'
 import { type Finding, findingSummary, findingText, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { fileFinding, findFileFaults } from './file-check.ts'
 import { type SettingSource, checkConfiguration, checkNode } from './own-check.ts'
-import { type Setting, flagOf, variablePrefix } from '../../config/setting.ts'
+import { type Setting, flagOf, variableOf } from '../../config/setting.ts'
 import { settings } from '../../config/setting-table.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from '../command.ts'
 
@@ -51,12 +51,10 @@ export async function doctor(input: CommandInput, token: string | undefined): Pr
 /** Where each setting came from, by field name. Never what it is. */
 function sourcesOf({ flags, environment }: CommandInput): Record<string, SettingSource> {
   const { given } = readSettings(flags, environment)
-  return Object.fromEntries(
-    settings.map(({ field }) => {
-      const source = flags[field] === undefined ? 'variable' : 'flag'
-      return [field, given[field] === undefined ? 'default' : source]
-    }),
-  )
+  return {
+    ...Object.fromEntries(settings.map(({ field }) => [field, 'default' as const])),
+    ...Object.fromEntries(given.map(({ setting, origin }) => [setting.field, origin as SettingSource])),
+  }
 }
 
 function namesBySource(
@@ -65,6 +63,6 @@ function namesBySource(
   const of = (source: SettingSource): Setting[] => settings.filter(({ field }) => sources[field] === source)
   return {
     flag: of('flag').map(flagOf),
-    variable: of('variable').map(({ variable }) => variablePrefix + variable),
+    variable: of('variable').map(variableOf),
   }
 }

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { keySourceOf } from '../../config/key-source.ts'
+import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import type { FileFault } from '../../config/setting-file.ts'

@@ -1,4 +1,4 @@
-import { storeName } from '../../config/config-value.ts'
+import { storeName } from '../../config/store-address.ts'
 import { readPostgresFailure } from '../../store/postgres/error.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { parsePostgresUrl } from '../../store/postgres/url.ts'

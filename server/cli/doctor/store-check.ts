@@ -1,4 +1,4 @@
-import { storeName } from '../../config/config-value.ts'
+import { storeName } from '../../config/store-address.ts'
 import { openStore } from '../../startup/open-store.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'

@@ -1,10 +1,9 @@
-import { parseSecretKeys } from '../../config/config-value.ts'
-import { type KeyRing, fixedKeyRing } from '../../core/seal.ts'
-import { type KeySource, keySourceOf } from '../../config/key-source.ts'
 import type { ServerConfig } from '../../config/setting.ts'
+import { type KeyRing, fixedKeyRing } from '../../core/seal.ts'
 import { changeKeyFile } from '../../store/secret-key-file-change.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'
 import { CommandFailure, exitCode } from '../command.ts'
+import { type KeySource, keySourceOf, parseSecretKeys } from '../../config/store-address.ts'
 
 /** Where the keys of a store that keeps something are. Refuses a store in memory: its keys end with the process. */
 export function keptKeySource(config: ServerConfig): KeySource & { kind: 'ring' | 'file' } {

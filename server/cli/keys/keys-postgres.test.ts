@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseSecretKeys } from '../../config/config-value.ts'
+import { parseSecretKeys } from '../../config/store-address.ts'
 import { createSealer, fixedKeyRing, type Sealer, sealingKeyOf } from '../../core/seal.ts'
 import { openProviderSession, sealProviderSession } from '../../core/session/session-seal.ts'
 import type { Store } from '../../core/store.ts'

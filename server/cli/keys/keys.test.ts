@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { parseSecretKeys } from '../../config/config-value.ts'
+import { parseSecretKeys } from '../../config/store-address.ts'
 import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../../core/seal.ts'
 import { openProviderSession, sealProviderSession } from '../../core/session/session-seal.ts'
 import type { Store } from '../../core/store.ts'

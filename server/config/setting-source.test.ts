@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, createConfig } from './config.ts'
+import { checkSettings } from './config.ts'
 import { settings } from './setting-table.ts'
-import { readSettings } from './configuration-source.ts'
+import { isProduction, readSettings } from './setting-source.ts'
 
 /** What the command line would print. */
 function problemsOf(
   environment: Record<string, string>,
   flags: Record<string, string> = {},
 ): readonly string[] {
-  const { given, name, problems } = readSettings(flags, environment)
-  try {
-    createConfig(given, { production: environment['NODE_ENV'] === 'production', problems }, name)
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return error.problems
-  }
+  return checkSettings(readSettings(flags, environment), { production: isProduction(environment) }).problems
+}
+
+/** What was given, by field. */
+function givenOf(flags: Record<string, string>, environment: Record<string, string>): unknown {
+  return Object.fromEntries(
+    readSettings(flags, environment).given.map(({ setting, texts }) => [setting.field, texts[0]]),
+  )
 }
 
 describe('readSettings', () => {
   it('takes flags over variables over nothing', () => {
-    const { given } = readSettings(
+    const given = givenOf(
       { baseUrl: 'http://localhost:1' },
       { DRAWBRIDGE_BASE_URL: 'http://localhost:2', DRAWBRIDGE_LOG: 'debug' },
     )
@@ -40,20 +40,18 @@ describe('readSettings', () => {
     const environment = Object.fromEntries(
       settings.map(({ variable }) => [`DRAWBRIDGE_${variable}`, variable]),
     )
-    expect(readSettings({}, environment).given).toEqual(
+    expect(givenOf({}, environment)).toEqual(
       Object.fromEntries(settings.map(({ field, variable }) => [field, variable])),
     )
   })
 
   it('an empty variable counts as not set, an empty flag does not', () => {
-    expect(readSettings({}, { DRAWBRIDGE_BASE_URL: '' }).given).toEqual({})
-    expect(readSettings({ baseUrl: '' }, { DRAWBRIDGE_BASE_URL: 'x' }).given).toEqual({ baseUrl: '' })
+    expect(givenOf({}, { DRAWBRIDGE_BASE_URL: '' })).toEqual({})
+    expect(givenOf({ baseUrl: '' }, { DRAWBRIDGE_BASE_URL: 'x' })).toEqual({ baseUrl: '' })
   })
 
   it('ignores what has not our prefix', () => {
-    expect(readSettings({}, { BASE_URL: 'x', drawbridge_base_url: 'x', XDRAWBRIDGE_LOG: 'x' }).given).toEqual(
-      {},
-    )
+    expect(givenOf({}, { BASE_URL: 'x', drawbridge_base_url: 'x', XDRAWBRIDGE_LOG: 'x' })).toEqual({})
   })
 
   it.each([
