@@ -28,7 +28,7 @@ import { describeFailure, until } from '../support/adapter/fakes.ts'
 import { createSystemRuntime } from '../support/adapter/runtime.ts'
 import type { RequestOptions, Server2025 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** The v2 SDK as the local client, the v1 SDK as the server, with a stream for each request and a standing one. */
+/** The v2 SDK as the client, the v1 SDK as the server, with a stream for each request and a standing one. */
 
 const text = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] })
 const form = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
@@ -197,7 +197,7 @@ async function connect(capabilities: JsonObject = everything) {
   const [near, own] = InMemoryTransport.createLinkedPair()
   const sent: JsonRpcMessage[] = []
   const adapter = createAdapterFrom2026To2025({
-    local: {
+    client: {
       async send(message) {
         sent.push(message)
         await own.send(message as JSONRPCMessage)
@@ -208,7 +208,7 @@ async function connect(capabilities: JsonObject = everything) {
     runtime: createSystemRuntime(),
     warn: () => {},
   })
-  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.take(message) })
+  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.receive(message) })
   await own.start()
   const client = new Client(
     { name: 'near', version: '1' },

@@ -13,7 +13,7 @@ import type {
   RequestOptions,
   Server2025,
   Session2025,
-  LocalPeer,
+  ClientPort,
   Server2026,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
@@ -63,8 +63,8 @@ export async function turns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A local client that writes down what it is sent. */
-export interface FakeLocal extends LocalPeer {
+/** A client that writes down what it is sent. */
+export interface FakeClient extends ClientPort {
   readonly sent: JsonRpcMessage[]
   responses(id: JsonRpcId): JsonRpcResponse[]
   response(id: JsonRpcId): Promise<JsonRpcResponse>
@@ -73,7 +73,7 @@ export interface FakeLocal extends LocalPeer {
 }
 
 /** `react` is called with each message after it is written down. */
-export function createFakeLocal(react: (message: JsonRpcMessage) => void = () => {}): FakeLocal {
+export function createFakeClient(react: (message: JsonRpcMessage) => void = () => {}): FakeClient {
   const sent: JsonRpcMessage[] = []
   const responses = (id: JsonRpcId) =>
     sent.filter((each): each is JsonRpcResponse => !('method' in each) && each.id === id)
