@@ -194,7 +194,7 @@ export default defineConfig({
       excludeFiles: [
         'bridge/cli/terminal/**',
         'bridge/stdio/stdio.ts',
-        'bridge/credentials/keychain-helper.ts',
+        'bridge/credentials/keychain/keychain-helper.ts',
       ],
       rules: {
         'no-restricted-properties': [

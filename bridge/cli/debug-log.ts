@@ -1,6 +1,6 @@
 import { appendFileSync, chmodSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { redactSecrets } from '../oauth/secret-redaction.ts'
+import { redactSecrets } from '../oauth/server-text.ts'
 
 /** A log for a person who debugs. */
 export interface DebugLog {

@@ -30,22 +30,22 @@ export async function openLogin(
 ): Promise<LoginSession> {
   const [{ createCredentialStore }, { createLogin }] = await Promise.all([
     import('../credentials/sealed-store.ts'),
-    import('../oauth/login.ts'),
+    import('../oauth/login/login.ts'),
   ])
   const store = createCredentialStore(credentials, { runtime, announce })
   const ports = { http, runtime }
   const login = createLogin(oauth, {
     store,
     async flow(request, announceSignIn, signal) {
-      const { createSignInFlow } = await import('../oauth/sign-in-flow.ts')
+      const { createSignInFlow } = await import('../oauth/grants/sign-in-flow.ts')
       return createSignInFlow(oauth, ports, announce)(request, announceSignIn, signal)
     },
     async refresh(credential, signal) {
-      const { refreshTokens } = await import('../oauth/token-endpoint.ts')
+      const { refreshTokens } = await import('../oauth/tokens/token-request.ts')
       return refreshTokens(credential, oauth, ports, signal)
     },
     async revoke(credential) {
-      const { giveBack } = await import('../oauth/sign-out.ts')
+      const { giveBack } = await import('../oauth/login/sign-out.ts')
       return giveBack(credential, oauth, ports)
     },
     runtime,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { loginId } from '../credentials/login-id.ts'
+import { loginId } from '../credentials/credential-store.ts'
 import {
   type AuthorizationServer,
   createAuthorizationServer,

@@ -8,7 +8,7 @@ import {
 } from '../credentials/credential-store.ts'
 import type { NetworkConfig } from '../http/network-config.ts'
 import { createHttpClient } from '../http/undici-client.ts'
-import { readIfPossible } from '../oauth/login-sign-in.ts'
+import { readIfPossible } from '../oauth/login/login-sign-in.ts'
 import { type CommandInput, credentialsOf, settingsOf } from './command.ts'
 import { describeError } from './failure-text.ts'
 
@@ -103,7 +103,7 @@ async function revoke(
   credential: Credential,
   { network, input: { runtime, surroundings } }: Place,
 ): Promise<boolean | undefined> {
-  const { giveBack } = await import('../oauth/sign-out.ts')
+  const { giveBack } = await import('../oauth/login/sign-out.ts')
   const oauth = oauthConfig(credential.serverUrl, { profile: credential.profile }, undefined, surroundings)
   const http = createHttpClient({ ...network, allowHttp: true })
   try {

@@ -1,4 +1,4 @@
-import { isLoginId } from '../credentials/login-id.ts'
+import { isLoginId } from '../credentials/credential-store.ts'
 import { createHttpClient } from '../http/undici-client.ts'
 import { type CommandInput, configOf } from './command.ts'
 import { CommandFailure } from './command-failure.ts'

@@ -3,8 +3,8 @@ import {
   type CredentialStore,
   type KeyPlace,
   type StoredLogin,
+  loginId,
 } from '../credentials/credential-store.ts'
-import { loginId } from '../credentials/login-id.ts'
 import { ConfigError } from '../config/config.ts'
 import type { ReadSettings } from '../config/config-reader.ts'
 import { serverUrlProblem } from '../config/config-rule.ts'

@@ -1,7 +1,6 @@
 import type { Client } from '../install/client.ts'
-import { clientFile } from '../install/client-file.ts'
+import { clientFile, findClient } from '../install/client-table.ts'
 import { shownPath } from '../install/config-file.ts'
-import { findClient } from '../install/client-table.ts'
 import { InstallError } from '../install/install-error.ts'
 import { planUninstall, type UninstallPlan } from '../install/plan-uninstall.ts'
 import type { CommandInput } from './command.ts'

@@ -1,5 +1,5 @@
 import { parseProxy, type ValueSource } from './config-value.ts'
-import type { CredentialsConfig } from '../credentials/credentials-config.ts'
+import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { McpProxyConfig } from '../proxy/proxy-config.ts'

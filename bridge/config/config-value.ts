@@ -34,13 +34,13 @@ export function parseSwitch(text: string): boolean {
 }
 
 const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-const longestMs = 24 * 3_600_000
+const maxMs = 24 * 3_600_000
 
 /** A duration in milliseconds of at most a day: seconds, as mcp-remote has them, or a number with a unit. At least 1 ms. */
 export function parseDuration(text: string): number {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text)
   const ms = Math.round(Number(match?.[1]) * (msPerUnit[match?.[2] ?? 's'] ?? 1))
-  if (!match || ms < 1 || ms > longestMs) {
+  if (!match || ms < 1 || ms > maxMs) {
     throw new TypeError('expected seconds, or a number with a unit, such as 30, 500ms, 20s or 5m')
   }
   return ms

@@ -3,7 +3,7 @@ import { displayText } from './display-text.ts'
 import type { ClaimView } from './popup-view.ts'
 import { farthestSecond } from './token-facts.ts'
 
-const mostClaims = 40
+const maxClaims = 40
 
 /**
  * A token's claims for display; none when it is no JWT. Nobody has verified them. Members that are called like a secret are
@@ -12,7 +12,7 @@ const mostClaims = 40
 export function readClaims(token: string): readonly ClaimView[] {
   return Object.entries(readJwt(token)?.claims ?? {})
     .filter(([name]) => !secretName.test(name))
-    .slice(0, mostClaims)
+    .slice(0, maxClaims)
     .map(([name, value]) => viewOf(name, value))
 }
 

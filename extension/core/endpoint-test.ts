@@ -7,8 +7,8 @@ import { hostOf, originPatterns } from './site.ts'
 import { isSafeForTokens } from './token-destination.ts'
 
 const timeoutMs = 15_000
-const mostTools = 500
-const mostPages = 10
+const maxTools = 500
+const maxPages = 10
 const clientInfo = { name: 'drawbridge-extension', version: '1' }
 // Names as in `shared/mcp/mcp-protocol.ts`, whose tables are too large for the popup.
 const [legacyRevision, modernRevision] = ['2025-11-25', '2026-07-28']
@@ -115,7 +115,7 @@ async function listTools(
   let milliseconds: number | undefined
   let server: string | undefined
   let cursor: unknown
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const answer = await ask(typeof cursor === 'string' ? { cursor } : {})
     milliseconds ??= Math.round((browser.now() - start) * 1000)
     const result = answer.message?.['result']
@@ -125,7 +125,7 @@ async function listTools(
     cursor = result['nextCursor']
     if (typeof cursor !== 'string') break
   }
-  return { kind: 'passed', server, tools: tools.slice(0, mostTools), milliseconds: milliseconds ?? 0 }
+  return { kind: 'passed', server, tools: tools.slice(0, maxTools), milliseconds: milliseconds ?? 0 }
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -20,9 +20,9 @@ export interface Popup {
 
 /** After a reload the app may take its time to renew its session, and without permission nobody says when it has. */
 const waitMs = 1000
-const mostWaits = 10
+const maxWaits = 10
 /** The longest that timers of a browser can wait is 24 days. */
-const longestMs = 86_400_000
+const maxMs = 86_400_000
 
 /**
  * Makes the popup: `show` gets every view, the first when `start` has read the tab. Tokens leave only by the clipboard or
@@ -69,7 +69,7 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
     if (expiresAt === undefined) return
     const now = browser.now()
     const left = expiresAt - now - (endsSoon(expiresAt, now) ? 0 : soonSeconds)
-    later('end', Math.min(longestMs, Math.floor(left * 1000) + 1), update)
+    later('end', Math.min(maxMs, Math.floor(left * 1000) + 1), update)
   }
 
   const read = async (): Promise<void> => {
@@ -93,7 +93,7 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
     })
 
   const reload = async (): Promise<void> => {
-    waits = mostWaits
+    waits = maxWaits
     update()
     wait()
     await browser.reload(look.tab)

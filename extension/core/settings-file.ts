@@ -19,7 +19,7 @@ export type ImportPlan =
   | { kind: 'refused'; reason: 'bad-profile'; position: number }
 
 const format = 'drawbridge-extension'
-const mostCharacters = 256_000
+const maxCharacters = 256_000
 
 /** The settings as a JSON file, without anything secret. */
 export function exportSettings({ version, profiles }: Settings): string {
@@ -59,7 +59,7 @@ export function planImport(
 
 /** What a file has in the place of profiles, or why it is refused. */
 function readProfiles(file: string, settings: Settings): unknown[] | 'not-ours' | 'newer' | 'too-large' {
-  if (file.length > mostCharacters) return 'too-large'
+  if (file.length > maxCharacters) return 'too-large'
   const content = parseJsonObject(file)
   if (content?.['format'] !== format) return 'not-ours'
   const { version, profiles } = content

@@ -22,7 +22,7 @@ import { hashSecret } from '../core/seal.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 
-const fewestSecretCharacters = 16
+const minSecretCharacters = 16
 
 // What an entry may have. A member that is spelled wrong could make a confidential client a public one.
 const knownMembers = new Set([
@@ -221,10 +221,8 @@ function readSecretHash({
   }
   if (secret === undefined) return undefined
   // What is stored is a plain hash, so a secret that can be guessed could be found from it.
-  if (typeof secret !== 'string' || secret.length < fewestSecretCharacters) {
-    throw invalidMetadata(
-      `client_secret must be random text of at least ${fewestSecretCharacters} characters.`,
-    )
+  if (typeof secret !== 'string' || secret.length < minSecretCharacters) {
+    throw invalidMetadata(`client_secret must be random text of at least ${minSecretCharacters} characters.`)
   }
   return hashSecret(secret)
 }

@@ -14,7 +14,7 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
 /** As wide as lines are folded where nobody says how wide the terminal is, and at most. */
 const usualWidth = 100
 /** Narrower, and texts are no longer beside their names. */
-const leastBeside = 30
+const minBeside = 30
 
 /**
  * Names in a column, and texts beside it that are folded at `width` characters; where that leaves no room, each text is
@@ -25,7 +25,7 @@ export function definitionList(
   width: number = usualWidth,
 ): string {
   const column = Math.max(0, ...rows.map(([name]) => name.length)) + 4
-  const isBeside = width - column >= leastBeside
+  const isBeside = width - column >= minBeside
   const indent = isBeside ? column : 6
   return rows
     .map(([name, text]) => {
