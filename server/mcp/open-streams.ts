@@ -2,11 +2,11 @@ import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
-/** How a response that stays open is supervised. */
+/** How to supervise a response that stays open. */
 export interface StreamTerms {
   caller: Caller
   /**
-   * `notices` waits for messages, and ends with the caller's token. `call` belongs to a running call: it ends with
+   * `notices` waits for notifications, and ends with the caller's token. `call` belongs to a running call: it ends with
    * the grant, and may outlast its token by a quarter of an hour, since an expired token cannot tell whether the
    * grant is alive.
    */
@@ -15,7 +15,7 @@ export interface StreamTerms {
   until?: AbortSignal
   /** Written before the server ends the stream. */
   closeFrame?: string
-  /** Called once when the stream ends; `refused`: because the caller's credential is no longer good. */
+  /** Called once when the stream ends; `refused`: because the caller's credential is no longer valid. */
   ended?: (how: 'over' | 'refused') => void
 }
 
@@ -31,10 +31,7 @@ export interface OpenStreams {
   close(): void
 }
 
-/** The interval of keep-alive comments on a silent stream. */
-export const keepAliveMs = 15_000
-
-/** How much of a notice stream a client may leave unread before it is cut. */
+/** A client that leaves more than this unread of a `notices` stream is cut off. */
 const maxUnreadBytes = 1024 * 1024
 const checkedAtOnce = 20
 const secondsAfterToken = 900
@@ -84,7 +81,7 @@ export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
   }
 }
 
-/** How often open streams are checked, which is also how long one may outlive its grant. */
+/** The interval of checks, which is also how long a stream may outlive its grant. */
 const checkEveryMs = 15_000
 
 /** Runs `check` at intervals, never twice at once, until the returned function is called. */
@@ -97,11 +94,6 @@ export function repeatChecks(check: () => Promise<void>): () => void {
   }, checkEveryMs)
   timer.unref()
   return () => clearInterval(timer)
-}
-
-/** Whether a response is one that {@link OpenStreams.track} supervises. */
-export function isEventStream(response: Response): boolean {
-  return response.headers.get('content-type') === 'text/event-stream'
 }
 
 /** An identifier for user and grant together. The provider's own credentials have no grant. */
@@ -120,7 +112,7 @@ async function mayGoOn({ caller, kind }: StreamTerms, runtime: Pick<Runtime, 'no
 function watch(
   body: ReadableStream<Uint8Array>,
   terms: StreamTerms,
-  forget: () => void,
+  onEnd: () => void,
 ): { stream: OpenStream; readable: ReadableStream<Uint8Array> } {
   const reader = body.getReader()
   let controller: ReadableStreamDefaultController<Uint8Array>
@@ -129,7 +121,7 @@ function watch(
   const finish = (how: 'over' | 'refused'): boolean => {
     if (over) return false
     over = true
-    forget()
+    onEnd()
     terms.ended?.(how)
     return true
   }
@@ -143,7 +135,7 @@ function watch(
     const { done, value } = await reader.read()
     if (over) return
     if (done) end('over')
-    // Notices must not pile up for a client that does not read.
+    // Notifications must not pile up for a client that does not read.
     else if (terms.kind === 'notices' && (controller.desiredSize ?? 0) < 0) end('over')
     else controller.enqueue(value)
   }

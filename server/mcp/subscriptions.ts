@@ -1,19 +1,20 @@
-import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcCode, jsonRpcError, type JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, maxKeptLength } from './incoming.ts'
-import { isEventStream, type OpenStreams } from './open-streams.ts'
+import { isEventStream, messageEvent } from './event-stream.ts'
+import type { OpenStreams } from './open-streams.ts'
 
-/** How many streams of `subscriptions/listen` may be open, all together and those of one user. */
+/** How many streams of `subscriptions/listen` may be open, in total and per user. */
 export interface SubscriptionLimits {
   total: number
   perUser: number
 }
 
-/** The limits in force. */
+/** The limits of the server. */
 export const subscriptionLimits: SubscriptionLimits = { total: 1024, perUser: 64 }
 
-/** A slot for one stream, taken as soon as the stream is asked for. */
+/** A slot for one stream, acquired as soon as the stream is requested. */
 export interface SubscriptionSlot {
   userId: string
   /** Aborted when a user with fewer streams needs the slot. */
@@ -23,7 +24,7 @@ export interface SubscriptionSlot {
 
 /** The slots of this process. */
 export interface SubscriptionSlots {
-  /** Undefined when there is none for that user. */
+  /** Undefined when none is left for that user. */
   acquire(userId: string): SubscriptionSlot | undefined
 }
 
@@ -72,11 +73,9 @@ export function largestGroup<Entry extends { userId: string }>(entries: Iterable
   return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most), [])
 }
 
-type Id = string | number
-
 /** Serves a `subscriptions/listen` request with what `open` answers: a stream, or a refusal. */
 export type Subscribe = (
-  id: Id,
+  id: JsonRpcId,
   incoming: Incoming,
   open: () => Response | Promise<Response>,
 ) => Promise<Response>
@@ -113,14 +112,14 @@ export function createSubscribe(
       caller,
       kind: 'notices',
       until: slot.evicted,
-      closeFrame: `event: message\ndata: ${JSON.stringify(subscriptionResult(id, serverInfo))}\n\n`,
+      closeFrame: messageEvent(subscriptionResult(id, serverInfo)),
       ended: slot.release,
     })
   }
 }
 
 /** The result that ends a `subscriptions/listen` stream. */
-export function subscriptionResult(id: Id, serverInfo: McpEndpointConfig['serverInfo']): object {
+export function subscriptionResult(id: JsonRpcId, serverInfo: McpEndpointConfig['serverInfo']): object {
   const _meta = { [mcpMetaKey.subscriptionId]: id, [mcpMetaKey.serverInfo]: serverInfo }
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } }
 }

@@ -1,16 +1,15 @@
 import { type JSONRPCRequest, specTypeSchemas } from '@modelcontextprotocol/server'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { openEventStream } from './event-stream.ts'
+import { isEventStream, openEventStream } from '../event-stream.ts'
 import { asksForProgress, type Incoming } from '../incoming.ts'
-import { createOpenStreams, isEventStream, repeatChecks } from '../open-streams.ts'
+import { createOpenStreams, repeatChecks } from '../open-streams.ts'
 import {
   answerRequest,
   answerSilently,
   errorResponse,
   jsonResponse,
-  type PlainError,
   type PlainMethod,
 } from './plain-answer.ts'
 import { checkMessage } from './plain-check.ts'
@@ -22,7 +21,7 @@ import {
   subscriptionResult,
 } from '../subscriptions.ts'
 
-const methodNotFound: PlainError = { code: jsonRpcCode.methodNotFound, message: 'Method not found' }
+const methodNotFound: JsonRpcErrorObject = { code: jsonRpcCode.methodNotFound, message: 'Method not found' }
 
 /**
  * Creates the endpoint for a module that offers plain tools alone: a closed set of methods, for all revisions, without the
@@ -103,7 +102,7 @@ export function createPlainEndpoint(
   }
 }
 
-/** The streams of clients that want to know when the tools change. */
+/** The streams of clients that listen for changes of the tools. */
 interface ToolNotices {
   /** Serves `subscriptions/listen`. Only tool changes are offered, and only if the module reports them. */
   open(message: JSONRPCRequest): Response

@@ -1,21 +1,17 @@
 import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from '../incoming.ts'
 import { createTransport2026 } from './transport-2026-07-28.ts'
-import {
-  createOpenStreams,
-  isEventStream,
-  keepAliveMs,
-  type OpenStreams,
-  repeatChecks,
-} from '../open-streams.ts'
+import { isEventStream, keepAliveMs } from '../event-stream.ts'
+import { createOpenStreams, type OpenStreams, repeatChecks } from '../open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
 import { SessionTransport } from './sessions/session-transport.ts'
 import { type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
 import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
-/** Bounds of what stays open. */
+/** How many sessions and subscriptions may be open. */
 export interface EndpointLimits {
   sessions: SessionLimits
   subscriptions: SubscriptionLimits
@@ -126,7 +122,7 @@ function createStatelessTransport(
 }
 
 function methodNotAllowed(): Response {
-  const error = jsonRpcError(null, -32_000, 'Only POST goes without a session.')
+  const error = jsonRpcError(null, transportErrorCode.refused, 'Without a session only POST is allowed.')
   return Response.json(error, { status: 405, headers: { allow: 'POST' } })
 }
 

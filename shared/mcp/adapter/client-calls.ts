@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../json-object.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../json-rpc.ts'
-import type { ErrorMember } from './call-error.ts'
+import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../json-rpc.ts'
 import type { ClientPort } from './ports.ts'
 
 /** One request of the client until it is over: answered, cancelled by the client, or dropped on close. */
@@ -12,7 +11,7 @@ export interface ClientCall {
   /** Sends the result; does nothing when the call is over. Never rejects. */
   answer(result: JsonObject): Promise<void>
   /** Sends an error; otherwise like {@link answer}. */
-  fail(error: ErrorMember): Promise<void>
+  fail(error: JsonRpcErrorObject): Promise<void>
   /** Sends a notification that belongs to this call; nothing is sent after the call is over. Never rejects. */
   notify(notification: JsonRpcNotification): Promise<void>
 }

@@ -1,6 +1,12 @@
 import type { JsonObject } from '../../json-object.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../json-rpc.ts'
+import type {
+  JsonRpcErrorObject,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+} from '../json-rpc.ts'
 
 /** Connects a client of one revision to a server of the other. One per client. */
 export interface Adapter {
@@ -29,7 +35,7 @@ export interface ClientPort {
 }
 
 /** Turns a failure of the transport into the `error` of a response. */
-export type DescribeFailure = (error: unknown) => { code: number; message: string; data?: unknown }
+export type DescribeFailure = (error: unknown) => JsonRpcErrorObject
 
 /** How an adapter sends a request to the server. */
 export interface RequestOptions {

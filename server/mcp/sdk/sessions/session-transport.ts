@@ -8,10 +8,11 @@ import {
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpointConfig } from '../../endpoint-config.ts'
-import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../../incoming.ts'
-import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from '../../open-streams.ts'
+import { isEventStream, keepAliveMs } from '../../event-stream.ts'
+import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength, requestIdOf } from '../../incoming.ts'
+import { type OpenStreams, ownerOf } from '../../open-streams.ts'
 import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
 import {
@@ -213,21 +214,21 @@ function opensSession(body: unknown): boolean {
 
 function tooLong(body: unknown): Response {
   const text = `An initialize message has at most ${maxKeptLength} characters.`
-  return Response.json(jsonRpcError(idOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
+  return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
 }
 
 function notFound(body: unknown): Response {
   const text = 'There is no such session here. Send initialize without Mcp-Session-Id to open one.'
-  return Response.json(jsonRpcError(idOf(body), -32_001, text), { status: 404 })
+  return Response.json(jsonRpcError(requestIdOf(body), transportErrorCode.sessionNotFound, text), {
+    status: 404,
+  })
 }
 
 function tooMany(body: unknown): Response {
   const text = 'There are too many sessions with running calls. Close one, or try again in a moment.'
   const headers = { 'retry-after': '5' }
-  return Response.json(jsonRpcError(idOf(body), -32_603, text), { status: 503, headers })
-}
-
-function idOf(body: unknown): string | number | null {
-  const id = isJsonObject(body) && 'method' in body ? body['id'] : undefined
-  return typeof id === 'string' || typeof id === 'number' ? id : null
+  return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.internalError, text), {
+    status: 503,
+    headers,
+  })
 }

@@ -2,12 +2,12 @@ import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
-import { errorMember } from '../call-error.ts'
+import { errorObject } from '../call-error.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
 import { ClientCalls } from '../client-calls.ts'
 import type { ClientCall } from '../client-calls.ts'
 import { Deadlines } from '../deadlines.ts'
-import { metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 import type { Adapter, AdapterPorts, Server2026 } from '../ports.ts'
 import { ClientRequests } from './client-requests.ts'
 import { DeclaredClient } from './declared-client.ts'
@@ -83,7 +83,7 @@ class AdapterFrom2025To2026 implements Adapter {
     try {
       await call.answer(await this.#resultOf(call))
     } catch (error) {
-      if (call.isOpen()) await call.fail(errorMember(error, this.#ports.describeFailure))
+      if (call.isOpen()) await call.fail(errorObject(error, this.#ports.describeFailure))
     }
   }
 

@@ -4,7 +4,7 @@ import { jsonRpcCode } from '../../json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
 import { mapClientCapabilities } from '../capabilities.ts'
-import { logSeverity } from '../params.ts'
+import { logSeverity } from '../../params.ts'
 import type { Revision2025 } from './result.ts'
 
 /** What a 2025 client has said about itself, which a 2026-07-28 server expects with each request. */

@@ -1,11 +1,15 @@
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcResponse } from '../../json-rpc.ts'
+import type {
+  JsonRpcErrorObject,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcResponse,
+} from '../../json-rpc.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { CallError, toError2025 } from '../call-error.ts'
-import type { ErrorMember } from '../call-error.ts'
 import { isEmptyFilter, readSubscriptionFilter } from '../subscription-filter.ts'
 import type { SubscriptionFilter } from '../subscription-filter.ts'
-import { withoutMeta } from '../params.ts'
+import { withoutMeta } from '../../params.ts'
 import type { AdapterRuntime, RequestOptions } from '../ports.ts'
 
 export interface ListenStreamPorts {
@@ -194,7 +198,7 @@ function subscriptionEnded(): CallError {
   return new CallError(jsonRpcCode.internalError, 'The subscription has ended.')
 }
 
-function callError(member: ErrorMember): CallError {
+function callError(member: JsonRpcErrorObject): CallError {
   const { code, message, data } = toError2025(member, 'subscriptions/listen', undefined)
   return new CallError(code, message, data)
 }

@@ -1,7 +1,7 @@
 import type { JsonRpcNotification } from '../../json-rpc.ts'
 import type { ClientCall } from '../client-calls.ts'
 import type { Deadlines } from '../deadlines.ts'
-import { metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 
 const keepAliveSeconds = 15
 /** Progress has to grow with each notification; this is too little to be seen. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcResponse } from '../../json-rpc.ts'
 import { CallError, resultObject, toError2025 } from '../call-error.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
-import { metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 import type { RequestOptions, Server2026 } from '../ports.ts'
 
 /** A 2026-07-28 server, called on behalf of one client. */

@@ -2,12 +2,12 @@ import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcMessage } from '../../json-rpc.ts'
-import { CallError, errorMember } from '../call-error.ts'
+import { CallError, errorObject } from '../call-error.ts'
 import { ClientCalls } from '../client-calls.ts'
 import type { ClientCall } from '../client-calls.ts'
 import { Deadlines } from '../deadlines.ts'
 import { inputMethods } from '../input-required.ts'
-import { withoutMeta } from '../params.ts'
+import { withoutMeta } from '../../params.ts'
 import type { Adapter, AdapterPorts, Server2025 } from '../ports.ts'
 import { claimKeys, readClaims } from './claims.ts'
 import type { Claims } from './claims.ts'
@@ -81,7 +81,7 @@ class AdapterFrom2026To2025 implements Adapter {
     try {
       await this.#dispatch(call, readClaims(call.request))
     } catch (error) {
-      if (call.isOpen()) await call.fail(errorMember(error, this.#ports.describeFailure))
+      if (call.isOpen()) await call.fail(errorObject(error, this.#ports.describeFailure))
     }
   }
 

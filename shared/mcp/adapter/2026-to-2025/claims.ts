@@ -5,7 +5,7 @@ import type { JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpErrorCode, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
 import { mapClientCapabilities } from '../capabilities.ts'
-import { logSeverity, metaOf } from '../params.ts'
+import { logSeverity, metaOf } from '../../params.ts'
 
 /** What a 2026-07-28 client says about itself in `_meta` of each request. */
 export interface Claims {

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcId } from '../../json-rpc.ts'
-import { metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 
 /** One entry of `inputRequests`, and the request of the server that it came from. */
 export interface InputRequest {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcNotification } from '../../json-rpc.ts'
-import { logSeverity } from '../params.ts'
+import { logSeverity } from '../../params.ts'
 import type { Claims } from './claims.ts'
 
 /** They name elicitations by id, and tasks: 2026-07-28 has neither. */

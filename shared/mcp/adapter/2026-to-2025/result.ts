@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import { mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
-import { metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 
 /** A 2025 server does not say how long a result may be cached, or for whom. */
 const uncached = { ttlMs: 0, cacheScope: 'private' } as const

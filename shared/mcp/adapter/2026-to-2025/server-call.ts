@@ -1,13 +1,18 @@
-import type { JsonObject } from '../../../json-object.ts'
+import { canonicalJson, type JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../../json-rpc.ts'
+import type {
+  JsonRpcErrorObject,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+} from '../../json-rpc.ts'
 import { mcpErrorCode } from '../../mcp-protocol.ts'
-import { CallError, errorMember, resultObject, toError2026 } from '../call-error.ts'
-import type { ErrorMember } from '../call-error.ts'
+import { CallError, errorObject, resultObject, toError2026 } from '../call-error.ts'
 import { missingCapability, neededCapability } from '../capabilities.ts'
 import type { ClientCall } from '../client-calls.ts'
 import { inputMethods } from '../input-required.ts'
-import { canonicalJson, metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 import type { AdapterRuntime, DescribeFailure } from '../ports.ts'
 import { isChangeNotification } from '../subscription-filter.ts'
 import type { Claims } from './claims.ts'
@@ -188,7 +193,7 @@ export class ServerCall implements PendingResult {
 
   #answerClient(outcome: Outcome): void {
     const { describeFailure, onHiddenTool } = this.#ports
-    if ('failure' in outcome) return this.#fail(errorMember(outcome.failure, describeFailure))
+    if ('failure' in outcome) return this.#fail(errorObject(outcome.failure, describeFailure))
     const { response } = outcome
     if ('error' in response) {
       if (!this.#askForUrls(response.error)) this.#fail(toError2026(response.error))
@@ -199,22 +204,22 @@ export class ServerCall implements PendingResult {
       const result2026 = toResult2026(this.#method, result, this.session.serverInfo, onHiddenTool)
       void this.#end()?.answer(result2026)
     } catch (error) {
-      this.#fail(errorMember(error, describeFailure))
+      this.#fail(errorObject(error, describeFailure))
     }
   }
 
-  #fail(error: ErrorMember): void {
+  #fail(error: JsonRpcErrorObject): void {
     void this.#end()?.fail(error)
   }
 
   /** -32042 means the same as `input_required`, except that the request must be sent again. */
-  #askForUrls({ code, message, data }: ErrorMember): boolean {
+  #askForUrls({ code, message, data }: JsonRpcErrorObject): boolean {
     if (code !== mcpErrorCode.urlElicitationRequired || !this.takesInput) return false
     const elicitations = urlElicitations(data)
     if (elicitations.length === 0) return false
     const missing = missingCapability({ elicitation: { url: {} } }, this.#clientCapabilities)
     if (missing !== undefined) {
-      this.#fail(errorMember(missingCapabilityError(missing), this.#ports.describeFailure))
+      this.#fail(errorObject(missingCapabilityError(missing), this.#ports.describeFailure))
       return true
     }
     this.#outcome = undefined

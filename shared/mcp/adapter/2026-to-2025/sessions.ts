@@ -1,10 +1,9 @@
-import type { JsonObject } from '../../../json-object.ts'
+import { canonicalJson, type JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from '../../json-rpc.ts'
 import { legacyRevisions } from '../../mcp-protocol.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
 import { CallError, toError2026 } from '../call-error.ts'
-import { canonicalJson } from '../params.ts'
 import type { Claims } from './claims.ts'
 import type { RequestOptions, Server2025, Session2025 } from '../ports.ts'
 

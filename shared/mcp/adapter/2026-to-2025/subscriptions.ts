@@ -10,7 +10,7 @@ import {
 } from '../subscription-filter.ts'
 import type { SubscriptionFilter } from '../subscription-filter.ts'
 import type { ClientCall } from '../client-calls.ts'
-import { metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 import { withServerInfo } from './result.ts'
 import type { UpstreamSession } from './sessions.ts'
 

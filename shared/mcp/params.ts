@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../json-object.ts'
-import type { JsonObject } from '../../json-object.ts'
+import { isJsonObject } from '../json-object.ts'
+import type { JsonObject } from '../json-object.ts'
 
 /** The `_meta` of parameters or of a result; empty if there is none. */
 export function metaOf(holder: JsonObject | undefined): JsonObject {
@@ -30,13 +30,4 @@ const levels: readonly unknown[] = [
 export function logSeverity(level: unknown): number | undefined {
   const severity = levels.indexOf(level)
   return severity < 0 ? undefined : severity
-}
-
-/** JSON text with sorted members, so that equal values have equal text. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) =>
-    isJsonObject(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  )
 }
