@@ -2,6 +2,7 @@ import {
   oneOf,
   parseAddressRanges,
   parseBaseUrl,
+  parseOwnBaseUrl,
   parseCookieName,
   parseCount,
   parseDuration,
@@ -25,7 +26,7 @@ export const settings: readonly Setting[] = [
   {
     field: 'baseUrl',
     variable: 'BASE_URL',
-    parse: parseBaseUrl,
+    parse: parseOwnBaseUrl,
     defaultText: 'http://localhost:8787',
     doc: 'Public origin of the server, may carry a path. Never derived from request headers; https unless loopback.',
   },
