@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import type { Credential } from '../../credentials/credential.ts'
 import { CredentialError, type CredentialsConfig } from '../../credentials/credential-store.ts'
 import { durationText } from '../terminal/duration-text.ts'
-import { exitCode } from '../exit-code.ts'
-import { type FailureContext, fill } from '../failure-text.ts'
-import { loginView } from '../login-view.ts'
-import { failureFinding } from './failure-finding.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { exitCode } from '../failure/command-failure.ts'
+import { type FailureContext, fill } from '../failure/failure-text.ts'
+import { loginView } from '../connect/login-view.ts'
+import { type Finding, fail, failureFinding, ok, warn } from './finding.ts'
 
 /** Where the key of the logins is or would be. Writes, reads and removes an item of no meaning. */
 export async function checkKeychain(config: CredentialsConfig, context: FailureContext): Promise<Finding> {

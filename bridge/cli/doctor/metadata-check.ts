@@ -14,7 +14,7 @@ import { OAuthFailure } from '../../oauth/login-port.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-exchange.ts'
 import { checkSignInPage } from '../../oauth/browser/sign-in-page.ts'
-import { describeError } from '../failure-text.ts'
+import { describeError } from '../failure/failure-text.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const maxBytes = 1_000_000
