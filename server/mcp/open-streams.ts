@@ -6,11 +6,11 @@ import type { Caller } from '../core/tokens/caller.ts'
 export interface StreamTerms {
   caller: Caller
   /**
-   * `notices` waits for notifications, and ends with the caller's token. `call` belongs to a running call: it ends with
+   * `notifications` waits for notifications, and ends with the caller's token. `call` belongs to a running call: it ends with
    * the grant, and may outlast its token by a quarter of an hour, since an expired token cannot tell whether the
    * grant is alive.
    */
-  kind: 'notices' | 'call'
+  kind: 'notifications' | 'call'
   /** Ends the stream when it is aborted. */
   until?: AbortSignal
   /** Written before the server ends the stream. */
@@ -25,13 +25,13 @@ export interface OpenStreams {
   track(response: Response, terms: StreamTerms): Response
   /** Ends every stream whose caller has lost access. Never rejects. */
   check(): Promise<void>
-  /** Ends the streams that wait for notices, now and from now on. Calls go on. */
-  endNotices(): void
+  /** Ends the streams that wait for notifications, now and from now on. Calls go on. */
+  endNotificationStreams(): void
   /** Ends all streams, now and from now on. */
   close(): void
 }
 
-/** A client that leaves more than this unread of a `notices` stream is cut off. */
+/** A client that leaves more than this unread of a `notifications` stream is cut off. */
 const maxUnreadBytes = 1024 * 1024
 const checkedAtOnce = 20
 const secondsAfterToken = 900
@@ -73,9 +73,9 @@ export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
         )
       }
     },
-    endNotices: () => endAll('notices'),
+    endNotificationStreams: () => endAll('notifications'),
     close() {
-      endAll('notices')
+      endAll('notifications')
       endAll('call')
     },
   }
@@ -136,7 +136,7 @@ function watch(
     if (over) return
     if (done) end('over')
     // Notifications must not pile up for a client that does not read.
-    else if (terms.kind === 'notices' && (controller.desiredSize ?? 0) < 0) end('over')
+    else if (terms.kind === 'notifications' && (controller.desiredSize ?? 0) < 0) end('over')
     else controller.enqueue(value)
   }
   const fail = (error: unknown): void => {
@@ -153,7 +153,7 @@ function watch(
     {
       start(given) {
         controller = given
-        if (terms.kind === 'notices') void copyAll().catch(fail)
+        if (terms.kind === 'notifications') void copyAll().catch(fail)
       },
       ...(terms.kind === 'call' && { pull: () => copy().catch(fail) }),
       async cancel(reason) {
@@ -161,7 +161,9 @@ function watch(
         await reader.cancel(reason)
       },
     },
-    terms.kind === 'notices' ? new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }) : undefined,
+    terms.kind === 'notifications'
+      ? new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes })
+      : undefined,
   )
   return { stream: { terms, end: (how) => end(how, terms.closeFrame) }, readable }
 }

@@ -90,7 +90,7 @@ export function createSubscribe(
   return async (id, { caller, body }, open) => {
     // The message lives as long as its stream.
     if (isTooLongToKeep(body)) {
-      const text = `A subscriptions/listen message has at most ${maxKeptLength} characters.`
+      const text = `A subscriptions/listen message can have at most ${maxKeptLength} characters. Send a shorter one.`
       return Response.json(jsonRpcError(id, jsonRpcCode.invalidParams, text), { status: 400 })
     }
     const slot = slots.acquire(caller.user.id)
@@ -110,7 +110,7 @@ export function createSubscribe(
     }
     return streams.track(response, {
       caller,
-      kind: 'notices',
+      kind: 'notifications',
       until: slot.evicted,
       closeFrame: messageEvent(subscriptionResult(id, serverInfo)),
       ended: slot.release,

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../json-object.ts'
 import type { JsonObject } from '../json-object.ts'
 
-/** A request id. MCP forbids `null` and wants it echoed unchanged (MCP 2026-07-28 basic, requests). */
+/** A request id. MCP forbids `null` and requires that responses repeat it unchanged (MCP 2026-07-28 basic, requests). */
 export type JsonRpcId = string | number
 
 /** A message that expects a response. */

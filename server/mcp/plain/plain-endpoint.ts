@@ -35,12 +35,12 @@ export function createPlainEndpoint(
   const stopChecks = repeatChecks(() => streams.check())
   const subscribe = createSubscribe(config, limits, streams)
   const methods = createPlainMethods(config)
-  const notices = createToolNotices(config)
+  const notifications = createToolNotifications(config)
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
 
   async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Response> {
     const { id, method } = message
-    if (method === 'subscriptions/listen') return subscribe(id, incoming, () => notices.open(message))
+    if (method === 'subscriptions/listen') return subscribe(id, incoming, () => notifications.open(message))
     const serve = methods.revision2026.get(method)
     return serve ? answer(serve, message, request, incoming, false) : errorResponse(404, methodNotFound, id)
   }
@@ -75,7 +75,7 @@ export function createPlainEndpoint(
   return {
     methods: ['POST'],
     notify: {
-      toolsChanged: notices.toolsChanged,
+      toolsChanged: notifications.toolsChanged,
       promptsChanged() {},
       resourcesChanged() {},
       resourceUpdated() {},
@@ -94,7 +94,7 @@ export function createPlainEndpoint(
           return serveEarlier(checked.requests, request, { caller, body })
       }
     },
-    endStreams: () => streams.endNotices(),
+    endStreams: () => streams.endNotificationStreams(),
     async close() {
       stopChecks()
       streams.close()
@@ -103,13 +103,13 @@ export function createPlainEndpoint(
 }
 
 /** The streams of clients that listen for changes of the tools. */
-interface ToolNotices {
+interface ToolNotifications {
   /** Serves `subscriptions/listen`. Only tool changes are offered, and only if the module reports them. */
   open(message: JSONRPCRequest): Response
   toolsChanged(): void
 }
 
-function createToolNotices({ notifies, tools, serverInfo }: McpEndpointConfig): ToolNotices {
+function createToolNotifications({ notifies, tools, serverInfo }: McpEndpointConfig): ToolNotifications {
   const listeners = new Set<() => void>()
   return {
     open(message) {

@@ -72,7 +72,7 @@ export function createSdkEndpoint(
       if (sessions?.accepts(request, body)) return sessions.handle(request, incoming)
       return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()
     },
-    endStreams: () => streams.endNotices(),
+    endStreams: () => streams.endNotificationStreams(),
     async close() {
       stopChecks()
       streams.close()

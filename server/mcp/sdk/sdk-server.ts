@@ -67,7 +67,7 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       const sealState = (state: unknown): string => states.seal(state, serving.incoming())
       config.module.register(server, context, { ...kit, sealState })
     }
-    if (!lasting || !config.notifies) announceNoNotices(server)
+    if (!lasting || !config.notifies) withdrawNotifications(server)
     return server
   }
 }
@@ -112,7 +112,7 @@ function channelOf({ mcpReq }: ServerContext): ClientChannel {
 }
 
 /** Withdraws the capabilities that depend on notifications (MCP 2025-11-25 lifecycle, capability negotiation). */
-function announceNoNotices({ server }: McpServer): void {
+function withdrawNotifications({ server }: McpServer): void {
   const { tools, resources, prompts } = server.getCapabilities()
   server.registerCapabilities({
     ...(tools && { tools: { listChanged: false } }),

@@ -8,7 +8,7 @@ export interface SessionLimits {
   idleSeconds: number
 }
 
-/** The bounds in force. A session takes some 100 KiB, and up to 256 KiB more of messages that can be sent again. */
+/** The limits of the server. A session takes some 100 KiB, and up to 256 KiB more of messages that can be sent again. */
 export const sessionLimits: SessionLimits = { total: 1000, perUser: 20, idleSeconds: 30 * 60 }
 
 /** The owner of a session: `owner` names user and grant, and no other caller may use the session. */
@@ -22,7 +22,7 @@ export interface SessionEntry<Session> extends SessionOwner {
   id: string
   session: Session
   usedAt: number
-  /** Open responses: running calls, and streams that only wait for notices. */
+  /** Open responses: running calls, and streams that only wait for notifications. */
   calls: number
   listening: number
 }

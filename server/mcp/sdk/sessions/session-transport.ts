@@ -21,7 +21,7 @@ import {
   type SessionLimits,
   type SessionTable,
 } from './session-table.ts'
-import type { ModuleNotices } from '../../tools/tool-module.ts'
+import type { ModuleNotifications } from '../../tools/tool-module.ts'
 
 /** What the sessions need. */
 export interface SessionTransportPorts {
@@ -59,7 +59,7 @@ export class SessionTransport {
   readonly #table: SessionTable<Session>
   /** What each session is serving at the moment. */
   readonly #serving = new AsyncLocalStorage<Incoming>()
-  readonly notify: ModuleNotices
+  readonly notify: ModuleNotifications
 
   constructor({ config, limits, createServer, streams }: SessionTransportPorts) {
     this.#config = config
@@ -170,8 +170,8 @@ export class SessionTransport {
     entry: SessionEntry<Session>,
   ): Response {
     if (!isEventStream(response)) return response
-    const kind = request.method === 'GET' ? 'notices' : 'call'
-    const counter = kind === 'notices' ? 'listening' : 'calls'
+    const kind = request.method === 'GET' ? 'notifications' : 'call'
+    const counter = kind === 'notifications' ? 'listening' : 'calls'
     entry[counter] += 1
     return this.#streams.track(response, {
       caller,
@@ -213,19 +213,19 @@ function opensSession(body: unknown): boolean {
 }
 
 function tooLong(body: unknown): Response {
-  const text = `An initialize message has at most ${maxKeptLength} characters.`
+  const text = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
   return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
 }
 
 function notFound(body: unknown): Response {
-  const text = 'There is no such session here. Send initialize without Mcp-Session-Id to open one.'
+  const text = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
   return Response.json(jsonRpcError(requestIdOf(body), transportErrorCode.sessionNotFound, text), {
     status: 404,
   })
 }
 
 function tooMany(body: unknown): Response {
-  const text = 'There are too many sessions with running calls. Close one, or try again in a moment.'
+  const text = 'Too many sessions have running calls. Close one, or try again in a moment.'
   const headers = { 'retry-after': '5' }
   return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.internalError, text), {
     status: 503,
