@@ -251,11 +251,11 @@ async function runModern(steps: readonly Step[]): Promise<void> {
 }
 
 describe('any order of things', () => {
-  it('is answered once each: legacy client, modern server', async () => {
+  it('is answered once each: 2025 client, 2026 server', async () => {
     await assert(asyncProperty(array(step, { maxLength: 60, size: 'max' }), runLegacy), { numRuns: 150 })
   })
 
-  it('is answered once each: modern client, legacy server', async () => {
+  it('is answered once each: 2026 client, 2025 server', async () => {
     await assert(asyncProperty(array(step, { maxLength: 60, size: 'max' }), runModern), { numRuns: 150 })
   })
 })

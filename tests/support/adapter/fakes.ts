@@ -7,7 +7,6 @@ import type {
   JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { errorResponse } from '../../../bridge/proxy/adapted-server.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type {
   RequestOptions,
@@ -242,7 +241,23 @@ export function createFakeServer2025(
   }
 }
 
-/** What the adapters tell about a failure in tests. */
+/** A failure of the transport whose HTTP body was a JSON-RPC error. */
+export class RefusedError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function errorResponse(failure: unknown): JsonRpcResponse | undefined {
+  if (!(failure instanceof RefusedError)) return undefined
+  const { code, message } = failure
+  return { jsonrpc: '2.0', id: null, error: { code, message } }
+}
+
+/** Describes the failures of tests. */
 export function describeFailure(error: unknown): { code: number; message: string } {
   return { code: -32_603, message: error instanceof Error ? error.message : String(error) }
 }

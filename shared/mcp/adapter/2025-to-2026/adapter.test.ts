@@ -3,12 +3,12 @@ import type { JsonRpcMessage, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createAdapterFrom2025To2026 } from './adapter.ts'
-import { TransportError } from '../../../../bridge/transport/transport.ts'
 import {
   createFakeClock,
   createFakeClient,
   createFakeServer2026,
   describeFailure,
+  RefusedError,
   turns,
   until,
 } from '../../../../tests/support/adapter/fakes.ts'
@@ -241,16 +241,11 @@ describe('what comes back', () => {
     expect(await client.response(1)).toMatchObject({ error: { code: -32_603, message: 'cut' } })
   })
 
-  it('is read from the body of a 4xx, but not of a 401', async () => {
+  it('is read from the body of a 4xx', async () => {
     const { send, server, client } = setUp()
-    const text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"body"}}'
-    const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
     await send({ id: 1, method: 'resources/read', params: { uri: 'x:1' } })
-    ;(await server.next('resources/read')).break(new TransportError('refused', 'HTTP 400', { response }))
+    ;(await server.next('resources/read')).break(new RefusedError(-32_602, 'body'))
     expect(await client.response(1)).toMatchObject({ error: { code: -32_002, message: 'body' } })
-    await send({ id: 2, method: 'tools/list' })
-    ;(await server.next('tools/list')).break(new TransportError('sign_in_needed', 'Sign in', { response }))
-    expect(await client.response(2)).toMatchObject({ error: { message: 'Sign in' } })
   })
 
   it.each([

@@ -3,12 +3,12 @@ import type { JsonRpcId, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createAdapterFrom2026To2025 } from './adapter.ts'
-import { TransportError } from '../../../../bridge/transport/transport.ts'
 import {
   createFakeClock,
   createFakeServer2025,
   createFakeClient,
   describeFailure,
+  RefusedError,
   turns,
   until,
 } from '../../../../tests/support/adapter/fakes.ts'
@@ -110,10 +110,8 @@ describe('server/discover', () => {
 })
 
 it('a refused initialize is told in the words of 2026-07-28', async () => {
-  const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"No such version"}}'
-  const response = { text, envelope: { kind: 'response', id: 1, isError: true } } as const
   const given = setUp({}, {}, () => {
-    throw new TransportError('refused', 'HTTP 400', { response })
+    throw new RefusedError(-32_022, 'No such version')
   })
   await given.send(1, 'tools/list')
   expect(await given.client.response(1)).toMatchObject({
@@ -263,10 +261,8 @@ describe('requests', () => {
     await given.send(1, 'tools/list')
     ;(await given.arrival('tools/list')).break(new Error('cut'))
     expect(await given.client.response(1)).toMatchObject({ error: { message: 'cut' } })
-    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"body"}}'
-    const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
     await given.send(2, 'tools/list')
-    ;(await given.arrival('tools/list')).break(new TransportError('refused', 'HTTP 400', { response }))
+    ;(await given.arrival('tools/list')).break(new RefusedError(-32_002, 'body'))
     expect(await given.client.response(2)).toMatchObject({ error: { code: -32_602, message: 'body' } })
     await given.send(3, 'tools/list')
     ;(await given.arrival('tools/list')).answer(7 as unknown as JsonObject)
