@@ -22,43 +22,42 @@ export interface SubscriptionSlot {
   release(): void
 }
 
-/** The slots of this process. */
-export interface SubscriptionSlots {
-  /** Undefined when none is left for that user. */
-  acquire(userId: string): SubscriptionSlot | undefined
-}
-
 /**
- * Bounds the streams of `subscriptions/listen`. A slot is taken before anything is awaited, so concurrent requests get no
- * more than sequential ones. When all slots are taken, the user with the most streams gives up the oldest, unless that would
- * leave them with fewer than the newcomer: no user can lock the others out.
+ * Limits the streams of `subscriptions/listen` in this process. A slot is taken before anything is awaited, so concurrent
+ * requests get no more than sequential ones. When all slots are taken, the user with the most streams gives up the oldest, unless
+ * that would leave them with fewer than the newcomer: no user can lock the others out.
  */
-export function createSubscriptionSlots({ total, perUser }: SubscriptionLimits): SubscriptionSlots {
-  const slots = new Set<SubscriptionSlot & { evict: () => void }>()
+export class SubscriptionSlots {
+  readonly #limits: SubscriptionLimits
+  readonly #slots = new Set<SubscriptionSlot & { evict: () => void }>()
 
-  function makeRoom(own: number): boolean {
-    const largest = largestGroup(slots)
+  constructor(limits: SubscriptionLimits) {
+    this.#limits = limits
+  }
+
+  /** Undefined when none is left for that user. */
+  acquire(userId: string): SubscriptionSlot | undefined {
+    const { total, perUser } = this.#limits
+    const own = [...this.#slots].filter((slot) => slot.userId === userId).length
+    if (own >= perUser || (this.#slots.size >= total && !this.#makeRoom(own))) return undefined
+    const eviction = new AbortController()
+    const slot = {
+      userId,
+      evicted: eviction.signal,
+      evict: () => eviction.abort(),
+      release: () => void this.#slots.delete(slot),
+    }
+    this.#slots.add(slot)
+    return slot
+  }
+
+  #makeRoom(own: number): boolean {
+    const largest = largestGroup(this.#slots)
     const [oldest] = largest
     if (!oldest || largest.length <= own + 1) return false
     oldest.release()
     oldest.evict()
     return true
-  }
-
-  return {
-    acquire(userId) {
-      const own = [...slots].filter((slot) => slot.userId === userId).length
-      if (own >= perUser || (slots.size >= total && !makeRoom(own))) return undefined
-      const eviction = new AbortController()
-      const slot = {
-        userId,
-        evicted: eviction.signal,
-        evict: () => eviction.abort(),
-        release: () => void slots.delete(slot),
-      }
-      slots.add(slot)
-      return slot
-    },
   }
 }
 
@@ -86,7 +85,7 @@ export function createSubscribe(
   limits: SubscriptionLimits,
   streams: OpenStreams,
 ): Subscribe {
-  const slots = createSubscriptionSlots(limits)
+  const slots = new SubscriptionSlots(limits)
   return async (id, { caller, body }, open) => {
     // The message lives as long as its stream.
     if (isTooLongToKeep(body)) {

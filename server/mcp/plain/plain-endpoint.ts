@@ -4,7 +4,7 @@ import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { isEventStream, openEventStream } from '../event-stream.ts'
 import { asksForProgress, type Incoming } from '../incoming.ts'
-import { createOpenStreams, repeatChecks } from '../open-streams.ts'
+import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import {
   answerRequest,
   answerSilently,
@@ -31,7 +31,7 @@ export function createPlainEndpoint(
   config: McpEndpointConfig,
   limits: SubscriptionLimits = subscriptionLimits,
 ): McpEndpoint {
-  const streams = createOpenStreams(config.runtime)
+  const streams = new OpenStreams(config.runtime)
   const stopChecks = repeatChecks(() => streams.check())
   const subscribe = createSubscribe(config, limits, streams)
   const methods = createPlainMethods(config)

@@ -6,29 +6,32 @@ import type { Incoming } from '../incoming.ts'
 
 const ttlSeconds = 600
 
-/** Seals the state of a call that waits for input; the client carries it. */
-export interface RequestStateCodec {
-  seal(state: unknown, incoming: Incoming): string
-  /** Throws unless `seal` made it for this user, client and request within the last ten minutes. */
-  open(sealed: string, incoming: Incoming): unknown
-}
-
 /**
- * Seals the state of a multi-round-trip request with the key ring, so every instance opens it and the client can
- * neither read nor change it (MCP 2026-07-28 multi round-trip requests, server requirements 4 and 5). A state may be
- * presented twice within its time: the tool has to make sure that what must happen once does.
+ * Seals the state of a call that waits for input, which the client carries. The key ring seals it, so every instance can open it
+ * and the client can neither read nor change it (MCP 2026-07-28 multi round-trip requests, server requirements 4 and 5). A state
+ * can be presented twice within its time: the tool must ensure that what must happen once does.
  */
-export function createRequestStateCodec(sealer: Sealer, runtime: Pick<Runtime, 'now'>): RequestStateCodec {
-  return {
-    seal: (state, incoming) =>
-      sealer.seal(JSON.stringify({ state, until: runtime.now() + ttlSeconds }), bindingOf(incoming)),
-    open(sealed, incoming) {
-      const text = sealer.open(sealed, bindingOf(incoming))
-      const opened: unknown = text === undefined ? undefined : JSON.parse(text)
-      if (!isJsonObject(opened) || Number(opened['until']) <= runtime.now())
-        throw new RangeError('The request state was not made here, is not for this request, or has expired.')
-      return opened['state']
-    },
+export class RequestStateCodec {
+  readonly #sealer: Sealer
+  readonly #runtime: Pick<Runtime, 'now'>
+
+  constructor(sealer: Sealer, runtime: Pick<Runtime, 'now'>) {
+    this.#sealer = sealer
+    this.#runtime = runtime
+  }
+
+  seal(state: unknown, incoming: Incoming): string {
+    const text = JSON.stringify({ state, until: this.#runtime.now() + ttlSeconds })
+    return this.#sealer.seal(text, bindingOf(incoming))
+  }
+
+  /** Throws unless `seal` made it for this user, client and request within the last ten minutes. */
+  open(sealed: string, incoming: Incoming): unknown {
+    const text = this.#sealer.open(sealed, bindingOf(incoming))
+    const opened: unknown = text === undefined ? undefined : JSON.parse(text)
+    if (!isJsonObject(opened) || Number(opened['until']) <= this.#runtime.now())
+      throw new RangeError('The request state was not made here, is not for this request, or has expired.')
+    return opened['state']
   }
 }
 

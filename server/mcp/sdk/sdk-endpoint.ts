@@ -5,7 +5,7 @@ import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from '../incoming.ts'
 import { createTransport2026 } from './transport-2026-07-28.ts'
 import { isEventStream, keepAliveMs } from '../event-stream.ts'
-import { createOpenStreams, type OpenStreams, repeatChecks } from '../open-streams.ts'
+import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
 import { SessionTransport } from './sessions/session-transport.ts'
 import { type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
@@ -33,7 +33,7 @@ export function createSdkEndpoint(
   config: McpEndpointConfig,
   limits: EndpointLimits = standardLimits,
 ): McpEndpoint {
-  const streams = createOpenStreams(config.runtime)
+  const streams = new OpenStreams(config.runtime)
   const createServer = createServerFactory(config)
   const transport2026 = createTransport2026({ config, limits: limits.subscriptions, createServer, streams })
   const serveAlone = createStatelessTransport(config, createServer, streams)

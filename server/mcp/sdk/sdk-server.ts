@@ -17,7 +17,7 @@ import { guardCallbacks } from './callback-guard.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { callerOf, type Incoming } from '../incoming.ts'
 import { unknownTool } from '../tools/tool.ts'
-import { createRequestStateCodec } from './request-state.ts'
+import { RequestStateCodec } from './request-state.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 import type { RegisterKit } from '../tools/tool-module.ts'
 
@@ -35,7 +35,7 @@ export type ServerFactory = (serving: ServingContext) => McpServer
 
 /** Creates the {@link ServerFactory}. Errors thrown by registered code are reported and never sent to clients. */
 export function createServerFactory(config: McpEndpointConfig): ServerFactory {
-  const states = createRequestStateCodec(config.sealer, config.runtime)
+  const states = new RequestStateCodec(config.sealer, config.runtime)
   return (serving) => {
     // Between independent requests there is no way to send notifications or log messages.
     const lasting = serving.kind !== 'stateless'

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../../tests/support/server/fake-runtime.ts'
-import { createSessionTable, type SessionTable } from './session-table.ts'
+import { SessionTable } from './session-table.ts'
 
 const limits = { total: 4, perUser: 2, idleSeconds: 1800 }
 
 function createTable(): { table: SessionTable<string>; runtime: FakeRuntime; ended: string[] } {
   const runtime = createFakeRuntime(1_000_000)
   const ended: string[] = []
-  const table = createSessionTable<string>(limits, runtime, (session) => void ended.push(session))
+  const table = new SessionTable<string>(limits, runtime, (session) => void ended.push(session))
   return { table, runtime, ended }
 }
 

@@ -15,12 +15,7 @@ import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength, requestIdOf 
 import { type OpenStreams, ownerOf } from '../../open-streams.ts'
 import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
-import {
-  createSessionTable,
-  type SessionEntry,
-  type SessionLimits,
-  type SessionTable,
-} from './session-table.ts'
+import { type SessionEntry, type SessionLimits, SessionTable } from './session-table.ts'
 import type { ModuleNotifications } from '../../tools/tool-module.ts'
 
 /** What the sessions need. */
@@ -65,7 +60,7 @@ export class SessionTransport {
     this.#config = config
     this.#createServer = createServer
     this.#streams = streams
-    this.#table = createSessionTable(limits, config.runtime, (session) => void this.#endSession(session))
+    this.#table = new SessionTable(limits, config.runtime, (session) => void this.#endSession(session))
     const notifyAll = (send: (session: Session) => Promise<void>): void => {
       for (const { session } of this.#table.all()) send(session).catch(() => {})
     }
