@@ -63,7 +63,7 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
     ['else', { ...properties({}), if: {}, else: properties({ a: text }) }],
     ['additionalProperties', { ...properties({}), additionalProperties: text }],
     ['patternProperties', { ...properties({}), patternProperties: { '^a': text } }],
-    ['a keyword nobody knows', { ...properties({}), 'x-more': { deep: [text] } }],
+    ['an unknown keyword', { ...properties({}), 'x-more': { deep: [text] } }],
   ])('are refused in %s', (_where, schema) => {
     expect(readHeaderParameters(schema).kind).toBe('faulty')
   })

@@ -16,7 +16,7 @@ import type {
   Server2026,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** A clock that stands still until it is told to go on. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
+/** A clock that stands still until it is advanced. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
 export interface FakeClock extends Runtime {
   advance(seconds: number): Promise<void>
 }

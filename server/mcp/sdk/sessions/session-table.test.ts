@@ -64,7 +64,7 @@ describe('the sessions of a process', () => {
     expect(at.ended).toEqual([])
   })
 
-  it('of all: whoever has the most gives one up, with its call if need be, so that nobody keeps all others out', () => {
+  it('of all: the user with the most gives one up, with its call if need be, so that one user cannot lock the others out', () => {
     const at = createTable()
     open(at, 'ada', 1)
     open(at, 'bob', 1)
@@ -82,7 +82,7 @@ describe('the sessions of a process', () => {
     expect(at.ended).toEqual([])
   })
 
-  it('that only wait for notices end after those that nobody holds', () => {
+  it('that only wait for notifications end after unused ones', () => {
     const at = createTable()
     open(at, 'ada', 2)
     const [oldest] = at.table.all()
@@ -96,7 +96,7 @@ describe('the sessions of a process', () => {
 
   it.each<[string, (table: SessionTable<string>) => void]>([
     ['the sweep', (table) => table.sweep()],
-    ['whoever uses it', (table) => expect(table.find('ada1', 'ada')).toBeUndefined()],
+    ['another owner', (table) => expect(table.find('ada1', 'ada')).toBeUndefined()],
   ])('idle for half an hour are ended by %s', (_by, use) => {
     const at = createTable()
     open(at, 'ada', 1)

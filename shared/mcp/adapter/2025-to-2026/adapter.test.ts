@@ -223,14 +223,14 @@ describe('what comes back', () => {
     ['prompts/list', {}, -32_001, -32_001],
     ['prompts/list', {}, -32_601, -32_601],
     ['prompts/list', {}, 7, 7],
-  ])('%s %j: error %i becomes %i', async (method, params, given, told) => {
+  ])('%s %j: error %i becomes %i', async (method, params, given, expected) => {
     const { send, server, client } = setUp()
     await send({ id: 1, method, params })
     ;(await server.next(method)).fail(given, 'No', { a: 1 })
     expect(await client.response(1)).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      error: { code: told, message: 'No', data: { a: 1 } },
+      error: { code: expected, message: 'No', data: { a: 1 } },
     })
   })
 
@@ -250,7 +250,7 @@ describe('what comes back', () => {
 
   it.each([
     ['no object', 7],
-    ['a type nobody knows', { resultType: 'task' }],
+    ['an unknown type', { resultType: 'task' }],
     ['a question where none is allowed', { resultType: 'input_required', requestState: 's' }],
   ])('with %s is an error', async (_, result) => {
     const { send, server, client } = setUp()

@@ -109,7 +109,7 @@ describe('server/discover', () => {
   })
 })
 
-it('a refused initialize is told in the words of 2026-07-28', async () => {
+it('a refused initialize becomes an error of 2026-07-28', async () => {
   const given = setUp({}, {}, () => {
     throw new RefusedError(-32_022, 'No such version')
   })
@@ -123,12 +123,12 @@ describe('claims', () => {
   const version = mcpMetaKey.protocolVersion
   it.each([
     ['no _meta', null, -32_602],
-    ['_meta that is no object', [], -32_602],
+    ['_meta that is not an object', [], -32_602],
     ['no version', { ...meta(), [version]: undefined }, -32_602],
     ['no capabilities', { ...meta(), [mcpMetaKey.clientCapabilities]: undefined }, -32_602],
-    ['capabilities that are no object', { ...meta(), [mcpMetaKey.clientCapabilities]: [] }, -32_602],
+    ['capabilities that are not an object', { ...meta(), [mcpMetaKey.clientCapabilities]: [] }, -32_602],
     ['clientInfo without a name', { ...meta(), [mcpMetaKey.clientInfo]: { version: '1' } }, -32_602],
-    ['a level nobody knows', { ...meta(), [mcpMetaKey.logLevel]: 'loud' }, -32_602],
+    ['an unknown level', { ...meta(), [mcpMetaKey.logLevel]: 'loud' }, -32_602],
     ['an old version', { ...meta(), [version]: '2025-11-25' }, -32_022],
     ['a future version', { ...meta(), [version]: '2027-01-01' }, -32_022],
   ])('with %s are refused', async (_, _meta, code) => {
@@ -165,7 +165,7 @@ describe('claims', () => {
 })
 
 describe('sessions', () => {
-  it('are one for each set of capabilities, whatever the order of its members', async () => {
+  it('are one for each set of capabilities, in any order of members', async () => {
     const given = setUp()
     const sets = [
       { roots: {}, sampling: {} },
@@ -245,14 +245,14 @@ describe('requests', () => {
     [-32_601, -32_601],
     [-32_000, -32_000],
     [7, 7],
-  ])('error %i becomes %i', async (given, told) => {
+  ])('error %i becomes %i', async (given, expected) => {
     const { send, arrival, client } = setUp()
     await send(1, 'resources/read', { uri: 'x:1' })
     ;(await arrival('resources/read')).fail(given, 'No', { a: 1 })
     expect(await client.response(1)).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      error: { code: told, message: 'No', data: { a: 1 } },
+      error: { code: expected, message: 'No', data: { a: 1 } },
     })
   })
 
@@ -504,7 +504,7 @@ describe('requests of the server', () => {
     expect(second['requestState']).not.toBe(state)
     await retry(given, 3, { requestState: state })
     expect(await given.client.response(3)).toMatchObject({ error: { code: -32_602 } })
-    // Asked while nobody waits: told with the next retry.
+    // Asked while the client does not wait: sent with the next retry.
     await arrival.say(ask(9))
     await retry(given, 4, {
       inputResponses: { 'input-2': { action: 'cancel' } },
@@ -512,7 +512,7 @@ describe('requests of the server', () => {
     })
     const third = await given.result(4)
     expect(Object.keys(third['inputRequests'] as JsonObject)).toEqual(['input-3'])
-    // Answered by the server although nobody waits: told with the next retry.
+    // Answered by the server although the client does not wait: sent with the next retry.
     arrival.answer({ content: [1] })
     await turns()
     await retry(given, 5, { requestState: third['requestState'] })
@@ -648,7 +648,7 @@ describe('requests of the server', () => {
     expect(given.client.sent).toEqual([])
   })
 
-  it('on the standing stream are carried by the only call, else get an error', async () => {
+  it('on the GET stream are carried by the only call, else get an error', async () => {
     const given = setUp()
     await given.send(0, 'server/discover')
     await given.result(0)
@@ -681,7 +681,7 @@ describe('-32042 of the server', () => {
     params: { mode: 'url', message: 'Go', url: 'https://x.example' },
   }
 
-  it('becomes input_required, and the request is sent anew', async () => {
+  it('becomes input_required, and the request is sent again', async () => {
     const given = setUp()
     await given.send(1, 'tools/call', { name: 'a' })
     const first = await given.arrival('tools/call')
@@ -721,7 +721,7 @@ describe('-32042 of the server', () => {
     expect((await given.session()).all).toHaveLength(2)
   })
 
-  it('that nobody comes back for cancels nothing', async () => {
+  it('cancels nothing when the client does not come back', async () => {
     const given = setUp()
     await given.send(1, 'tools/call', { name: 'a' })
     ;(await given.arrival('tools/call')).fail(-32_042, 'Open this', data)
