@@ -256,7 +256,7 @@ export function createServerConnection(pin: 'auto' | McpEra, ports: ServerConnec
       },
     })
     call.handler = adapted
-    void adapted.adapter.take(withoutSignInState(parseWireMessage(call.wire)))
+    void adapted.adapter.receive(withoutSignInState(parseWireMessage(call.wire)))
   }
 
   /** A subscription of a client is kept by the adapter, or it ends: the client has to know that it may have missed something. */
@@ -270,7 +270,7 @@ export function createServerConnection(pin: 'auto' | McpEra, ports: ServerConnec
     pendingRequests.settle(call)
     const again = pendingRequests.open(call.id, call.method, call.era, call.wire)
     if (again === undefined) return false
-    if (isAdapted) void adapted?.adapter.take(cancelledNotice(call.id))
+    if (isAdapted) void adapted?.adapter.receive(cancelledNotice(call.id))
     call.abort.abort()
     request(again)
     return true
@@ -288,7 +288,7 @@ export function createServerConnection(pin: 'auto' | McpEra, ports: ServerConnec
       // Without an era there was a failure; a transport that opens its session later keeps what belongs before that.
       const to = era ?? from
       if (to !== from) {
-        void adapted?.adapter.take(parseWireMessage(message))
+        void adapted?.adapter.receive(parseWireMessage(message))
         over()
       } else
         transportFor(to)
@@ -309,7 +309,7 @@ export function createServerConnection(pin: 'auto' | McpEra, ports: ServerConnec
           .catch(() => {})
           .finally(() => call.abort.abort())
       } else if (call.handler === direct.modern) call.abort.abort()
-      else if (call.handler === adapted) void adapted?.adapter.take(parseWireMessage(message))
+      else if (call.handler === adapted) void adapted?.adapter.receive(parseWireMessage(message))
     },
     async ping(signal, asked) {
       await ports.authorization(signal).catch(() => {})

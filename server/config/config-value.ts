@@ -17,6 +17,15 @@ export function parseBaseUrl(text: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
+/** {@link parseBaseUrl} for this server's own URL: its path is part of every route, where `*`, `|` and `:name` would be patterns. */
+export function parseOwnBaseUrl(text: string): string {
+  const url = parseBaseUrl(text)
+  if (/[*|]|\/:/.test(new URL(url).pathname)) {
+    throw new TypeError('expected a path without "*", "|" and segments that begin with ":"')
+  }
+  return url
+}
+
 /** A cookie name: an HTTP token, with brackets because a default name may contain an IPv6 address. */
 export function parseCookieName(text: string): string {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z:[\]-]{1,200}$/.test(text)) {

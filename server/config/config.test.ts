@@ -151,6 +151,15 @@ describe('faults', () => {
     )
   })
 
+  it.each(['/*', '/a*b', '/a|b', '/:tenant', '/a/:b/c'])(
+    'refuse the path %s, a pattern of routes',
+    (path) => {
+      expect(problemsOf({ baseUrl: `http://localhost:8787${path}` })).toEqual([
+        `baseUrl: expected a path without "*", "|" and segments that begin with ":"; got "http://localhost:8787${path}".`,
+      ])
+    },
+  )
+
   it.each([
     'https://user:hunter2@mcp.example.com',
     'https://hunter2@mcp.example.com/',

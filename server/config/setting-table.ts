@@ -11,6 +11,7 @@ import {
   parseHostsWithPort,
   parseListenAddress,
   parseOrigins,
+  parseOwnBaseUrl,
 } from './config-value.ts'
 import { providerTable } from './provider-setting.ts'
 import type { ServerConfig, Setting } from './setting.ts'
@@ -18,7 +19,7 @@ import { parseSecretKeySource, parseStore } from './store-address.ts'
 
 const table: SettingTable<ServerConfig> = {
   baseUrl: {
-    parse: parseBaseUrl,
+    parse: parseOwnBaseUrl,
     default: 'http://localhost:8787',
     doc: 'Public URL of the server, perhaps with a path; https unless it is a loopback address. Never taken from request headers.',
   },

@@ -1,6 +1,7 @@
-import { keepAliveMs } from '../open-streams.ts'
+/** The interval of keep-alive comments on a silent stream. */
+export const keepAliveMs = 15_000
 
-/** An answer that sends JSON-RPC messages as events (MCP transports, Streamable HTTP). */
+/** A response that sends JSON-RPC messages as events (MCP transports, Streamable HTTP). */
 export interface EventStream {
   response: Response
   /** Sends a message, as an object or as JSON. Does nothing once the stream has ended. */
@@ -8,7 +9,7 @@ export interface EventStream {
   end(): void
 }
 
-/** Opens an {@link EventStream}. `onCancel` is called when its reader leaves. */
+/** Opens an {@link EventStream}. `onCancel` is called when the client disconnects. */
 export function openEventStream(onCancel: () => void): EventStream {
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
@@ -38,11 +39,21 @@ export function openEventStream(onCancel: () => void): EventStream {
       },
     }),
     send(message) {
-      write(`event: message\ndata: ${typeof message === 'string' ? message : JSON.stringify(message)}\n\n`)
+      write(messageEvent(message))
     },
     end() {
       controller?.close()
       stop()
     },
   }
+}
+
+/** A message, as an object or as JSON, framed as an event. */
+export function messageEvent(message: object | string): string {
+  return `event: message\ndata: ${typeof message === 'string' ? message : JSON.stringify(message)}\n\n`
+}
+
+/** Whether a response is a stream of events. */
+export function isEventStream(response: Response): boolean {
+  return response.headers.get('content-type') === 'text/event-stream'
 }

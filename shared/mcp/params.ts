@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../json-object.ts'
-import type { JsonObject } from '../../json-object.ts'
+import { isJsonObject } from '../json-object.ts'
+import type { JsonObject } from '../json-object.ts'
 
 /** The `_meta` of parameters or of a result; empty if there is none. */
 export function metaOf(holder: JsonObject | undefined): JsonObject {
@@ -7,14 +7,14 @@ export function metaOf(holder: JsonObject | undefined): JsonObject {
   return isJsonObject(meta) ? meta : {}
 }
 
-/** A copy whose `_meta` lacks these keys, and is gone when nothing is left in it. */
+/** A copy without these keys of `_meta`, and without `_meta` if nothing is left in it. */
 export function withoutMeta(holder: JsonObject, keys: readonly string[]): JsonObject {
   const { _meta: _, ...rest } = holder
   const kept = Object.entries(metaOf(holder)).filter(([key]) => !keys.includes(key))
   return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest
 }
 
-/** RFC 5424 severities as MCP names them, the chattiest first. */
+/** Log levels (RFC 5424 severities as MCP names them), least severe first. */
 const levels: readonly unknown[] = [
   'debug',
   'info',
@@ -26,17 +26,8 @@ const levels: readonly unknown[] = [
   'emergency',
 ]
 
-/** How severe a level is, 0 for `debug`; undefined for an unknown level. */
+/** The severity of a log level, 0 for `debug`; undefined for an unknown level. */
 export function logSeverity(level: unknown): number | undefined {
   const severity = levels.indexOf(level)
   return severity < 0 ? undefined : severity
-}
-
-/** JSON text with sorted members: equal values give equal text. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) =>
-    isJsonObject(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  )
 }
