@@ -3,14 +3,14 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { cachedOpening, emptyList } from './cached-answer.ts'
+import { cachedOpening, emptyList, knownOpening } from './cached-answer.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { Transport, SendOptions } from '../transport/transport.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { settledWithin } from '../transport/settled-within.ts'
-import { isSignInNeeded } from './sign-in-attempt.ts'
+import { isSignInNeeded, promptOf } from './sign-in-attempt.ts'
 import type { SignInAttempt, AuthorizationPrompt, SignIns } from './sign-in-attempt.ts'
 import {
   acknowledgedMethod,
@@ -356,19 +356,6 @@ function answerTo(message: WireMessage, result: JsonObject): WireMessage {
   const { envelope } = message
   const id = envelope.kind === 'request' ? envelope.id : ''
   return { ...toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage), isStandIn: true }
-}
-
-async function promptOf(
-  attempt: SignInAttempt,
-  waitMs: number,
-  signal: AbortSignal | undefined,
-): Promise<AuthorizationPrompt | undefined> {
-  const end = await settledWithin(attempt.prompt, waitMs, { signal, when: attempt.done })
-  return end === 'done' ? attempt.prompt : undefined
-}
-
-function knownOpening(memory: ServerMemory | undefined): JsonObject | undefined {
-  return memory?.initializeResult ?? memory?.discoverResult
 }
 
 function toolNameOf(message: WireMessage): unknown {

@@ -88,3 +88,8 @@ function instructionsOf(known: JsonObject | undefined): JsonObject {
   const instructions = known?.['instructions']
   return typeof instructions === 'string' ? { instructions } : {}
 }
+
+/** The server's answer to the first message of an earlier client. */
+export function knownOpening(memory: ServerMemory | undefined): JsonObject | undefined {
+  return memory?.initializeResult ?? memory?.discoverResult
+}

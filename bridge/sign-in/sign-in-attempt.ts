@@ -195,3 +195,13 @@ export function unconfirmedText({ unconfirmed }: Pick<AuthorizationPrompt, 'unco
 export function isSignInNeeded(error: unknown): boolean {
   return error instanceof Error && 'fault' in error && error.fault === 'sign_in_needed'
 }
+
+/** The link of `attempt`, if it is known within `waitMs`. */
+export async function promptOf(
+  attempt: SignInAttempt,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<AuthorizationPrompt | undefined> {
+  const end = await settledWithin(attempt.prompt, waitMs, { signal, when: attempt.done })
+  return end === 'done' ? attempt.prompt : undefined
+}
