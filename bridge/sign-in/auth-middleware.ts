@@ -1,9 +1,8 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { cachedOpening, emptyList, knownOpening } from './cached-answer.ts'
+import { answerTo, cachedOpening, emptyList, knownOpening } from './cached-answer.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { Transport, SendOptions } from '../transport/transport.ts'
@@ -350,12 +349,6 @@ export class AuthMiddleware implements Transport {
 
 async function deliver(options: SendOptions, message: WireMessage): Promise<void> {
   await options.deliver(message)
-}
-
-function answerTo(message: WireMessage, result: JsonObject): WireMessage {
-  const { envelope } = message
-  const id = envelope.kind === 'request' ? envelope.id : ''
-  return { ...toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage), isStandIn: true }
 }
 
 function toolNameOf(message: WireMessage): unknown {
