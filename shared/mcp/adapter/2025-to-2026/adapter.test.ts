@@ -575,6 +575,18 @@ describe('change notices', () => {
     })
   })
 
+  it('of several resources at once are asked for in one stream, which answers them all', async () => {
+    const { stream, client, server, send } = await listening()
+    await stream.say(ack(kinds))
+    const uris = ['x:1', 'x:2', 'x:3']
+    for (const [index, uri] of uris.entries())
+      await send({ id: index, method: 'resources/subscribe', params: { uri } })
+    const second = await server.next('subscriptions/listen')
+    expect(second.message.params!['notifications']).toEqual({ ...kinds, resourceSubscriptions: uris })
+    await second.say(ack({ ...kinds, resourceSubscriptions: uris }))
+    for (const index of uris.keys()) expect(await client.response(index)).toMatchObject({ result: {} })
+  })
+
   it.each([
     ['an error', (stream: Awaited<ReturnType<typeof listening>>['stream']) => stream.fail(-32_603, 'Full')],
     ['silence about it', (stream) => void stream.say(ack(kinds))],
