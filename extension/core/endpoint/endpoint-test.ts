@@ -1,10 +1,8 @@
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { displayText } from './display-text.ts'
-import type { ConnectionTest } from './popup-view.ts'
-import type { Browser, EndpointResponse } from './ports.ts'
-import { hostOf, originPatterns } from './site.ts'
-import { isSafeForTokens } from './token-destination.ts'
+import { type JsonObject, isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { displayText } from '../display-text.ts'
+import type { ConnectionTest } from '../endpoint/connection-test.ts'
+import type { Browser, EndpointResponse } from '../ports.ts'
+import { hostOf, isSafeForTokens, originPatterns } from '../site.ts'
 
 const timeoutMs = 15_000
 const maxTools = 500

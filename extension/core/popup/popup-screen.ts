@@ -1,7 +1,7 @@
 import type { PopupView, ReadyView } from './popup-view.ts'
-import type { FoundSession } from './session-reader.ts'
-import { hostOf, isWebPage } from './site.ts'
-import type { Look } from './tab-look.ts'
+import type { FoundSession } from '../session/session-reader.ts'
+import { hostOf, isWebPage } from '../site.ts'
+import type { Look } from '../session/tab-look.ts'
 
 /**
  * The screen for what was read, or the session that can be used. Of several sessions the one with the id `choice`, else

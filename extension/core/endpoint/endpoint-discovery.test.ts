@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import {
   createMemoryBrowser,
   type MemoryBrowser,
-} from '../../tests/support/extension/platform/memory-browser.ts'
+} from '../../../tests/support/extension/platform/memory-browser.ts'
 import { discoverEndpoint } from './endpoint-discovery.ts'
 
 const document = {

@@ -4,10 +4,10 @@ import {
   type MemoryBrowser,
   newCookie,
   newTab,
-} from '../../tests/support/extension/platform/memory-browser.ts'
+} from '../../../tests/support/extension/platform/memory-browser.ts'
 import { createPopup, type Popup } from './popup.ts'
 import type { PopupView, ReadyView } from './popup-view.ts'
-import type { Profile } from './settings.ts'
+import type { Profile } from '../settings.ts'
 import {
   appAllowed,
   cookieName,
@@ -16,7 +16,7 @@ import {
   secrets,
   sessionCookies,
   sessionJson,
-} from '../../tests/support/extension/core/session-fixture.ts'
+} from '../../../tests/support/extension/core/session-fixture.ts'
 
 const app: Profile = {
   id: 'app',

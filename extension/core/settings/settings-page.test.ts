@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import {
   createMemoryBrowser,
   type MemoryBrowser,
-} from '../../tests/support/extension/platform/memory-browser.ts'
+} from '../../../tests/support/extension/platform/memory-browser.ts'
 import type { ProfileDraft } from './profile-form.ts'
-import type { SettingsBrowser } from './ports.ts'
+import type { SettingsBrowser } from '../ports.ts'
 import { settingsHash } from './settings-request.ts'
 import { createSettingsPage, type SettingsPage } from './settings-page.ts'
 import type { ProfilesView, SettingsView } from './settings-view.ts'
-import type { Profile } from './settings.ts'
-import { originPatterns } from './site.ts'
+import type { Profile } from '../settings.ts'
+import { originPatterns } from '../site.ts'
 
 const notes: Profile = {
   id: 'notes',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readClaims } from './claims.ts'
-import { jwt, now } from '../../tests/support/extension/core/session-fixture.ts'
+import { jwt, now } from '../../../tests/support/extension/core/session-fixture.ts'
 
 const values = (claims: object): Record<string, string> =>
   Object.fromEntries(readClaims(jwt(claims)).map(({ name, value }) => [name, value]))

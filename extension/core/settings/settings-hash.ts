@@ -1,4 +1,4 @@
-import { isWebPage } from './site.ts'
+import { isWebPage } from '../site.ts'
 
 /** What the page of settings is opened for, as its address says. */
 export type SettingsRequest =

@@ -1,22 +1,6 @@
+import type { ConnectionTest } from '../endpoint/connection-test.ts'
+import type { SessionView } from '../session/session-view.ts'
 import type { InvalidSessionReason } from '@drawbridge/shared/session-cookie/session-cookie.ts'
-
-/** Where a session was found. */
-export type SessionPlace = 'cookie' | 'partitioned-cookie' | 'local-storage'
-
-/** A session as the popup shows it: nothing in it is secret, but for the text that was asked to be revealed. */
-export interface SessionView {
-  /** Stable while the popup is open. */
-  id: string
-  /** The e-mail or, without one, the subject that the token names; undefined when it is no JWT. Not verified. */
-  account: string | undefined
-  /** The project reference of a default cookie name, else the cookie's name. */
-  project: string
-  /** Host of the token's issuer. */
-  issuer: string | undefined
-  place: SessionPlace
-  /** Epoch seconds. */
-  expiresAt: number | undefined
-}
 
 /** A claim as text. Times come with `at` too, in epoch seconds. */
 export interface ClaimView {
@@ -40,18 +24,6 @@ export type CopyFormat =
   | 'test-claude-code'
   | 'test-cursor'
   | 'test-vscode'
-
-/** The result of asking `/mcp` with the token. */
-export type ConnectionTest =
-  | { kind: 'none' }
-  | { kind: 'running' }
-  | { kind: 'passed'; server: string | undefined; tools: readonly string[]; milliseconds: number }
-  /** `challenge`: error and error_description of `WWW-Authenticate`, as the server says them. */
-  | { kind: 'refused'; status: number; error: string | undefined; description: string | undefined }
-  /** An answer that is not MCP, or a JSON-RPC error. */
-  | { kind: 'not-mcp'; status: number; detail: string | undefined }
-  | { kind: 'no-permission'; host: string }
-  | { kind: 'unreachable'; host: string }
 
 /** Every screen of the popup. Each shows one sentence and offers one main action. */
 export type PopupView =

@@ -1,6 +1,6 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import { displayText } from './display-text.ts'
-import { hostOf } from './site.ts'
+import { displayText } from '../display-text.ts'
+import { hostOf } from '../site.ts'
 
 /** What a token says of itself, as text. Nobody has verified it. */
 export interface TokenFacts {

@@ -3,9 +3,9 @@ import {
   protectedResourceMetadataUrls,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { displayText } from './display-text.ts'
-import type { Browser, EndpointResponse } from './ports.ts'
-import { hostOf, isWebPage, originPatterns } from './site.ts'
+import { displayText } from '../display-text.ts'
+import type { Browser, EndpointResponse } from '../ports.ts'
+import { hostOf, isWebPage, originPatterns } from '../site.ts'
 
 /** What a server says about itself without any credential (RFC 9728). */
 export type Discovery =

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createMemoryBrowser } from '../../tests/support/extension/platform/memory-browser.ts'
+import { createMemoryBrowser } from '../../../tests/support/extension/platform/memory-browser.ts'
 import { findHiddenHost, hostAbove } from './hidden-host.ts'
-import { originPatterns } from './site.ts'
+import { originPatterns } from '../site.ts'
 
 test.each([
   ['app.example.com', 'example.com'],

@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, test } from 'vitest'
-import { fetchEndpoint } from '../platform/endpoint-fetch.ts'
+import { fetchEndpoint } from '../../platform/endpoint-fetch.ts'
 import {
   createMemoryBrowser,
   type MemoryBrowser,
   type MemoryResponse,
-} from '../../tests/support/extension/platform/memory-browser.ts'
+} from '../../../tests/support/extension/platform/memory-browser.ts'
 import { testEndpoint } from './endpoint-test.ts'
-import type { EndpointRequest } from './ports.ts'
-import { jwt } from '../../tests/support/extension/core/session-fixture.ts'
+import type { EndpointRequest } from '../ports.ts'
+import { jwt } from '../../../tests/support/extension/core/session-fixture.ts'
 
 const token = jwt()
 const baseUrl = 'https://mcp.example.com'

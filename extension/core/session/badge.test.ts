@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { badgeFor } from './badge.ts'
 import type { SessionsReading } from './session-reader.ts'
-import { now } from '../../tests/support/extension/core/session-fixture.ts'
+import { now } from '../../../tests/support/extension/core/session-fixture.ts'
 
 const reading = (expiresAt: number | undefined): SessionsReading => {
   const view = { id: 'a', account: 'a', project: 'a', issuer: 'a', place: 'cookie', expiresAt } as const

@@ -1,13 +1,15 @@
 import { readClaims } from './claims.ts'
 import { offeredFormats } from './copy-format.ts'
-import { testEndpoint } from './endpoint-test.ts'
-import { endsSoon } from './expiry.ts'
+import { testEndpoint } from '../endpoint/endpoint-test.ts'
+import { endsSoon } from '../session/expiry.ts'
 import { formatText } from './formats.ts'
-import { maskToken } from './mask.ts'
-import type { ConnectionTest, CopyFormat, ReadyView, SessionView } from './popup-view.ts'
-import type { Browser } from './ports.ts'
-import { hostOf } from './site.ts'
-import type { Look } from './tab-look.ts'
+import { maskToken } from '../display-text.ts'
+import type { CopyFormat, ReadyView } from './popup-view.ts'
+import type { ConnectionTest } from '../endpoint/connection-test.ts'
+import type { SessionView } from '../session/session-view.ts'
+import type { Browser } from '../ports.ts'
+import { hostOf } from '../site.ts'
+import type { Look } from '../session/tab-look.ts'
 
 /** The screen of a token that can be used, for as long as it is that token. The token is in no view but in `revealed`. */
 export interface ReadyScreen {

@@ -1,9 +1,9 @@
-import type { Browser, Tab } from './ports.ts'
-import { allProfiles, chooseProfile } from './profile.ts'
+import type { Browser, Tab } from '../ports.ts'
+import { allProfiles, chooseProfile } from '../profile.ts'
 import { findHiddenHost } from './hidden-host.ts'
 import { readSessions } from './session-reader.ts'
 import type { SessionsReading } from './session-reader.ts'
-import type { Profile } from './settings.ts'
+import type { Profile } from '../settings.ts'
 
 /** What is known of the tab that the popup is about. */
 export interface Look {

@@ -1,4 +1,4 @@
-import file from '../../shared/vectors/session-cookies.json' with { type: 'json' }
+import file from '../../../shared/vectors/session-cookies.json' with { type: 'json' }
 import { describe, expect, it, test } from 'vitest'
 import {
   createMemoryBrowser,
@@ -7,10 +7,10 @@ import {
   type MemoryTab,
   newCookie,
   newTab,
-} from '../../tests/support/extension/platform/memory-browser.ts'
+} from '../../../tests/support/extension/platform/memory-browser.ts'
 import { readSessions, type SessionsReading } from './session-reader.ts'
-import type { Profile } from './settings.ts'
-import { originPatterns } from './site.ts'
+import type { Profile } from '../settings.ts'
+import { originPatterns } from '../site.ts'
 import {
   appAllowed,
   cookieName,
@@ -19,7 +19,7 @@ import {
   secrets,
   sessionCookies,
   sessionJson,
-} from '../../tests/support/extension/core/session-fixture.ts'
+} from '../../../tests/support/extension/core/session-fixture.ts'
 
 const profileOf = (name: string | undefined): Profile => {
   return { id: 'p', label: 'P', appUrl: 'https://app.example.com', baseUrl: undefined, cookieName: name }

@@ -3,16 +3,17 @@ import {
   findSessionCookieNames,
   isSessionCookieName,
 } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
-import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
-import type {
-  InvalidSessionReason,
-  SessionCookieReading,
+import {
+  type InvalidSessionReason,
+  type SessionCookieReading,
+  readSessionCookie,
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
-import { displayText } from './display-text.ts'
-import type { SessionPlace, SessionView } from './popup-view.ts'
-import type { Browser, StoredCookie, Tab } from './ports.ts'
-import type { Profile } from './settings.ts'
-import { originPatterns } from './site.ts'
+import { displayText } from '../display-text.ts'
+import type { SessionView } from '../session/session-view.ts'
+import type { SessionPlace } from '../session/session-view.ts'
+import type { Browser, StoredCookie, Tab } from '../ports.ts'
+import type { Profile } from '../settings.ts'
+import { originPatterns } from '../site.ts'
 import { farthestSecond, readTokenFacts } from './token-facts.ts'
 
 /** A session that was found: what is shown of it, and its secret, which only `popup.ts` may take out. */

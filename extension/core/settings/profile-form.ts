@@ -1,7 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Profile, Settings } from './settings.ts'
-import { isWebPage } from './site.ts'
-import { isSafeForTokens } from './token-destination.ts'
+import type { Profile, Settings } from '../settings.ts'
+import { isSafeForTokens, isWebPage } from '../site.ts'
 
 /** A profile as typed into a form. */
 export interface ProfileDraft {

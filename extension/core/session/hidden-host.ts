@@ -1,5 +1,5 @@
-import type { Browser } from './ports.ts'
-import { originPatterns } from './site.ts'
+import type { Browser } from '../ports.ts'
+import { originPatterns } from '../site.ts'
 
 /**
  * The nearest host above a site's whose cookies Chromium keeps back: it shows those with `Domain=example.com` only to

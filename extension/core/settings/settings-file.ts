@@ -1,7 +1,7 @@
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { parseProfile, putProfile } from './profile-form.ts'
-import { isAppWithin } from './profile.ts'
-import type { Profile, Settings } from './settings.ts'
+import { isAppWithin } from '../profile.ts'
+import type { Profile, Settings } from '../settings.ts'
 
 /** A profile that an import would add (`before` undefined) or change. */
 export interface ProfileChange {

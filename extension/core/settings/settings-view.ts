@@ -1,4 +1,4 @@
-import type { Discovery } from './endpoint-discovery.ts'
+import type { Discovery } from '../endpoint/endpoint-discovery.ts'
 import type { ImportPlan, ProfileChange } from './settings-file.ts'
 import type { ProfileDraft, ProfileFault, ProfileField } from './profile-form.ts'
 

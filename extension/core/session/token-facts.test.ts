@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { jwt } from '../../tests/support/extension/core/session-fixture.ts'
+import { jwt } from '../../../tests/support/extension/core/session-fixture.ts'
 import { readTokenFacts } from './token-facts.ts'
 
 test('names account and issuer', () => {

@@ -1,12 +1,11 @@
-import { endsSoon, soonSeconds } from './expiry.ts'
+import { endsSoon, soonSeconds } from '../session/expiry.ts'
 import { screenOf } from './popup-screen.ts'
 import type { PopupAction, PopupView } from './popup-view.ts'
-import type { Browser, Intent } from './ports.ts'
-import { createReadyScreen } from './ready-screen.ts'
-import type { ReadyScreen } from './ready-screen.ts'
-import { settingsHash } from './settings-request.ts'
-import { isWebPage, originPatterns } from './site.ts'
-import { lookAtTab, unknownTab } from './tab-look.ts'
+import type { Browser, Intent } from '../ports.ts'
+import { type ReadyScreen, createReadyScreen } from './ready-screen.ts'
+import { settingsHash } from '../settings/settings-request.ts'
+import { isWebPage, originPatterns } from '../site.ts'
+import { lookAtTab, unknownTab } from '../session/tab-look.ts'
 
 /** The popup without its screen. */
 export interface Popup {

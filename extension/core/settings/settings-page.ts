@@ -1,8 +1,7 @@
-import { discoverEndpoint } from './endpoint-discovery.ts'
-import type { SettingsBrowser } from './ports.ts'
-import { allProfiles } from './profile.ts'
-import { parseSettingsHash } from './settings-hash.ts'
-import type { SettingsRequest } from './settings-hash.ts'
+import { discoverEndpoint } from '../endpoint/endpoint-discovery.ts'
+import type { SettingsBrowser } from '../ports.ts'
+import { allProfiles } from '../profile.ts'
+import { type SettingsRequest, parseSettingsHash } from './settings-hash.ts'
 import { applyImport, exportSettings, planImport } from './settings-file.ts'
 import type {
   AllowOutcome,
@@ -15,10 +14,9 @@ import type {
   SettingsView,
   SiteAccess,
 } from './settings-view.ts'
-import { checkProfile, putProfile, removeProfile } from './profile-form.ts'
-import type { ProfileDraft } from './profile-form.ts'
-import type { Profile, Settings } from './settings.ts'
-import { hostOf, originPatterns } from './site.ts'
+import { type ProfileDraft, checkProfile, putProfile, removeProfile } from './profile-form.ts'
+import type { Profile, Settings } from '../settings.ts'
+import { hostOf, originPatterns } from '../site.ts'
 
 /** The page of settings without its screen. */
 export interface SettingsPage {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { applyImport, exportSettings, type ImportPlan, planImport } from './settings-file.ts'
-import { emptySettings, type Profile, type Settings } from './settings.ts'
+import { emptySettings, type Profile, type Settings } from '../settings.ts'
 
 const app: Profile = {
   id: 'app',
