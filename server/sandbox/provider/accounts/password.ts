@@ -1,5 +1,5 @@
 import { scrypt, timingSafeEqual } from 'node:crypto'
-import { AuthError } from './auth-error.ts'
+import { AuthError } from '../auth-error.ts'
 
 const COST = 16_384
 const KEY_BYTES = 32

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 
 /**
  * How refresh tokens look. 2: they name their session and turn, as those of recent projects do. 1: twelve characters

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Accounts } from './account.ts'
-import { openDatabase, type Database } from './database.ts'
+import { openDatabase, type Database } from '../database.ts'
 import { Factors } from './factor.ts'
-import { fakeRuntime, type NotedRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { fakeRuntime, type NotedRuntime } from '../../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from './totp.ts'
 
 function open(): { database: Database; factors: Factors; runtime: NotedRuntime; accountId: string } {

@@ -1,10 +1,10 @@
 import { Hono } from 'hono'
-import { AuthError } from './auth-error.ts'
-import { sessionResponse, type AuthServices } from './auth-services.ts'
+import { AuthError } from '../auth-error.ts'
+import { sessionResponse, type AuthServices } from '../auth-services.ts'
 import { authenticate, isUuid } from './bearer.ts'
-import { type Factor, isVerified } from './factor.ts'
+import { type Factor, isVerified } from '../accounts/factor.ts'
 import { readJsonBody } from './json-body.ts'
-import { totpUri } from './totp.ts'
+import { totpUri } from '../accounts/totp.ts'
 
 /** The routes of the auth API about second factors, relative to `/factors`. */
 export function createFactorApi(services: AuthServices): Hono {

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, SignJWT, type JSONWebKeySet } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { startProvider, type ProviderFixture } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { startProvider, type ProviderFixture } from '../../../../tests/support/sandbox/provider-fixture.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 

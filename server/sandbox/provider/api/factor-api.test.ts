@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { describe, expect, it } from 'vitest'
-import { startProvider, type ProviderFixture } from '../../../tests/support/sandbox/provider-fixture.ts'
-import { computeTotp } from './totp.ts'
+import { startProvider, type ProviderFixture } from '../../../../tests/support/sandbox/provider-fixture.ts'
+import { computeTotp } from '../accounts/totp.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 

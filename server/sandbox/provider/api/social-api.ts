@@ -1,10 +1,10 @@
 import { deriveCodeChallenge, isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { Hono } from 'hono'
-import { AuthError } from './auth-error.ts'
-import { type AuthServices, socialProviders } from './auth-services.ts'
-import { chooseRedirectTarget } from './redirect-target.ts'
-import type { SocialFlow } from './social-flow.ts'
-import type { StandInGoogle } from './google.ts'
+import { AuthError } from '../auth-error.ts'
+import { type AuthServices, socialProviders } from '../auth-services.ts'
+import { chooseRedirectTarget } from '../social/redirect-target.ts'
+import type { SocialFlow } from '../social/social-flow.ts'
+import type { StandInGoogle } from '../social/google.ts'
 
 /** Parameters of `/authorize` that are not passed on to the social provider. */
 const OWN_PARAMETERS = new Set([

@@ -1,10 +1,10 @@
 import { type Context, Hono } from 'hono'
-import { AuthError } from './auth-error.ts'
-import { type AuthServices, describeUser, sessionResponse, socialProviders } from './auth-services.ts'
+import { AuthError } from '../auth-error.ts'
+import { type AuthServices, describeUser, sessionResponse, socialProviders } from '../auth-services.ts'
 import { authenticate } from './bearer.ts'
-import { isVerified } from './factor.ts'
+import { isVerified } from '../accounts/factor.ts'
 import { type JsonBody, readJsonBody } from './json-body.ts'
-import { hashPassword, validatePassword, verifyPassword } from './password.ts'
+import { hashPassword, validatePassword, verifyPassword } from '../accounts/password.ts'
 
 /** The routes of the auth API about accounts and sessions, relative to its base URL. */
 export function createAuthApi(services: AuthServices): Hono {

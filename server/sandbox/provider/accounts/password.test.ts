@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AuthError } from './auth-error.ts'
+import { AuthError } from '../auth-error.ts'
 import { hashPassword, validatePassword, verifyPassword } from './password.ts'
 
 describe('a password hash', () => {

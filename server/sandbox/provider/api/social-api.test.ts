@@ -7,7 +7,7 @@ import {
   startProvider,
   walkGoogle,
   type ProviderFixture,
-} from '../../../tests/support/sandbox/provider-fixture.ts'
+} from '../../../../tests/support/sandbox/provider-fixture.ts'
 
 const CALLBACK = 'http://localhost:8787/oauth/callback'
 const VERIFIER = 'a-code-verifier-of-at-least-forty-three-characters'

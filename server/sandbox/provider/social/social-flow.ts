@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { AuthError } from './auth-error.ts'
-import type { Database } from './database.ts'
+import { AuthError } from '../auth-error.ts'
+import type { Database } from '../database.ts'
 
 const FLOW_SECONDS = 300
 

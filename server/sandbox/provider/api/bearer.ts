@@ -1,8 +1,8 @@
 import type { JWTPayload } from 'jose'
-import type { Account } from './account.ts'
-import { AuthError } from './auth-error.ts'
-import type { AuthServices } from './auth-services.ts'
-import type { Session } from './session.ts'
+import type { Account } from '../accounts/account.ts'
+import { AuthError } from '../auth-error.ts'
+import type { AuthServices } from '../auth-services.ts'
+import type { Session } from '../sessions/session.ts'
 
 /** Who sent a request, by its access token. */
 export interface Bearer {

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { AuthError } from './auth-error.ts'
+import { AuthError } from '../auth-error.ts'
 
 /** The members of a JSON request body, read one by one with a type. */
 export interface JsonBody {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fakeRuntime, type NotedRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { fakeRuntime, type NotedRuntime } from '../../../../tests/support/sandbox/provider-fixture.ts'
 import { createStandInGoogle, type StandInGoogle } from './google.ts'
 
 const URLS = { url: 'http://localhost:8788/google', callbackUrl: 'http://localhost:8788/auth/v1/callback' }

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Accounts } from './account.ts'
-import { openDatabase } from './database.ts'
-import { fakeRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { Accounts } from '../accounts/account.ts'
+import { openDatabase } from '../database.ts'
+import { fakeRuntime } from '../../../../tests/support/sandbox/provider-fixture.ts'
 import { Sessions, type Session } from './session.ts'
 import type { RefreshTokenVersion } from './refresh-token.ts'
 

@@ -8,7 +8,7 @@ import {
 } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { jwtVerify, SignJWT, type JWTHeaderParameters, type JWTPayload } from 'jose'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 
 /** How access tokens are signed: with the newest key of the JWKS, or with a shared secret and an empty JWKS. */
 export type SigningAlgorithm = 'ES256' | 'HS256'
