@@ -228,6 +228,7 @@ export function createMcpProxy(config: McpProxyConfig, ports: McpProxyPorts): Mc
   async function close(leftMs: number): Promise<void> {
     if (parts === undefined) return
     const { stdio, connection, signIns, liveness } = parts
+    remembered.flush()
     liveness.stop()
     signIns.close()
     const written = stdio.close().then(() => flushed(ports.output))

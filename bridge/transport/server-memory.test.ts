@@ -21,6 +21,16 @@ function create(before?: ServerMemory): {
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
+it('writes at the end what still waits to be written, and nothing twice', async () => {
+  const { remembered, written } = create()
+  remembered.learn({ era: 'modern', transport: 'http' })
+  remembered.flush()
+  expect(written).toHaveLength(1)
+  await turn()
+  remembered.flush()
+  expect(written).toHaveLength(1)
+})
+
 it('writes once what was learnt in one go, and only when it is complete', async () => {
   const { remembered, written } = create()
   remembered.learn({ tools: [{ name: 'a' }] })

@@ -26,6 +26,8 @@ export interface RememberedServer {
   known(): ServerMemory | undefined
   /** Adds what was just seen. `era` and `transport` have to be known by then, or nothing is kept. */
   learn(news: Partial<Omit<ServerMemory, 'at'>>): void
+  /** Writes at once what waits to be written. */
+  flush(): void
 }
 
 /** Reads once, when first asked, and writes in a later turn of the event loop, and only if something is new. */
@@ -54,6 +56,7 @@ export function createRememberedServer(ports: {
   }
 
   function write(): void {
+    if (!isWriting) return
     isWriting = false
     const all = memory()
     if (!isComplete(all)) return
@@ -84,6 +87,7 @@ export function createRememberedServer(ports: {
       isWriting = true
       setImmediate(write)
     },
+    flush: write,
   }
 }
 
