@@ -276,6 +276,16 @@ describe('the key is where it was put first:', () => {
     expect(await open({ backend: undefined }).read(otherId)).toEqual(credential)
   })
 
+  it('where it was, for a process that looked while it was gone', async () => {
+    await open().write(id, credential)
+    renameSync(at('key'), at('key.away'))
+    const store = open()
+    expect(await faultOf(store.read(id))).toBe('key_missing')
+    renameSync(at('key.away'), at('key'))
+    await expect.poll(() => faultOf(store.read(id))).toBe('none')
+    expect(await store.read(id)).toEqual(credential)
+  })
+
   it('never in a keychain that was asked for and does not work', async () => {
     expect(await faultOf(open({ backend: 'keychain' }).prepare())).toMatch(/^keychain_/)
     expect(existsSync(at('index.json'))).toBe(false)

@@ -176,6 +176,18 @@ describe('sign-in', () => {
     expect(signIn.begun()).toBe(2)
   })
 
+  it('that the client has opened the link for is told of when the person is through', async () => {
+    const { rig, allow } = await guarded(legacyServer)
+    await initialize(rig, { elicitation: { url: {} } })
+    const called = rig.ask('tools/call', { name: 'echo', arguments: {} })
+    const elicited = await rig.find(({ method }) => method === 'elicitation/create')
+    rig.write({ jsonrpc: '2.0', id: elicited['id'], result: { action: 'accept' } })
+    allow()
+    const complete = await rig.find(({ method }) => method === 'notifications/elicitation/complete')
+    expect(complete['params']).toEqual({ elicitationId: elicited['params'].elicitationId })
+    expect((await called)['result'].content).toHaveLength(1)
+  })
+
   it('holds only the call that needs more scope', async () => {
     let isOpen = false
     const to = await startServer(

@@ -83,6 +83,16 @@ it('serves a server that lets initialize through and nothing else', async () => 
   ])
 })
 
+it('does not tell the server that something is cancelled which never got there', async () => {
+  const { ask, notify, sent, allow } = create(() => true)
+  await ask('initialize')
+  await notify('notifications/initialized')
+  await notify('notifications/cancelled')
+  allow()
+  expect((await ask('tools/list'))['result'].real).toBe(true)
+  expect(sent).toEqual(['initialize', 'initialize', 'notifications/initialized', 'tools/list'])
+})
+
 it('does not hold a list for a person who is asked to open the link', async () => {
   const { ask } = create((method) => method !== 'initialize')
   await ask('initialize', { capabilities: { elicitation: { url: {} } } })

@@ -532,6 +532,19 @@ describe('the GET stream', () => {
     await until(() => harness.unsolicited.length === 2)
   })
 
+  it('comes back with the last id again after a turn that brought nothing', async () => {
+    await open()
+    await until(() => server.streams.size === 1)
+    const [first] = server.streams
+    first?.end(`retry: 20\nid: s1\n${notice('tools/list_changed')}`)
+    await until(() => server.streams.size === 1 && !server.streams.has(first!))
+    const [second] = server.streams
+    second?.end()
+    await until(() => server.streams.size === 1 && !server.streams.has(second!))
+    const gets = server.requests.filter(({ method }) => method === 'GET')
+    expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 's1', 's1'])
+  })
+
   it('waits before it comes back, also when the server asks for no wait at all', async () => {
     server.intercept = (request) => {
       if (request.method !== 'GET') return false

@@ -232,6 +232,18 @@ describe('redeeming', () => {
     expect(html).toContain('did not work')
   })
 
+  it('does not show the verifier that the server quotes', async () => {
+    const server = await start()
+    server.answers.set('/token', ({ form }) => ({
+      status: 400,
+      body: { error: 'invalid_grant', error_description: `${form.get('code_verifier')} does not match.` },
+    }))
+    const trial = beginTrial(server.serverUrl)
+    const arriving = visit((await trial.prompt).url)
+    await expect(trial.done).rejects.toThrow('[secret] does not match.')
+    await arriving
+  })
+
   it('works without the resource that the token endpoint does not want, and remembers', async () => {
     const server = await start()
     server.answers.set('/token', ({ form }) =>

@@ -326,6 +326,15 @@ describe('a renewal that the server cannot do now', () => {
     expect(stored?.pendingRefresh).toBeUndefined()
   })
 
+  it('leaves the mark of an earlier request when its own was never sent', async () => {
+    const credential = await expired()
+    const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken ?? ''), at: 1 }
+    await store.write(id, { ...credential, pendingRefresh, tokenEndpoint: 'http://127.0.0.1:1/token' })
+    await expect(create().authorization()).rejects.toMatchObject({ fault: 'unavailable' })
+    const { refreshHash } = (await store.read(id))?.pendingRefresh ?? {}
+    expect(refreshHash).toBe(pendingRefresh.refreshHash)
+  })
+
   it('counts as unanswered when the port fails', async () => {
     await expired()
     const refresh = (): Promise<never> => Promise.reject(new Error('broken'))
