@@ -1,16 +1,10 @@
+import type { Profile } from '../session/session-provider.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { matchesEmail, matchesGlob } from './glob.ts'
 
-/** What the session provider says about a person, as access rules read it. Everything in it has been verified. */
-export interface Person {
+/** A person as access rules see one. Everything in it has been verified. */
+export interface Person extends Profile {
   sub: string
-  email: string | undefined
-  /** Whether the provider has proven that the address is this person's. */
-  emailVerified: boolean
-  /** How the account signs in, by the provider's names, such as `google` or `email`; with OpenID Connect the issuer. */
-  providers: readonly string[]
-  /** Claims of the token. What the person can write is not in it. */
-  claims: Readonly<Record<string, unknown>>
 }
 
 /** A claim's value that a rule can ask for. */

@@ -50,7 +50,7 @@ beforeEach(() => {
       },
       async probe(token) {
         probed.push(token)
-        return life()
+        return { life: await life() }
       },
     },
     runtime,
